@@ -14,6 +14,8 @@ export interface Rebasing {
   readonly commits: readonly Oid[]
   readonly onto: Oid
   readonly committer: Person
+  /** Returns the message of a rebased commit. Default: the same. */
+  readonly reword?: (message: string) => string
   /** Ends the rebase between two commits, and a running Git process at once. */
   readonly signal?: AbortSignal
 }
@@ -31,7 +33,7 @@ const maxUnsavedBytes = 16 * 1024 * 1024
  *   too large), native_failed, and the errors of ObjectBatch.save
  * @throws the signal's reason
  */
-export async function rebase(repo: Repo, { commits, onto, committer, signal }: Rebasing): Promise<Oid> {
+export async function rebase(repo: Repo, { commits, onto, committer, reword, signal }: Rebasing): Promise<Oid> {
   let batch = newObjectBatch(repo)
   const scratch = scratchObjectsOf(repo)
   const budget: Budget = { entries: maxMergedEntries }
@@ -57,7 +59,13 @@ export async function rebase(repo: Repo, { commits, onto, committer, signal }: R
       const { tree } = merged
       if (tree === ours && base !== commit.tree) continue
       const message = await readMessage(repo, oid)
-      head = await batch.commit({ tree, parents: [head], author: commit.author, committer, message })
+      head = await batch.commit({
+        tree,
+        parents: [head],
+        author: commit.author,
+        committer,
+        message: reword?.(message) ?? message,
+      })
       ours = tree
       if (sizeOf(batch) <= maxUnsavedBytes) continue
       await batch.save()

@@ -1,7 +1,9 @@
 /** How a request came to the service. */
 
+export const doors = ['rest', 'mcp', 'page', 'push', 'fetch', 'command'] as const
+
 /** The part of the service that a request uses. */
-export type Door = 'rest' | 'mcp' | 'page' | 'push' | 'fetch' | 'command'
+export type Door = (typeof doors)[number]
 
 export interface Origin {
   readonly door: Door
@@ -10,4 +12,6 @@ export interface Origin {
   readonly address: string
   /** The first 500 characters of the header. */
   readonly userAgent?: string
+  /** The name that a program gives itself in the header `Grove-Agent`. */
+  readonly agent?: string
 }

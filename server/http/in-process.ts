@@ -58,7 +58,7 @@ export function createInProcessApi({ deps, handlers, checks }: Answering, { req,
         throw new AppError('moving', 'The organisation is moving to another cell; try again in a moment')
       const { method, originalUrl } = asked
       const url = withQuery(originalUrl, sent.query)
-      const answered = await callOtherCell(deps, req, orgId, { method, url, body: sent.body })
+      const answered = await callOtherCell(deps, req, orgId, { method, url, door, body: sent.body })
       if (answered !== undefined) return isStream(id) ? answered : readAnswer(answered)
     }
     authenticateAs(asked, credential)

@@ -52,6 +52,10 @@ export interface RequestNotes {
   readonly actor?: string
   /** The id of the personal access token. It is not called `token`, which the log hides. */
   readonly token_id?: string
+  /** The door: see Door. */
+  readonly via?: string
+  /** The program: `agent:` and a name, the host of its URL, or `dcr`. */
+  readonly client?: string
   /** The id of the connection. */
   readonly grant_id?: string
   /** Milliseconds of waiting for a Git process or the password queue. */

@@ -31,7 +31,7 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
     ...{ url, token, signal },
     fetch: async (address, init) => {
       isAsked = true
-      const response = await fetch(address, init)
+      const response = await fetch(address, named(init))
       isTaken ||= response.status !== 401
       return await boundedAnswer(response)
     },
@@ -90,6 +90,13 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
     if (error.code === 'no_answer') return { message: `${url} has not answered`, isOwn: true }
     return { message: error.message }
   }
+}
+
+/** Adds the name of this program. The service puts it into the commits that it writes. */
+function named(init: RequestInit | undefined): RequestInit {
+  const headers = new Headers(init?.headers)
+  headers.set('Grove-Agent', 'grove-mcp')
+  return { ...init, headers }
 }
 
 type Reach = Pick<Session, 'access' | 'orgId' | 'nodeId'>

@@ -222,7 +222,7 @@ export interface components {
         readonly BranchName: string;
         /**
          * @description The commit message, not blank, at most 64 KiB as UTF-8. It can contain no control characters except tabs and
-         *     line ends. Line ends are stored as `\n`.
+         *     line ends. Line ends are stored as `\n`. It has no line `Grove-Via:`, because the service writes that trailer.
          */
         readonly CommitMessage: string;
         /**
@@ -1844,6 +1844,7 @@ export interface components {
             readonly message: string;
             /** @description True if `message` is cut, else absent. */
             readonly message_truncated?: boolean;
+            readonly via?: components["schemas"]["ClaimedVia"];
             /** @description The author's name, cut after 1,000 characters. */
             readonly author: string;
             /** @description The author's e-mail address, cut after 1,000 characters. Null if the commit has none. */
@@ -1857,6 +1858,31 @@ export interface components {
             readonly parent_commits: readonly components["schemas"]["Oid"][];
             /** @description True if `parent_commits` is cut, else absent. */
             readonly parents_truncated?: boolean;
+        };
+        /**
+         * @description The part of the service that a request used.
+         * @enum {string}
+         */
+        readonly Door: "rest" | "mcp" | "page" | "push" | "fetch" | "command";
+        /**
+         * @description What the trailer `Grove-Via` of the message says. The service writes it on commits of agents. A push can write
+         *     it too, so it is a claim. Absent without a trailer that the service could have written, and in lists if
+         *     `message_truncated` is true.
+         */
+        readonly ClaimedVia: {
+            readonly door: components["schemas"]["Door"];
+            /**
+             * @description The program: the URL of its metadata document, `dcr:` and the name that it registered with, `agent:` and the
+             *     name in the header `Grove-Agent`, `token`, or `session`.
+             */
+            readonly client: string;
+            /** @description A readable name of the program. */
+            readonly client_name: string;
+            /**
+             * @description Where it is recorded.
+             * @enum {string}
+             */
+            readonly recorded: "message";
         };
         /** @description A commit with its changes. */
         readonly CommitDetails: components["schemas"]["Commit"] & {

@@ -17,9 +17,11 @@ import { readContent } from '../format/node-format.ts'
 import type { ContentProblem, PathProblem } from '../format/path-problem.ts'
 import { signature } from '../format/signatures.ts'
 import { normalizeLineEnds } from '../format/text-rules.ts'
+import { refuseOwnVia, withVia } from '../format/trailers.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { encodeNote } from '../indexing/recovered.ts'
 import { branchRef, graphRef, main, orgRepo } from '../layout.ts'
+import { trailerOf } from '../via.ts'
 import { locksOf, requireUnproposed } from './agent-moves.ts'
 import { findContentProblems, findGraphProblems, findLossProblems, newParents } from './content-rules.ts'
 import { readTree } from './revisions.ts'
@@ -52,6 +54,7 @@ export async function commitToBranch(
   const ref = branchRef(request.branch)
   const { repo, org, node } = access
   refuseLongText(['body', 'message'], request.message)
+  refuseOwnVia(['body', 'message'], request.message)
   await readAhead(repo, ref)
   return withGraphLockIf(deps, access, ref === main && request.addsParents, () =>
     updateRefs(deps.store, locksOf(actor, repo, ref), async (current) => {
@@ -67,7 +70,7 @@ export async function commitToBranch(
       refuseProblems(await problemsOf(deps, access, draft.repo, ref, before, tree), request.locate)
       const person = signature(actor, deps.now())
       const parents = head === null ? [] : [head]
-      const message = normalizeLineEnds(request.message)
+      const message = withVia(normalizeLineEnds(request.message), trailerOf(deps, actor))
       const oid = await draft.commit({ tree, parents, author: person, committer: person, message })
       return withIntent(deps, actor, { moves: [{ repo, ref, to: oid }], value: oid, save: draft.save })
     }),

@@ -5,6 +5,8 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { cutText } from '../format/limits.ts'
 import { type EntityType, entityAt } from '../format/node-format.ts'
 import { timeOf } from '../format/signatures.ts'
+import { viaOfMessage } from '../format/trailers.ts'
+import type { ClaimedVia } from '../via.ts'
 import type { LargeRead } from './large-reads.ts'
 
 export interface Commit {
@@ -13,6 +15,8 @@ export interface Commit {
   readonly message: string
   /** Present if `message` is not complete. */
   readonly message_truncated?: true
+  /** What the trailer `Grove-Via` of the message says. */
+  readonly via?: ClaimedVia
   readonly author: string
   readonly author_email: string | null
   readonly created_at: string
@@ -54,12 +58,19 @@ function toCommit(nodeId: string, commit: GitCommit): Commit {
     id: commit.oid,
     node_id: nodeId,
     ...shownMessage(commit),
+    ...viaOf(commit.messageIsCut ? '' : commit.message),
     author: commit.author.name,
     author_email: commit.author.email || null,
     created_at: timeOf(commit.committer),
     parent_commits: commit.parents.slice(0, listedParents),
     ...(commit.parents.length > listedParents ? { parents_truncated: true } : {}),
   }
+}
+
+/** A message that a list cuts has lost its trailers, which are at its end. */
+function viaOf(message: string): Pick<Commit, 'via'> {
+  const via = viaOfMessage(message)
+  return via === undefined ? {} : { via }
 }
 
 /** The part of a commit's message that a list shows. */
@@ -87,9 +98,11 @@ export function withinPage<Row extends { message: string }>(rows: Row[]): Row[] 
 export async function readDetails(repo: Repo, nodeId: string, oid: Oid, read: LargeRead): Promise<CommitDetails> {
   const commit = await readCommit(repo, oid)
   const { message_truncated, parents_truncated, ...view } = toCommit(nodeId, commit)
+  const message = message_truncated ? (await readMessage(repo, oid)).replace(/\n$/, '') : view.message
   return {
     ...view,
-    message: message_truncated ? (await readMessage(repo, oid)).replace(/\n$/, '') : view.message,
+    message,
+    ...viaOf(message),
     parent_commits: [...commit.parents],
     changes: await readDiff(repo, nodeId, commit.parents[0] ?? null, oid, read),
   }

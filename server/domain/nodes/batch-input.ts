@@ -21,6 +21,7 @@ import { connectionJson, type NodeFields, requireTitle, textBytes } from '../for
 import { type ConnectionEntity, defaultConnectionType, readContent } from '../format/node-format.ts'
 import { type EdgeFolderName, edgeFile, edgeIdAt, nodeFile, textFile } from '../format/paths.ts'
 import { asJson } from '../format/signatures.ts'
+import { refuseOwnVia } from '../format/trailers.ts'
 import { canonicalId, isId } from '../layout.ts'
 import type { OrgAt } from '../targets.ts'
 import { type BatchNode, type BatchOptions, type BatchOutcome, writeBatch } from './batches.ts'
@@ -174,6 +175,7 @@ export async function batchNodes(sent: readonly SentNode[]): Promise<InputNode[]
     const { parents = [], connections = [], files = [] } = one
     if (pace.shouldYield(1 + parents.length + connections.length + files.length)) await pace.yieldToEventLoop()
     const id = ids.own[at] ?? ''
+    collect(problems, () => refuseOwnVia(['body', 'nodes', at, 'message'], one.message ?? ''))
     const resolved = collect(problems, () => resolve(one, id, ['body', 'nodes', at], ids.named))
     if (resolved === undefined) continue
     const connectionIds: string[] = []

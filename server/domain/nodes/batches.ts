@@ -26,12 +26,14 @@ import { pullRequestRequired } from '../consent/rule-checks.ts'
 import { noteIntents } from '../event-log/intents.ts'
 import { readContent } from '../format/node-format.ts'
 import { signature } from '../format/signatures.ts'
+import { withVia } from '../format/trailers.ts'
 import { indexNewNodes, tryIndexNode } from '../indexing/index-node.ts'
 import { newNodeRows } from '../indexing/node-rows.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
 import { ledgerRef, main, nodeRepo, orgFolder } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
 import type { OrgAt } from '../targets.ts'
+import { trailerOf } from '../via.ts'
 import { type BatchProblem, judgeGraph, type NodeMove } from './batch-graph.ts'
 import { findTrashedElsewhere, nodeExistsError, nodeTakenError, refuseTaken } from './taken-ids.ts'
 
@@ -412,7 +414,7 @@ async function createAll(
   try {
     for (const one of nodes) {
       // Lists are sorted by this time.
-      const { head, row } = await stage(staged, actor, orgId, one, deps.now().toISOString())
+      const { head, row } = await stage(deps, staged, actor, orgId, one)
       heads.set(one.node.id, head)
       rows.push(row)
       await nextTurn()
@@ -435,13 +437,15 @@ async function createAll(
 }
 
 async function stage(
+  deps: Deps,
   staged: StagedRepos,
   actor: Person,
   orgId: string,
   { node, draft, objects, tree }: NewNode,
-  created_at: string,
 ): Promise<{ readonly head: Oid; readonly row: NewNodeRows }> {
-  const { id, title, message } = node
+  const { id, title } = node
+  const created_at = deps.now().toISOString()
+  const message = withVia(node.message, trailerOf(deps, actor))
   const person = signature(actor, created_at)
   const head = await draft.commit({ tree, parents: [], author: person, committer: person, message })
   const ledger = await startLedger(draft, { id, org_id: orgId, title, created_at }, actor)

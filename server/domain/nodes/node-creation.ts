@@ -18,11 +18,13 @@ import { placesOf } from '../format/json-text.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { edgeFile, nodeFile, textFile } from '../format/paths.ts'
 import { asJson, signature } from '../format/signatures.ts'
+import { withVia } from '../format/trailers.ts'
 import { readResult, tryIndexNode } from '../indexing/index-node.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
 import { isId, ledgerRef, main, nodeRepo } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
 import type { OrgAt } from '../targets.ts'
+import { trailerOf } from '../via.ts'
 import { toNode } from './nodes.ts'
 import { nodeExistsError, refuseTaken } from './taken-ids.ts'
 
@@ -124,10 +126,8 @@ export async function createNodeFrom(
         const node = { id } as NodeRow // problemsOf reads only the id
         refuseProblems(await problemsOf(deps, { org, node }, draft.repo, main, null, tree), seed.locate)
         const person = signature(actor, created_at)
-        refs.set(
-          main,
-          await draft.commit({ tree, parents: [], author: person, committer: person, message: seed.message }),
-        )
+        const message = withVia(seed.message, trailerOf(deps, actor))
+        refs.set(main, await draft.commit({ tree, parents: [], author: person, committer: person, message }))
       }
       if (seed.id !== undefined) await refuseTaken(deps, orgId, [id])
       const ledger = await startLedger(draft, { id, org_id: orgId, title: seed.title, created_at }, actor)

@@ -14,9 +14,11 @@ import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { requireFreeBranch } from '../consent/rule-checks.ts'
 import { withIntent } from '../event-log/intents.ts'
 import { signature } from '../format/signatures.ts'
+import { withVia } from '../format/trailers.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchRef, main } from '../layout.ts'
 import type { PullAt } from '../targets.ts'
+import { trailerOf } from '../via.ts'
 import { type PullRequest, sentence, toPull } from './pull-state.ts'
 import { findPullRow, pullAfter } from './pulls.ts'
 
@@ -94,7 +96,8 @@ async function rebased(
 ): Promise<Oid> {
   const commits = [...(await history.between(onto, from))].reverse()
   try {
-    return await rebase(repo, { commits, onto, committer: signature(actor, deps.now()), signal })
+    const reword = (message: string) => withVia(message, trailerOf(deps, actor))
+    return await rebase(repo, { commits, onto, committer: signature(actor, deps.now()), reword, signal })
   } catch (error) {
     if (isGitError(error, 'limit_exceeded'))
       throw tooManyCommits('The folders that the commits change are too large to rebase here')

@@ -18,9 +18,11 @@ import { readTree } from '../branches/revisions.ts'
 import { requireMaker } from '../consent/rule-checks.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { signature } from '../format/signatures.ts'
+import { withVia } from '../format/trailers.ts'
 import { branchRef, branchRefs } from '../layout.ts'
 import { openPullsAt } from '../ledger/pull-ledger.ts'
 import type { PullAt } from '../targets.ts'
+import { trailerOf } from '../via.ts'
 import { semaphore } from './branch-updates.ts'
 import { changeLedger } from './ledger-changes.ts'
 import { type PullRequest, sentence } from './pull-state.ts'
@@ -126,7 +128,8 @@ async function reverted(
     throw new AppError('no_changes', 'The commits of the pull request no longer exist, so it cannot be undone')
   // After a push of a merge commit, the target had commits that the source lacked. They stay.
   const before = (await history.mergeBase(target, last)) ?? target
-  const message = `${title}\n\nThis reverts the changes of proposal ${number}, from ${before} to ${last}.`
+  const text = `${title}\n\nThis reverts the changes of proposal ${number}, from ${before} to ${last}.`
+  const message = withVia(text, trailerOf(deps, actor))
   try {
     const person = signature(actor, deps.now())
     const head = await revert(repo, { before, last, onto, person, message, signal })

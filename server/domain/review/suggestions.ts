@@ -20,6 +20,7 @@ import { requireFreeBranch } from '../consent/rule-checks.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { signature } from '../format/signatures.ts'
 import { applyEdits, overlapsIn, type TextEdit } from '../format/text-edits.ts'
+import { refuseOwnVia, withVia } from '../format/trailers.ts'
 import { branchRef, ledgerRef, main } from '../layout.ts'
 import { type CommentRecord, readEntry } from '../ledger/entries.ts'
 import { appendEntries, readPull } from '../ledger/ledger.ts'
@@ -27,6 +28,7 @@ import { changedBy, changeLedger } from '../pulls/ledger-changes.ts'
 import { type PullRequest, sentence } from '../pulls/pull-state.ts'
 import { findPullRow, pullAfter } from '../pulls/pulls.ts'
 import type { PullAt } from '../targets.ts'
+import { trailerOf } from '../via.ts'
 import { commentNotFoundError } from './comments.ts'
 import { messageOf } from './suggestion-message.ts'
 
@@ -72,7 +74,10 @@ export async function applySuggestions(
   const access = await authorizeNode(deps, actor, at, 'contributor')
   const row = await findPullRow(deps, at)
   requireRole(access, { ref: branchRef(row.source_branch) })
-  if (input.message !== undefined) refuseLongText(['body', 'message'], input.message)
+  if (input.message !== undefined) {
+    refuseLongText(['body', 'message'], input.message)
+    refuseOwnVia(['body', 'message'], input.message)
+  }
   for (let ledger = access.node.ledger; ; ) {
     const chosen = await readChosen(access.repo, ledger, row.number, input.comments)
     const known = appliedCommit(chosen)
@@ -166,7 +171,8 @@ async function attempt(deps: Deps, actor: Person, access: NodeAccess, asked: Att
     await check()
     const { by, at } = changedBy(deps, actor)
     const person = signature(actor, at)
-    const commit = await draft.commit({ tree, parents: [head], author: person, committer: person, message })
+    const signed = withVia(message, trailerOf(deps, actor))
+    const commit = await draft.commit({ tree, parents: [head], author: person, committer: person, message: signed })
     const entries = entriesOf(chosen, { by: { id: actor.id, ...by }, at, commit })
     const subject = `apply ${row.number} ${chosen.map(({ entry }) => entry).join(' ')}`
     await draft.save()

@@ -3,6 +3,7 @@
 import type { Request } from 'express'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, type Problem, type RefusalCode, ValidationError } from '../../base/errors.ts'
+import type { Door } from '../../domain/origin.ts'
 import { requestId } from '../log/requests.ts'
 import { forwardedHeader, signForwarded } from './forwarded.ts'
 
@@ -13,6 +14,8 @@ interface Asked {
   readonly method: string
   /** Path and query. */
   readonly url: string
+  /** The part of the service that the client uses. */
+  readonly door: Door
   readonly body: unknown
 }
 
@@ -34,12 +37,12 @@ export async function callOtherCell(
   deps: Deps,
   req: Request,
   orgId: string,
-  { method, url, body }: Asked,
+  { method, url, door, body }: Asked,
 ): Promise<Response | undefined> {
   if (nowhere.get(req) === orgId) return undefined
   const place = await deps.placement.findElsewhere(orgId)
   if (place === undefined) return undefined
-  const { authorization, cookie } = req.headers
+  const { authorization, cookie, 'grove-agent': agent } = req.headers
   const answer = await fetch(`${place.url}${url}`, {
     method,
     redirect: 'manual',
@@ -47,9 +50,10 @@ export async function callOtherCell(
     headers: {
       'content-type': 'application/json',
       'x-request-id': requestId(req),
-      [forwardedHeader]: await signForwarded(deps, place.cell, req),
+      [forwardedHeader]: await signForwarded(deps, place.cell, req, door),
       ...(authorization === undefined ? {} : { authorization }),
       ...(cookie === undefined ? {} : { cookie }),
+      ...(agent === undefined ? {} : { 'grove-agent': String(agent) }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }).catch((cause: unknown) => {

@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache'
 import type { Deps } from '../../base/deps.ts'
 import type { CellDeps } from '../../domain/cells/cell.ts'
 import { signForCell, verifyFromCell } from '../../domain/cells/tokens.ts'
+import { type Door, doors } from '../../domain/origin.ts'
 import { baseUrl, setBaseUrl } from '../connection/base-url.ts'
 import { exemptFromShare } from '../connection/connection-shares.ts'
 import { stateOf } from '../request-state.ts'
@@ -34,7 +35,10 @@ const signedBy = new WeakMap<Deps['keys'], LRUCache<string, Signed>>()
 interface Claims {
   readonly ip: string
   readonly base: string
-  /** `mcp`: a tool asks. Its token is then valid, although the request is one of REST. */
+  /**
+   * The part of the service that the client uses at the other cell. Absent: that of the request itself. With `mcp`, a
+   * token for tools is valid, although the request is one of REST.
+   */
   readonly door?: string
   /** Seconds since 1970. */
   readonly exp: number
@@ -51,12 +55,11 @@ export function isForwarded(req: Request): boolean {
  * Signs a JWT for the cell `name`. It has the client's IP address, the base URL under which the client reaches the
  * service, and whether a tool asks.
  */
-export async function signForwarded(deps: Directory, name: string, req: Request): Promise<string> {
+export async function signForwarded(deps: Directory, name: string, req: Request, door?: Door): Promise<string> {
   const at = deps.now().getTime()
   const signed = signedBy.get(deps.keys) ?? new LRUCache<string, Signed>({ max: remembered })
   signedBy.set(deps.keys, signed)
-  const isTool = stateOf(req).door === 'mcp'
-  const said = { ip: req.ip ?? '', base: baseUrl(deps.config.publicUrl, req), ...(isTool && { door: 'mcp' }) }
+  const said = { ip: req.ip ?? '', base: baseUrl(deps.config.publicUrl, req), ...(door && { door }) }
   const key = JSON.stringify([name, said])
   const known = signed.get(key)
   if (known !== undefined && known.at <= at && at < known.at + reuseMs) return known.token
@@ -80,7 +83,8 @@ export function acceptForwarded(deps: CellDeps): RequestHandler {
     // Its connections carry the requests of many clients.
     exemptFromShare(req.socket)
     setBaseUrl(req, base)
-    if (door === 'mcp') stateOf(req).door = door
+    const known = doors.find((one) => one === door)
+    if (known !== undefined) stateOf(req).door = known
     Object.defineProperty(req, 'ip', { value: ip })
     next()
   }
@@ -93,7 +97,7 @@ async function verifiedClaims(deps: CellDeps, verified: LRUCache<string, Claims>
   const claims = await verifyFromCell(deps, deps.placement.name, 'forwarded+jwt', token, {
     what: `The header ${forwardedHeader}`,
     claims: ['ip', 'base'],
-    // Cells of the release before do not send it.
+    // A cell of an older version does not send it.
     optional: ['door'],
   })
   verified.set(token, claims)

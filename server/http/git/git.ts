@@ -23,6 +23,7 @@ import { isOfOrganisation } from '../contract/operations.ts'
 import { note, noteCaller, noteIds, noteWait } from '../log/request-notes.ts'
 import { originOf } from '../origin.ts'
 import type { CountRequest } from '../rate-limits.ts'
+import { stateOf } from '../request-state.ts'
 import { acquireGit, newHold } from './git-limits.ts'
 
 interface Route extends RepositoryAt {
@@ -62,6 +63,7 @@ export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: 
     note(req, { op: route.rest.replace('/', '-') })
     noteIds(req, route.orgId, route.name)
     const service = serviceOf(req, res, route)
+    stateOf(req).door = service === 'git-receive-pack' ? 'push' : 'fetch'
     const credential = await gitCredentialOf(req, findCredential)
     if (credential !== undefined) noteCaller(req, credential)
     await count(req, res, credential?.person.id)
@@ -69,7 +71,7 @@ export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: 
     const pageOf: PullPage = (number) => proposalUrl(base, route, number)
     const placed = {
       ...(await isOfOrganisation(deps, route.orgId)),
-      origin: originOf(req, service === 'git-receive-pack' ? 'push' : 'fetch'),
+      origin: originOf(req),
     }
     const { smartHttp, refuse, fetch } = await openAudited(placed, credential, route, service, pageOf)
     const caller = {

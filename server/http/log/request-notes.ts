@@ -3,6 +3,8 @@
 import type { Request } from 'express'
 import type { Credential } from '../../domain/accounts/access-tokens.ts'
 import { isId } from '../../domain/layout.ts'
+import { loggedClient, viaOf } from '../../domain/via.ts'
+import { originOf } from '../origin.ts'
 import { type RequestNotes, stateOf } from '../request-state.ts'
 
 /** The name of a stream of events. It is open for long, so its time says nothing about the service. */
@@ -22,10 +24,16 @@ export function noteIds(req: Request, org: string | undefined, node: string | un
   note(req, ids)
 }
 
-export function noteCaller(req: Request, { person: { id, tokenId, connection } }: Credential): void {
+/** @throws ValidationError the header Grove-Agent is malformed */
+export function noteCaller(req: Request, { person }: Credential): void {
+  const { id, tokenId, connection } = person
+  const via = viaOf({ origin: originOf(req) }, person)
+  const client = loggedClient(via)
   note(req, {
     actor: id,
+    via: via.door,
     ...(tokenId === undefined ? {} : { token_id: tokenId }),
+    ...(client === undefined ? {} : { client }),
     ...(connection === undefined ? {} : { grant_id: connection.id }),
   })
 }

@@ -7,7 +7,9 @@ import type { OrgAccess } from '../../domain/access.ts'
 import type { Person } from '../../domain/actor.ts'
 import { nodeFile, textFile } from '../../domain/format/paths.ts'
 import { asJson, signature } from '../../domain/format/signatures.ts'
+import { withVia } from '../../domain/format/trailers.ts'
 import { buildTree, createNodeFrom } from '../../domain/nodes/node-creation.ts'
+import { trailerOf } from '../../domain/via.ts'
 import type { PlannedNode } from '../plan/plan.ts'
 import { readFrontMatter } from '../read/front-matter.ts'
 import { type FileVersion, type GitHistory, historyLimits, readVersion } from '../read/git-history.ts'
@@ -32,17 +34,23 @@ export async function createWithHistory(
   if (versions.length === 0) return 0
   await createNodeFrom(deps, actor, access, {
     ...{ id, title, hasParents: false, message: '' },
-    commits: (draft) => commitAll(draft, actor, title, versions),
+    commits: (draft) => commitAll(draft, { actor, title, trailer: trailerOf(deps, actor) }, versions),
     locate: (file) => [file],
   })
   return versions.length
 }
 
+interface Importing {
+  readonly actor: Person
+  readonly title: string
+  /** The value of the trailer that each commit without one gets. */
+  readonly trailer: string | undefined
+}
+
 /** Builds the commits, oldest first. Returns the last one. */
 async function commitAll(
   draft: ObjectDraft,
-  actor: Person,
-  title: string,
+  { actor, title, trailer }: Importing,
   versions: readonly Version[],
 ): Promise<{ readonly tree: Oid; readonly head: Oid }> {
   const named = asJson({ title })
@@ -51,7 +59,7 @@ async function commitAll(
     const files = new Map([[nodeFile, named], ...(text === '' ? [] : [[textFile, Buffer.from(text)] as const])])
     const tree = await buildTree(draft, null, files)
     const head = await draft.commit({
-      ...{ tree, message, parents: last.head === '' ? [] : [last.head] },
+      ...{ tree, message: withVia(message, trailer), parents: last.head === '' ? [] : [last.head] },
       author: signature(author, new Date(authoredAt * 1_000)),
       committer: signature(actor, new Date(committedAt * 1_000)),
     })

@@ -1,0 +1,98 @@
+/** Provenance: the door and the credential of a change, and the program that made it. */
+import type { Person } from './actor.ts'
+import { type Door, doors, type Origin } from './origin.ts'
+
+export interface Via {
+  readonly door: Door
+  readonly by: 'session' | 'token' | 'connection' | 'bot'
+  /** The id of the connection or of the token. Absent for a session. */
+  readonly id?: string
+  /** The program, as the trailer has it. Absent for a session. */
+  readonly client?: string
+  readonly client_name?: string
+}
+
+/** The most characters of a client, and of its name. */
+const limits = { client: 200, name: 100 } as const
+
+/** The names that a program may give itself in the header `Grove-Agent`. */
+export function isAgentName(name: string): boolean {
+  return /^[\w./-]{1,64}$/.test(name)
+}
+
+/** Returns how the caller makes a change. Without a request, a command makes it. */
+export function viaOf({ origin }: { readonly origin?: Origin }, person: Person): Via {
+  const { connection, isBot, tokenId } = person
+  const by = isBot ? 'bot' : connection ? 'connection' : tokenId === undefined ? 'session' : 'token'
+  const id = connection?.id ?? tokenId
+  const agent = origin?.agent === undefined ? undefined : `agent:${origin.agent}`
+  const client = connection ? clientOf(connection.clientId, connection.clientName) : (agent ?? ownClient(by))
+  const name = connection ? cleanText(connection.clientName, limits.name) : ''
+  return {
+    door: origin?.door ?? 'command',
+    by,
+    ...(id !== undefined && { id }),
+    ...(client !== undefined && { client, client_name: name || clientNameOf(client) }),
+  }
+}
+
+function ownClient(by: Via['by']): string | undefined {
+  return by === 'session' ? undefined : 'token'
+}
+
+/** The client of a connection: its URL, or the name that it registered. */
+function clientOf(clientId: string, clientName: string): string {
+  const isUrl = /^https?:/.test(clientId) && URL.canParse(clientId)
+  return isUrl
+    ? cleanText(new URL(clientId).href, limits.client)
+    : `dcr:${cleanText(clientName, limits.name) || 'unknown'}`
+}
+
+/** True for a connection, a bot, a tool, and a program that sends `Grove-Agent`. */
+function isOfAgent({ door, by, client }: Via): boolean {
+  return by === 'connection' || by === 'bot' || door === 'mcp' || client?.startsWith('agent:') === true
+}
+
+/** The program of a request in the log: no text that a stranger chose freely. */
+export function loggedClient({ client = '' }: Via): string | undefined {
+  if (client.startsWith('agent:')) return client
+  if (client.startsWith('dcr:')) return 'dcr'
+  return URL.canParse(client) ? new URL(client).host.slice(0, limits.name) : undefined
+}
+
+/** The value of the trailer `Grove-Via`. Undefined for changes of sessions and scripts, which get none. */
+export function trailerOf(deps: { readonly origin?: Origin }, person: Person): string | undefined {
+  const via = viaOf(deps, person)
+  if (!isOfAgent(via)) return undefined
+  return [via.door, via.client ?? 'session', ...(via.id === undefined ? [] : [via.id.slice(-8)])].join(' ')
+}
+
+/** A trailer as answers show it. A push can write any trailer, so it is a claim. */
+export interface ClaimedVia extends Pick<Via, 'door'> {
+  readonly client: string
+  readonly client_name: string
+  readonly recorded: 'message'
+}
+
+/** Parses the value of a trailer. Undefined if this service would not have written it. */
+export function parseTrailer(value: string): ClaimedVia | undefined {
+  const { door, client = '' } = /^(?<door>[a-z]+) (?<client>.+?)(?: [0-9a-f]{8})?$/.exec(value)?.groups ?? {}
+  const known = doors.find((one) => one === door)
+  const clean = cleanText(client, limits.client)
+  if (known === undefined || clean === '') return undefined
+  return { door: known, client: clean, client_name: clientNameOf(clean), recorded: 'message' }
+}
+
+/** Derives a name for readers from the client. */
+function clientNameOf(client: string): string {
+  if (client === 'token') return 'a token'
+  if (client === 'session') return 'a session'
+  if (/^https?:/.test(client) && URL.canParse(client)) return new URL(client).hostname || client
+  return client.replace(/^(?:dcr|agent):(?=.)/, '')
+}
+
+/** One line without control, bidirectional and invisible characters, and without angle brackets. */
+function cleanText(text: string, most: number): string {
+  const line = text.replace(/[\p{C}\p{Z}<>]+/gu, ' ').trim()
+  return [...line].slice(0, most).join('').trim()
+}
