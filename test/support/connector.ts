@@ -100,7 +100,8 @@ export async function connectProgram(
   { resource = 'api', name = 'Robin', headers = {}, ...choice }: Choice & Connecting = {},
 ): Promise<Connected> {
   const program = await register(grove, { name })
-  const more = { scope: 'write', resource: resource === 'mcp' ? `${grove.url}/mcp` : grove.url }
+  const metadata = `/.well-known/oauth-protected-resource${resource === 'mcp' ? '/mcp' : ''}`
+  const more = { scope: 'write', resource: (await client(grove).get(metadata)).body.resource }
   const code = await allow(program, await visitOf(grove, person, headers), choice, more)
   const { status, body } = await exchange(program, code)
   if (status !== 200) throw new Error(`The exchange answered ${status} ${JSON.stringify(body)}`)
