@@ -2351,7 +2351,7 @@ export interface paths {
         /**
          * List the pull requests of an organisation
          * @description Requires membership. Lists the pull requests of all nodes, sorted by `created_at`, then `node_id`, then `number`.
-         *     `status`, `author`, `reviewer` and `under` filter the list. With several of them, a pull request must match all.
+         *     `status`, `author`, `reviewer`, `under` and `via` filter the list. With several of them, a pull request must match all.
          *
          *     Items have `node_title`, and omit the fields that only Git knows: `can_merge`, the fields with `merge_` and
          *     `commits_`, `source_commit`, `target_commit`, `updated_at`, `last_activity_at` and `consent`. They also omit
@@ -6427,7 +6427,7 @@ export interface components {
          */
         Door: "rest" | "mcp" | "page" | "push" | "fetch" | "command";
         /**
-         * @description What the trailer `Grove-Via` of the message says. The service writes it on commits of agents. A push can write
+         * @description The content of the trailer `Grove-Via` in the message. The service writes it on commits of agents. A push can write
          *     it too, so it is a claim. Absent without a trailer that the service could have written, and in lists if
          *     `message_truncated` is true.
          */
@@ -6445,6 +6445,29 @@ export interface components {
              * @enum {string}
              */
             recorded: "message";
+        };
+        /**
+         * @description How a pull request was opened or ended. Grove records it in the node's ledger, which no push can write. Only
+         *     members see it, as they see pull requests.
+         */
+        RecordedVia: {
+            door: components["schemas"]["Door"];
+            /**
+             * @description The kind of the credential.
+             * @enum {string}
+             */
+            by: "session" | "token" | "connection" | "bot";
+            /** @description The id of the token or the connection, which only its user can look up. */
+            id?: string;
+            /** @description The program, as `client` of a commit has it. */
+            client?: string;
+            /** @description A readable name of the program. */
+            client_name?: string;
+            /**
+             * @description Where it is recorded.
+             * @enum {string}
+             */
+            recorded: "ledger";
         };
         /** @description A commit with its changes. */
         CommitDetails: components["schemas"]["Commit"] & {
@@ -6933,6 +6956,10 @@ export interface components {
             /** @description Number of commits that only the target has. */
             commits_behind: number;
             overridden?: components["schemas"]["Overridden"];
+            /** @description How it was opened. Absent for a session, and for pull requests of older versions. */
+            opened_via?: components["schemas"]["RecordedVia"];
+            /** @description How it was merged or closed. Absent for a session, and if only Git knows. */
+            ended_via?: components["schemas"]["RecordedVia"];
             /** @description The name of the user who merged it. */
             merged_by?: string;
             /** @description The e-mail address of the user who merged it. */
@@ -6995,6 +7022,10 @@ export interface components {
             open_threads: number;
             created_at: components["schemas"]["UtcTime"];
             overridden?: components["schemas"]["Overridden"];
+            /** @description How it was opened. Absent for a session, and for pull requests of older versions. */
+            opened_via?: components["schemas"]["RecordedVia"];
+            /** @description How it was merged or closed. Absent for a session, and if only Git knows. */
+            ended_via?: components["schemas"]["RecordedVia"];
             /** @description The name of the user who merged it. */
             merged_by?: string;
             /** @description The e-mail address of the user who merged it. */
@@ -14026,6 +14057,12 @@ export interface operations {
                  * @example oldest
                  */
                 order?: "newest" | "oldest";
+                /**
+                 * @description `agent`: only pull requests that a program opened for its user: by a connection, a bot, a tool of `/mcp`, or
+                 *     with the header `Grove-Agent`. `person`: all others.
+                 * @example agent
+                 */
+                via?: "agent" | "person";
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
                 /** @description Number of items to skip. */
@@ -14075,6 +14112,12 @@ export interface operations {
             query?: {
                 /** @description Only pull requests with this status. */
                 status?: "open" | "merged" | "closed" | "all";
+                /**
+                 * @description `agent`: only pull requests that a program opened for its user: by a connection, a bot, a tool of `/mcp`, or
+                 *     with the header `Grove-Agent`. `person`: all others.
+                 * @example agent
+                 */
+                via?: "agent" | "person";
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
                 /** @description Number of items to skip. */

@@ -26,7 +26,7 @@ interface Table {
 const nodeOrg = '(select org_id from node where node.id = one.node_id)'
 const pullColumns = `id title description source_branch target_branch status is_draft author author_email created_at
   recorded_at source_commit target_commit ahead behind ended_by ended_by_email ended_at author_id comments open_threads last_entry
-  last_entry_at stacked_on overridden`
+  last_entry_at stacked_on overridden opened_via ended_via by_agent`
 
 /**
  * All tables and columns that follow from the refs. Excludes change counters: versions, epochs, tombstones, chains of

@@ -121,6 +121,16 @@ export const indexMigrations: Record<string, Migration> = {
       ])
     },
   },
+  // No ledger that was read before records it.
+  '021_via': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, [
+        'alter table pull add column opened_via text',
+        'alter table pull add column ended_via text',
+        'alter table pull add column by_agent integer not null default 0',
+      ])
+    },
+  },
 }
 
 /** Checks of commits. The table starts empty: no ledger that was read before has any. */

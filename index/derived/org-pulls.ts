@@ -9,6 +9,8 @@ type PullOrder = 'newest' | 'oldest'
 
 export interface OrgPullFilter {
   readonly status: PullTable['status'] | 'all'
+  /** 1: opened by a program for its user. 0: by anyone else. */
+  readonly byAgent?: 0 | 1
   /** An e-mail address. The case of ASCII letters is ignored. */
   readonly author?: string
   /** The id of a user who was asked for a review. */
@@ -56,7 +58,7 @@ async function listKeysUnder(db: IndexDb, orgId: string, filter: OrgPullFilter, 
   return { keys, total }
 }
 
-function pullsOf(db: IndexDb, orgId: string, { status, author, reviewer }: OrgPullFilter) {
+function pullsOf(db: IndexDb, orgId: string, { status, author, reviewer, byAgent }: OrgPullFilter) {
   let all = db.selectFrom('pull')
   // With a reviewer, the pull requests are found by the reviewer's rows. The plus excludes the other indexes.
   if (reviewer === undefined) all = all.where('org_id', '=', orgId)
@@ -65,6 +67,7 @@ function pullsOf(db: IndexDb, orgId: string, { status, author, reviewer }: OrgPu
       sql<boolean>`(node_id, number) in (
           select node_id, number from reviewer where user_id = ${reviewer} and org_id = ${orgId})`,
     )
+  if (byAgent !== undefined) all = all.where(sql<boolean>`+by_agent = ${byAgent}`)
   if (status !== 'all') all = all.where(reviewer === undefined ? 'status' : sql`+status`, '=', status)
   if (author !== undefined)
     all = all.where(
@@ -97,7 +100,7 @@ async function readRows(db: IndexDb, keys: readonly PullKey[]) {
   const { rows } = await sql<OrgPullRow>`
     select pull.node_id, node.title as node_title, pull.number, pull.id, pull.title, pull.source_branch,
       pull.target_branch, pull.status, pull.is_draft, pull.author, pull.author_email, pull.created_at, pull.ended_by,
-      pull.ended_by_email, pull.ended_at, pull.comments, pull.open_threads
+      pull.ended_by_email, pull.ended_at, pull.comments, pull.open_threads, pull.opened_via, pull.ended_via
     from json_each(${JSON.stringify(keys.map(({ node_id, number }) => [node_id, number]))}) as one
       cross join pull on pull.node_id = one.value ->> 0 and pull.number = one.value ->> 1
       cross join node on node.id = pull.node_id
@@ -124,6 +127,8 @@ export interface OrgPullRow
     | 'ended_at'
     | 'comments'
     | 'open_threads'
+    | 'opened_via'
+    | 'ended_via'
   > {
   readonly node_title: string
 }

@@ -32,15 +32,22 @@ export async function listOpenPullsFrom(
   return { rows, total: await totalOf(all) }
 }
 
+export interface PullFilter {
+  readonly status: PullRow['status'] | 'all'
+  /** 1: opened by a program for its user. 0: by anyone else. */
+  readonly byAgent?: 0 | 1
+}
+
 /** Lists the pull requests of a node, newest first. */
 export async function listPullRows(
   db: IndexDb,
   nodeId: string,
-  status: PullRow['status'] | 'all',
+  { status, byAgent }: PullFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: PullRow[]; total: number }> {
   let all = db.selectFrom('pull').where('node_id', '=', nodeId)
   if (status !== 'all') all = all.where('status', '=', status)
+  if (byAgent !== undefined) all = all.where('by_agent', '=', byAgent)
   const rows = await all.selectAll().orderBy('number', 'desc').limit(limit).offset(offset).execute()
   return { rows, total: await totalOf(all) }
 }

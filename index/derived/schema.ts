@@ -228,6 +228,11 @@ export interface PullTable {
   stacked_on: string | null
   /** JSON object: an owner's merge in spite of rules. */
   overridden: string | null
+  /** JSON objects: how it was opened, and how it ended. Null for a session, and if an older version did it. */
+  opened_via: string | null
+  ended_via: string | null
+  /** 1: a program opened it for its user. */
+  by_agent: number
 }
 
 /** A comment, verdict or event of a pull request: one file of the ledger. */

@@ -12,7 +12,7 @@ export function includesAccess(access: Access, needed: Access): boolean {
 }
 
 /** A program that a user has allowed to act for them, by OAuth. */
-export interface Connection {
+interface Connection {
   /** UUID v7. */
   readonly id: string
   /** The client's id: the URL of its metadata document, or `dcr.` and its metadata. */

@@ -67,6 +67,35 @@ export function trailerOf(deps: { readonly origin?: Origin }, person: Person): s
   return [via.door, via.client ?? 'session', ...(via.id === undefined ? [] : [via.id.slice(-8)])].join(' ')
 }
 
+/** How an event of a pull request came about, as the ledger records it. Nothing but the service writes the ledger. */
+export type RecordedVia = Via
+
+/** Returns what the ledger records of a change. Undefined for a session, which gets no record. */
+export function recordedVia(deps: { readonly origin?: Origin }, person: Person): RecordedVia | undefined {
+  const via = viaOf(deps, person)
+  return via.by === 'session' && !isOfAgent(via) ? undefined : via
+}
+
+const ways: readonly Via['by'][] = ['session', 'token', 'connection', 'bot']
+
+/** Parses what a ledger records. Undefined for anything that this version would not write. */
+export function parseRecordedVia(value: unknown): RecordedVia | undefined {
+  const { door, by, id, client, client_name }: Readonly<Partial<Record<keyof Via, unknown>>> = Object(value)
+  const known = { door: doors.find((one) => one === door), by: ways.find((one) => one === by) }
+  if (known.door === undefined || known.by === undefined) return undefined
+  return {
+    ...{ door: known.door, by: known.by },
+    ...(typeof id === 'string' && { id: cleanText(id, limits.name) }),
+    ...(typeof client === 'string' && { client: cleanText(client, limits.client) }),
+    ...(typeof client_name === 'string' && { client_name: cleanText(client_name, limits.name) }),
+  }
+}
+
+/** True if a program made the change. A script with a token of its user is not one. */
+export function isByAgent(via: RecordedVia | undefined): boolean {
+  return via !== undefined && isOfAgent(via)
+}
+
 /** A trailer as answers show it. A push can write any trailer, so it is a claim. */
 export interface ClaimedVia extends Pick<Via, 'door'> {
   readonly client: string

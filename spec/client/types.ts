@@ -1865,7 +1865,7 @@ export interface components {
          */
         readonly Door: "rest" | "mcp" | "page" | "push" | "fetch" | "command";
         /**
-         * @description What the trailer `Grove-Via` of the message says. The service writes it on commits of agents. A push can write
+         * @description The content of the trailer `Grove-Via` in the message. The service writes it on commits of agents. A push can write
          *     it too, so it is a claim. Absent without a trailer that the service could have written, and in lists if
          *     `message_truncated` is true.
          */
@@ -1883,6 +1883,29 @@ export interface components {
              * @enum {string}
              */
             readonly recorded: "message";
+        };
+        /**
+         * @description How a pull request was opened or ended. Grove records it in the node's ledger, which no push can write. Only
+         *     members see it, as they see pull requests.
+         */
+        readonly RecordedVia: {
+            readonly door: components["schemas"]["Door"];
+            /**
+             * @description The kind of the credential.
+             * @enum {string}
+             */
+            readonly by: "session" | "token" | "connection" | "bot";
+            /** @description The id of the token or the connection, which only its user can look up. */
+            readonly id?: string;
+            /** @description The program, as `client` of a commit has it. */
+            readonly client?: string;
+            /** @description A readable name of the program. */
+            readonly client_name?: string;
+            /**
+             * @description Where it is recorded.
+             * @enum {string}
+             */
+            readonly recorded: "ledger";
         };
         /** @description A commit with its changes. */
         readonly CommitDetails: components["schemas"]["Commit"] & {
@@ -2371,6 +2394,10 @@ export interface components {
             /** @description Number of commits that only the target has. */
             readonly commits_behind: number;
             readonly overridden?: components["schemas"]["Overridden"];
+            /** @description How it was opened. Absent for a session, and for pull requests of older versions. */
+            readonly opened_via?: components["schemas"]["RecordedVia"];
+            /** @description How it was merged or closed. Absent for a session, and if only Git knows. */
+            readonly ended_via?: components["schemas"]["RecordedVia"];
             /** @description The name of the user who merged it. */
             readonly merged_by?: string;
             /** @description The e-mail address of the user who merged it. */
@@ -2433,6 +2460,10 @@ export interface components {
             readonly open_threads: number;
             readonly created_at: components["schemas"]["UtcTime"];
             readonly overridden?: components["schemas"]["Overridden"];
+            /** @description How it was opened. Absent for a session, and for pull requests of older versions. */
+            readonly opened_via?: components["schemas"]["RecordedVia"];
+            /** @description How it was merged or closed. Absent for a session, and if only Git knows. */
+            readonly ended_via?: components["schemas"]["RecordedVia"];
             /** @description The name of the user who merged it. */
             readonly merged_by?: string;
             /** @description The e-mail address of the user who merged it. */
@@ -6868,6 +6899,11 @@ export interface operations {
                 readonly under?: components["schemas"]["AnyId"];
                 /** @description `newest`: last opened first. `oldest`: the reverse. */
                 readonly order?: "newest" | "oldest";
+                /**
+                 * @description `agent`: only pull requests that a program opened for its user: by a connection, a bot, a tool of `/mcp`, or
+                 *     with the header `Grove-Agent`. `person`: all others.
+                 */
+                readonly via?: "agent" | "person";
                 /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description Number of items to skip. */
@@ -6900,6 +6936,11 @@ export interface operations {
             readonly query?: {
                 /** @description Only pull requests with this status. */
                 readonly status?: "open" | "merged" | "closed" | "all";
+                /**
+                 * @description `agent`: only pull requests that a program opened for its user: by a connection, a bot, a tool of `/mcp`, or
+                 *     with the header `Grove-Agent`. `person`: all others.
+                 */
+                readonly via?: "agent" | "person";
                 /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description Number of items to skip. */

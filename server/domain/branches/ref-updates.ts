@@ -10,8 +10,8 @@ import type { Deps } from '../../base/deps.ts'
 import { type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withIntent } from '../event-log/intents.ts'
-import { authorOf } from '../format/signatures.ts'
 import { branchName, branchRef, branchRefs, ledgerRef, main, pinRef } from '../layout.ts'
+import { changedBy } from '../ledger/changed-by.ts'
 import { pinMoves, reconcileMoves, writeEvents } from '../ledger/moved-branches.ts'
 import { openPullsAt } from '../ledger/pull-ledger.ts'
 import type { BranchMove, Reconciled } from '../ledger/reconcile.ts'
@@ -132,7 +132,7 @@ async function attempt(
     const left = allowed()
     const headOf = (branch: string): Oid | null => current({ repo, ref: branchRef(branch) })
     const situation = { open, moves: branchMoves(left), headOf }
-    const { events, pins } = await reconcileMoves(access, situation, authorOf(person), deps.now().toISOString())
+    const { events, pins } = await reconcileMoves(access, situation, changedBy(deps, person))
     if (refuseMerges(person, events, left, refused)) return { moves: [], value: 'again' }
     if (pins.some(({ number }) => !numbers.includes(number))) return { moves: [], value: 'again' }
     const to = await writeEvents({ repo, history }, before, events, person.id)

@@ -20,6 +20,7 @@ import {
   pullsFolder,
 } from '../format/paths.ts'
 import { type Author, asJson, signature } from '../format/signatures.ts'
+import type { RecordedVia } from '../via.ts'
 import { type EntryRecord, type EntryUser, type Erased, type EventRecord, isFile, nextEntry } from './entries.ts'
 
 /** `node.json` of the ledger: the node's fields at its creation. */
@@ -51,8 +52,12 @@ export interface PullRecord {
    */
   readonly by: Author
   readonly at: string
-  /** Author and time of the merge or closing. Later edits do not change it. Absent while it is open. */
-  readonly ended?: { readonly by: Author; readonly at: string }
+  /** How it was opened. Absent for a session, and if an older version opened it. */
+  readonly opened_via?: RecordedVia
+  /** How the last event came about. */
+  readonly via?: RecordedVia | undefined
+  /** Author, time and way of the merge or closing. Later edits do not change it. Absent while it is open. */
+  readonly ended?: { readonly by: Author; readonly at: string; readonly via?: RecordedVia | undefined }
   /** The source's head at the last event. Final once the pull request has ended. */
   readonly source_commit: Oid
   /** The target's head before the merge, or at the last event. */

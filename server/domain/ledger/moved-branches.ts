@@ -9,7 +9,15 @@ import { type Author, authorOf } from '../format/signatures.ts'
 import { ledgerRef, pinRef } from '../layout.ts'
 import { appendPulls, type PullAct, readPull } from './ledger.ts'
 import { withHeads } from './pull-ledger.ts'
-import { type Outcome, type Pin, questionsOf, type Reconciled, type ReconcileInput, reconcile } from './reconcile.ts'
+import {
+  type ChangedBy,
+  type Outcome,
+  type Pin,
+  questionsOf,
+  type Reconciled,
+  type ReconcileInput,
+  reconcile,
+} from './reconcile.ts'
 
 export interface RepoHistory {
   readonly repo: Repo
@@ -22,13 +30,13 @@ const unknown: Author = { name: '', email: '' }
 /**
  * Computes the events that the moves cause for open pull requests. Writes nothing.
  *
- * The author `by` moved the branches. If it is undefined, a merge records the committer of the target's head.
+ * The author `by` moved the branches. If it is undefined, a merge records the committer of the target's head, and
+ * nothing says how it came about.
  */
 export async function reconcileMoves(
   node: RepoHistory,
   situation: ReconcileInput,
-  by: Author | undefined,
-  at: string,
+  { by, at, via }: Omit<ChangedBy, 'by'> & { readonly by?: Author },
 ): Promise<Outcome> {
   const taken = new Map<string, ReadonlySet<Oid>>()
   const committers = new Map<string, Author>()
@@ -45,6 +53,7 @@ export async function reconcileMoves(
     tookIn: (target, head) => taken.get(target)?.has(head) === true,
     by: (kind, target) => by ?? (kind === 'merge' ? committers.get(target) : undefined) ?? unknown,
     at,
+    via,
   })
 }
 
@@ -105,7 +114,7 @@ export interface IndexedNode extends RepoHistory {
  */
 export async function reconcileFoundRefs(deps: Deps, node: IndexedNode, situation: ReconcileInput): Promise<boolean> {
   const { repo, nodeId, version } = node
-  const { events, pins } = await reconcileMoves(node, situation, undefined, deps.now().toISOString())
+  const { events, pins } = await reconcileMoves(node, situation, { at: deps.now().toISOString() })
   if (events.length === 0) return false
   const ledger = { repo, ref: ledgerRef }
   await updateRefs(

@@ -10,10 +10,11 @@ import { findIndexedLedger } from '../../../index/derived/node-queries.ts'
 import type { PullRows } from '../../../index/derived/nodes.ts'
 import { listOpenPulls, listPullNumbers, type PullRow } from '../../../index/derived/pulls.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
-import type { Author } from '../format/signatures.ts'
 import { branchRef } from '../layout.ts'
 import type { NodeAt } from '../targets.ts'
+import { isByAgent, parseRecordedVia, type RecordedVia } from '../via.ts'
 import { changedPulls, diffLedgers, type PullRecord } from './ledger.ts'
+import type { ChangedBy } from './reconcile.ts'
 
 /** The columns that are read from the record, not from its entries. */
 type RecordRow = Omit<PullRow, 'comments' | 'open_threads' | 'last_entry' | 'last_entry_at'>
@@ -45,7 +46,15 @@ export function toRow({ orgId, nodeId }: NodeAt, record: PullRecord): RecordRow 
     author_id: record.author_id ?? null,
     stacked_on: record.stacked_on ?? null,
     overridden: record.overridden ? JSON.stringify(record.overridden) : null,
+    opened_via: encodeVia(record.opened_via),
+    ended_via: encodeVia(ended?.via),
+    by_agent: isByAgent(parseRecordedVia(record.opened_via)) ? 1 : 0,
   }
+}
+
+function encodeVia(recorded: unknown): string | null {
+  const via = parseRecordedVia(recorded)
+  return via === undefined ? null : JSON.stringify(via)
 }
 
 /** Returns the rows of a pull request and of its reviewers. */
@@ -83,6 +92,7 @@ export function fromRow(row: PullRow): PullRecord {
     commits_ahead: row.ahead,
     commits_behind: row.behind,
     ...(row.stacked_on !== null && { stacked_on: row.stacked_on }),
+    ...(row.opened_via !== null && { opened_via: JSON.parse(row.opened_via) as RecordedVia }), // encodeVia wrote it
   }
 }
 
@@ -93,8 +103,8 @@ export async function withHeads(history: History, record: PullRecord, source: Oi
 }
 
 /** Returns the record of an ended pull request. */
-export function endPull(record: PullRecord, status: 'merged' | 'closed', by: Author, at: string): PullRecord {
-  return { ...record, status, by, at, ended: { by, at } }
+export function endPull(record: PullRecord, status: 'merged' | 'closed', event: ChangedBy): PullRecord {
+  return { ...record, ...event, status, ended: event }
 }
 
 /** Returns the record with the current heads. A missing branch keeps the recorded one. */

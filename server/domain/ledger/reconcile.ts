@@ -15,6 +15,7 @@
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Author } from '../format/signatures.ts'
 import { branchName, branchRef } from '../layout.ts'
+import type { RecordedVia } from '../via.ts'
 import type { PullRecord } from './ledger.ts'
 
 /** The branch to which pull requests are retargeted. */
@@ -37,6 +38,15 @@ export interface ReconcileInput {
   readonly moves: BranchMoves
   /** The head of a branch that is not among `moves`, or null. */
   readonly headOf: (branch: string) => Oid | null
+}
+
+/** The author, the time and the way of a change. */
+export interface ChangedBy {
+  readonly by: Author
+  /** ISO 8601. */
+  readonly at: string
+  /** Undefined for a session, and for moves outside the service. */
+  readonly via?: RecordedVia | undefined
 }
 
 type SettledKind = 'merge' | 'close' | 'edit'
@@ -67,6 +77,8 @@ export interface Verdict extends ReconcileInput {
   readonly by: (kind: SettledKind, target: string) => Author
   /** ISO 8601. */
   readonly at: string
+  /** How the moves came about. */
+  readonly via?: RecordedVia | undefined
 }
 
 /** Returns the heads that each branch's move may have brought in. `tookIn` decides about them. */
@@ -83,7 +95,7 @@ export function questionsOf({ open, moves, headOf }: ReconcileInput): Map<string
 }
 
 /** Returns the events that the moves cause, and the heads to pin. */
-export function reconcile({ open, moves, headOf, tookIn, by, at }: Verdict): Outcome {
+export function reconcile({ open, moves, headOf, tookIn, by, at, via }: Verdict): Outcome {
   const events: Reconciled[] = []
   const pins: Pin[] = []
   const inOrder = [...open].sort((a, b) => a.number - b.number)
@@ -95,7 +107,8 @@ export function reconcile({ open, moves, headOf, tookIn, by, at }: Verdict): Out
     const kind = status === 'merged' ? 'merge' : 'close'
     const person = by(kind, record.target_branch)
     const heads = { source_commit: source, target_before: target }
-    events.push({ kind, record: { ...record, ...heads, status, by: person, at, ended: { by: person, at } } })
+    const event = { by: person, at, via }
+    events.push({ kind, record: { ...record, ...heads, ...event, status, ended: event } })
     if (status === 'closed') pins.push({ number: record.number, head: source })
     left.delete(record.number)
     if (record.target_branch === fallback) intoMain.delete(record.source_branch)
@@ -118,7 +131,7 @@ export function reconcile({ open, moves, headOf, tookIn, by, at }: Verdict): Out
     const source = lastHead(moves, headOf, record)
     const heads = { source_commit: source, target_before: main }
     const change = { target_branch: fallback, stacked_on: record.target_branch, ...heads }
-    const moved = { ...record, ...change, by: by('edit', fallback), at }
+    const moved = { ...record, ...change, by: by('edit', fallback), at, via }
     events.push({ kind: 'edit', record: moved })
     left.set(record.number, moved)
     intoMain.add(record.source_branch)

@@ -5,7 +5,6 @@ import type { Deps } from '../../base/deps.ts'
 import { type Need, type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withIntent } from '../event-log/intents.ts'
-import { type Author, authorOf } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { ledgerRef } from '../layout.ts'
 
@@ -29,15 +28,4 @@ export async function changeLedger<T>(
   })
   await tryIndexNode(deps, org.id, node.id)
   return value
-}
-
-/** The author and the time of a change. */
-export interface ChangedBy {
-  readonly by: Author
-  /** ISO 8601. */
-  readonly at: string
-}
-
-export function changedBy(deps: Deps, actor: Person): ChangedBy {
-  return { by: authorOf(actor), at: deps.now().toISOString() }
 }

@@ -15,9 +15,9 @@ import { type HeldRule, mergeRoleOf } from '../consent/judge.ts'
 import { toRefusal } from '../consent/wording.ts'
 import { withIntent } from '../event-log/intents.ts'
 import { excerpt } from '../format/excerpt.ts'
-import { authorOf } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchRef, ledgerRef, main } from '../layout.ts'
+import { changedBy } from '../ledger/changed-by.ts'
 import { type Overridden, type PullRecord, readPull } from '../ledger/ledger.ts'
 import { reconcileMoves, writeEvents } from '../ledger/moved-branches.ts'
 import { fromRow, openPullsAt, toRow } from '../ledger/pull-ledger.ts'
@@ -142,7 +142,7 @@ async function attempt(
       // The source is not locked. It may have moved since its head was judged.
       headOf: (branch: string) => (branch === record.source_branch ? to : readRef(repo, branchRef(branch))),
     }
-    const { events } = await reconcileMoves(access, situation, authorOf(actor), deps.now().toISOString())
+    const { events } = await reconcileMoves(access, situation, changedBy(deps, actor))
     const written = events.map((event) =>
       event.record.number === row.number ? withOverride(event, overridden) : event,
     )

@@ -9,6 +9,7 @@ import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { OrgAt } from '../targets.ts'
+import { byAgentOf, provenance } from './provenance.ts'
 import { ending } from './pull-state.ts'
 
 interface OrgPullQuery extends Page {
@@ -19,6 +20,7 @@ interface OrgPullQuery extends Page {
   readonly reviewer?: string
   readonly under?: string
   readonly order?: OrgPullFilter['order']
+  readonly via?: 'agent' | 'person'
 }
 
 /** Limits concurrent lists below a node. Each may take 0.5 s of CPU time, in slices. */
@@ -42,6 +44,7 @@ export async function listOrgPulls(deps: Deps, context: RequestContext<Person>, 
   const reviewerId = reviewer === undefined ? undefined : await findReviewer(deps, actor, at, reviewer)
   const filter = {
     ...{ status, order },
+    ...byAgentOf(query),
     ...(author === undefined ? {} : { author: author === 'me' ? actor.email : author }),
     ...(reviewerId === undefined ? {} : { reviewer: reviewerId }),
   }
@@ -70,5 +73,6 @@ function toListed(row: OrgPullRow) {
     is_draft: row.is_draft === 1,
     ...{ author, author_email, created_at: row.created_at, comments: row.comments, open_threads: row.open_threads },
     ...ending(row),
+    ...provenance(row),
   }
 }

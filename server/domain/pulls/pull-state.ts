@@ -22,6 +22,7 @@ import type { ContentProblem } from '../format/path-problem.ts'
 import { laterOf, timeOf } from '../format/signatures.ts'
 import { branchRef } from '../layout.ts'
 import type { Overridden } from '../ledger/ledger.ts'
+import { provenance, type ShownVia } from './provenance.ts'
 
 type MergeReason = MergeRefusal | 'mergeable'
 /** The reasons that follow from refs and content, not from rules. */
@@ -136,6 +137,8 @@ export interface PullRequest {
   readonly closed_by?: string
   readonly closed_by_email?: string
   readonly closed_at?: string
+  readonly opened_via?: ShownVia
+  readonly ended_via?: ShownVia
   readonly can_merge: boolean
   readonly merge_reason: MergeReason
   readonly merge_reasons: MergeReason[]
@@ -193,6 +196,7 @@ export async function toPullWith(
     created_at: row.created_at,
     updated_at: state.updatedAt,
     ...ending(row),
+    ...provenance(row),
     can_merge: reasons[0] === 'mergeable',
     merge_reason: reasons[0],
     merge_reasons: reasons,

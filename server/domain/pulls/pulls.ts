@@ -20,6 +20,7 @@ import { excerpt } from '../format/excerpt.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { readResult } from '../indexing/index-node.ts'
 import { branchRef, ledgerRef, pinRef } from '../layout.ts'
+import { changedBy } from '../ledger/changed-by.ts'
 import {
   appendPulls,
   type PullAct,
@@ -29,9 +30,11 @@ import {
   readPull,
 } from '../ledger/ledger.ts'
 import { endPull, freezePull, fromRow, openPullsAt, withHeads } from '../ledger/pull-ledger.ts'
+import type { ChangedBy } from '../ledger/reconcile.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import type { NodeAt, PullAt } from '../targets.ts'
-import { type ChangedBy, changedBy, changeLedger } from './ledger-changes.ts'
+import { changeLedger } from './ledger-changes.ts'
+import { byAgentOf } from './provenance.ts'
 import { type PullRequest, requireMergeable, stateOf, toPull, toPullWith } from './pull-state.ts'
 import { requireReviewers, withSince } from './reviewers.ts'
 
@@ -116,6 +119,7 @@ export async function appendOpened(
     author_id: actor.id,
     created_at: event.at,
     ...event,
+    ...(event.via && { opened_via: event.via }),
     ...(reviewers.length > 0 && { reviewers: withSince(reviewers, [], event.at) }),
   }
   const record = await withHeads(
@@ -148,10 +152,15 @@ export async function listPulls(
   deps: Deps,
   actor: Person,
   at: NodeAt,
-  query: Page & { status?: 'open' | 'merged' | 'closed' | 'all' },
+  query: Page & { status?: 'open' | 'merged' | 'closed' | 'all'; via?: 'agent' | 'person' },
 ) {
   const access = await authorizeNode(deps, actor, at, 'reader')
-  const { rows, total } = await listPullRows(deps.index.read, at.nodeId, query.status ?? 'open', query)
+  const { rows, total } = await listPullRows(
+    deps.index.read,
+    at.nodeId,
+    { status: query.status ?? 'open', ...byAgentOf(query) },
+    query,
+  )
   const factsOf = await readReviewFacts(deps, access, rows)
   const read = (row: PullRow) => toPullWith(deps, access, row, factsOf(row.number))
   const pull_requests = await Promise.all(rows.map((row) => semaphore.run({}, () => read(row))))
@@ -246,7 +255,7 @@ async function patched(
     if (before.status === 'open')
       return {
         event: 'close',
-        record: endPull(await freezePull(access, record), 'closed', event.by, event.at),
+        record: endPull(await freezePull(access, record), 'closed', event),
         changes,
       }
     return {

@@ -12,6 +12,7 @@ import { requireCommit } from '../branches/revisions.ts'
 import { type Check, toChecks, toReport } from '../consent/check-views.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { ledgerRef, main } from '../layout.ts'
+import { changedBy } from '../ledger/changed-by.ts'
 import {
   type CheckRecord,
   findChecks,
@@ -22,7 +23,7 @@ import {
   withCheck,
 } from '../ledger/checks.ts'
 import { appendChecks } from '../ledger/ledger.ts'
-import { changedBy, changeLedger } from '../pulls/ledger-changes.ts'
+import { changeLedger } from '../pulls/ledger-changes.ts'
 import type { CheckAt, CheckedAt } from '../targets.ts'
 
 export interface CommitChecks {

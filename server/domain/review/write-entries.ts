@@ -9,6 +9,7 @@ import { AppError } from '../../base/errors.ts'
 import type { NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { branchRef, ledgerRef } from '../layout.ts'
+import { changedBy } from '../ledger/changed-by.ts'
 import {
   type EntryRecord,
   type EntryUser,
@@ -19,7 +20,8 @@ import {
   readEntryText,
 } from '../ledger/entries.ts'
 import { appendEntries, changedEntries, diffLedgers, type PullRecord, readPull } from '../ledger/ledger.ts'
-import { type ChangedBy, changedBy, changeLedger } from '../pulls/ledger-changes.ts'
+import type { ChangedBy } from '../ledger/reconcile.ts'
+import { changeLedger } from '../pulls/ledger-changes.ts'
 import type { PullAt } from '../targets.ts'
 
 /** The ledger while its lock is held. */

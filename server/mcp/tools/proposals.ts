@@ -47,7 +47,7 @@ export const listProposals = tool({
   name: 'list_proposals',
   title: 'List proposals',
   description:
-    'Lists the proposals (pull requests) of a node or, without `node_id`, of all nodes, newest first: number, title, author, status, branch, comments, open threads, page. For one node, also approvals, requests for changes, whether each can be merged, and what its rules still ask for (`missing`, `checks`, `who_may_merge`). For all nodes, also node_id and node_title. To see what one changes, call diff with its branch as `head`. To read its discussion, call read_discussion.',
+    'Lists the proposals (pull requests) of a node or, without `node_id`, of all nodes, newest first: number, title, author, status, branch, comments, open threads, page. `via` is the program that the author used. For one node, also approvals, requests for changes, whether each can be merged, and what its rules still ask for (`missing`, `checks`, `who_may_merge`). For all nodes, also node_id and node_title. To see what one changes, call diff with its branch as `head`. To read its discussion, call read_discussion.',
   access: 'read',
   operations: ['listPulls', 'listOrgPulls'],
   input: z.strictObject({
@@ -79,6 +79,7 @@ async function readProposals(session: Session, { org_id, node_id, ...query }: As
     number: pull.number,
     title: brief(pull.title, shownTitle),
     author: brief(pull.author, shownName),
+    ...(pull.opened_via?.client_name !== undefined && { via: brief(pull.opened_via.client_name, shownName) }),
     status: pull.status,
     created_at: pull.created_at,
     branch: pull.source_branch,
@@ -118,6 +119,7 @@ interface Listed {
   readonly number: number
   readonly title: string
   readonly author: string
+  readonly opened_via?: { readonly client_name?: string }
   readonly status: string
   readonly created_at: string
   readonly source_branch: string

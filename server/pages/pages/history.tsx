@@ -11,6 +11,7 @@ import { type AtNode, NodePath, readAtNode } from '../parts/node-head.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
 import { findOnMain, findRestorable, type Restorable, RestoreLink } from '../parts/restore-link.tsx'
 import { mayWrite } from '../parts/rights.ts'
+import { ViaName } from '../parts/via.tsx'
 import { FileDiffs, readFileChanges } from '../text/diff.tsx'
 import type { Urls } from '../urls.ts'
 
@@ -115,13 +116,14 @@ export function CommitList(props: CommitListProps) {
   const { urls, org, commits, restorable, timesAs = 'ago', first, titles = noTitles } = props
   return (
     <ul class="commits">
-      {commits.map(({ id, node_id, message, author, created_at }) => (
+      {commits.map(({ id, node_id, message, author, created_at, via }) => (
         <li>
           {first && <PickVersion id={id} title={firstLine(message, titles)} first={first} />}
           <a href={urls.commit(org, node_id, id)}>{firstLine(message, titles)}</a>
           <span class="sha">{id.slice(0, 8)}</span>
           <small>
-            {author}, <When time={created_at} as={timesAs} />
+            {author}
+            <ViaName via={via} />, <When time={created_at} as={timesAs} />
           </small>
           {restorable && restorable.head !== id && (
             <RestoreLink href={urls.restore(org, node_id, id, restorable.branch)} of={firstLine(message, titles)} />
@@ -164,7 +166,8 @@ export async function showCommit(visit: PageContext): Promise<Page> {
         <h1>{line}</h1>
         <div class="meta">
           <span>
-            {commit.author}, <When time={commit.created_at} />
+            {commit.author}
+            <ViaName via={commit.via} />, <When time={commit.created_at} />
           </span>
           <span class="ref">{commit.id}</span>
           <a href={urls.version(org.id, node.id, commit.id)}>View this version</a>

@@ -8,6 +8,7 @@ import { plural, When } from '../parts/dates.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
 import { mayPropose } from '../parts/rights.ts'
+import { ViaName } from '../parts/via.tsx'
 import { brokenField } from '../text/broken-rules.ts'
 import type { Urls } from '../urls.ts'
 import { Pill, type State, StateTabs, stateOf } from './proposal-list.tsx'
@@ -66,16 +67,25 @@ export async function showOrgProposals(visit: PageContext): Promise<Page> {
   }
 }
 
-type Filter = Readonly<Partial<Record<'author' | 'reviewer' | 'under', string>>>
+type Filter = Readonly<Partial<Record<'author' | 'reviewer' | 'under', string>>> & { readonly via?: 'agent' | 'person' }
 
 /** Reads the filters of the list. */
 function filterOf(query: URLSearchParams): Filter {
   const names = ['author', 'reviewer', 'under'] as const
-  return Object.fromEntries(names.flatMap((name) => (query.get(name)?.trim() ? [[name, query.get(name)?.trim()]] : [])))
+  const via = query.get('via')
+  return {
+    ...Object.fromEntries(names.flatMap((name) => (query.get(name)?.trim() ? [[name, query.get(name)?.trim()]] : []))),
+    ...((via === 'agent' || via === 'person') && { via }),
+  }
+}
+
+interface Linked extends Omit<Filter, 'via'> {
+  readonly status?: State
+  readonly via?: 'agent' | 'person' | ''
 }
 
 /** Returns the URL of the list with these filters. */
-function listLink(base: string, { status = 'open', ...filter }: Filter & { readonly status?: State }): string {
+function listLink(base: string, { status = 'open', ...filter }: Linked): string {
   const kept = Object.entries(filter).filter(([, value]) => value !== undefined && value !== '')
   const query = new URLSearchParams([...(status === 'open' ? [] : [['status', status]]), ...kept])
   return query.size === 0 ? base : `${base}?${query}`
@@ -137,8 +147,16 @@ function Filters({ visit: { person }, base, status, filter, under, trouble }: Fi
     <div class="filters">
       {person && toggle('reviewer', 'Asks me for a review')}
       {person && toggle('author', 'Opened by me')}
+      <a
+        class="btn small"
+        href={listLink(base, { status, ...filter, via: filter.via === 'agent' ? '' : 'agent' })}
+        aria-current={filter.via === 'agent' ? 'true' : undefined}
+      >
+        By a program
+      </a>
       <form action={base}>
         {status !== 'open' && <input type="hidden" name="status" value={status} />}
+        {filter.via !== undefined && <input type="hidden" name="via" value={filter.via} />}
         {filter.under !== undefined && <input type="hidden" name="under" value={filter.under} />}
         <label>
           Author <input name="author" value={author} placeholder="E-mail address" maxLength={254} />
@@ -179,8 +197,8 @@ function Item({ urls, org, pull }: ItemProps) {
       </a>
       <Pill pull={pull} />
       <small>
-        <a href={urls.node(org.id, pull.node_id, pull.node_title)}>{pull.node_title}</a> · {pull.author},{' '}
-        <When time={pull.created_at} /> <TalkCounts pull={pull} />
+        <a href={urls.node(org.id, pull.node_id, pull.node_title)}>{pull.node_title}</a> · {pull.author}
+        <ViaName via={pull.opened_via} />, <When time={pull.created_at} /> <TalkCounts pull={pull} />
       </small>
     </li>
   )

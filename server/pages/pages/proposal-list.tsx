@@ -6,6 +6,7 @@ import { TalkCounts } from '../parts/consent.tsx'
 import { plural, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
+import { ViaName } from '../parts/via.tsx'
 
 type Pull = AnswerOf<'listPulls'>['pull_requests'][number]
 
@@ -45,8 +46,10 @@ export async function showProposals(visit: PageContext): Promise<Page> {
                 </a>
                 <Pill pull={pull} />
                 <small>
-                  {pull.author}, <When time={pull.created_at} /> · {plural(pull.commits_ahead, 'commit')} from{' '}
-                  <span class="ref">{pull.source_branch}</span> <TalkCounts pull={pull} />
+                  {pull.author}
+                  <ViaName via={pull.opened_via} />, <When time={pull.created_at} /> ·{' '}
+                  {plural(pull.commits_ahead, 'commit')} from <span class="ref">{pull.source_branch}</span>{' '}
+                  <TalkCounts pull={pull} />
                 </small>
               </li>
             ))}

@@ -33,6 +33,7 @@ import {
 } from '../parts/talk.ts'
 import { Name } from '../parts/thread.tsx'
 import { YourReview } from '../parts/verdict.tsx'
+import { ViaName } from '../parts/via.tsx'
 import { asSentence } from '../text/broken-rules.ts'
 import { type Changes, isEdge, readFileChanges } from '../text/diff.tsx'
 import { resolver } from '../text/links.ts'
@@ -318,8 +319,9 @@ function Title({ pr, commits }: { readonly pr: Pull; readonly commits: number })
           <span>
             <strong>
               <Name>{pr.author}</Name>
-            </strong>{' '}
-            {pr.status === 'open' ? 'proposes' : 'proposed'} {plural(commits, 'commit')} from
+            </strong>
+            <ViaName via={pr.opened_via} /> {pr.status === 'open' ? 'proposes' : 'proposed'} {plural(commits, 'commit')}{' '}
+            from
           </span>
           <span class="ref">{pr.source_branch}</span>
           <span>into</span>

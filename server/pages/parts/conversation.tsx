@@ -12,6 +12,7 @@ import { readReplacedOf } from './suggesting.ts'
 import { type Comment, nameOf, pageEntries, type Review, type Spoken, type Talk } from './talk.ts'
 import { CommentView, Name, Quoted, TextOf, ThreadView } from './thread.tsx'
 import { reviewWords } from './verdict.tsx'
+import { ViaLine, ViaName } from './via.tsx'
 
 type Entry = AnswerOf<'getTimeline'>['entries'][number]
 type PullEvent = NonNullable<Entry['event']>
@@ -82,9 +83,11 @@ export function ConversationView({ talk, shown, description }: ConversationProps
           <p class="happened">
             <Icon name="branch" />
             <span>
-              <Name>{pr.author}</Name> opened this proposal, <When time={pr.created_at} />
+              <Name>{pr.author}</Name>
+              <ViaName via={pr.opened_via} /> opened this proposal, <When time={pr.created_at} />
             </span>
           </p>
+          <ViaLine via={pr.opened_via} urls={talk.visit.urls} isOwn={pr.author_id === talk.visit.person?.id} />
           {description !== '' && <Prose urls={talk.visit.urls} html={description} look="card said" />}
         </article>
       ) : (
@@ -324,11 +327,12 @@ function Commits({ talk: { visit, at }, commits }: { readonly talk: Talk; readon
   const { org_id, node_id } = at.path
   return (
     <div class="pushed">
-      {commits.map(({ id, message, author, created_at }) => (
+      {commits.map(({ id, message, author, created_at, via }) => (
         <p class="happened">
           <Icon name="branch" />
           <span>
-            <Name>{author}</Name> committed{' '}
+            <Name>{author}</Name>
+            <ViaName via={via} /> committed{' '}
             <a href={visit.urls.commit(org_id, node_id, id)}>
               {message.split('\n', 1)[0]?.slice(0, 200) || 'No message'}
             </a>
