@@ -41,9 +41,11 @@ describe('/mcp refuses', () => {
     })
 
     it('without a token, and with a bad one', async () => {
-      expect(await post(ping)).to.include({ status: 401, challenge: 'Bearer' })
+      const metadata = `resource_metadata="${grove.url}/.well-known/oauth-protected-resource/mcp"`
+      expect(await post(ping)).to.include({ status: 401, challenge: `Bearer ${metadata}, scope="read propose"` })
       const bad = await post(ping, bearer('grv_bad'))
-      expect(bad).to.include({ status: 401, challenge: 'Bearer error="invalid_token"' })
+      expect(bad.status).to.equal(401)
+      expect(bad.challenge).to.include(metadata).and.to.include('error="invalid_token"')
       const revoked = await made(ann.post('/auth/tokens', { name: 'Model', access: 'read' }))
       expect((await post(ping, bearer(revoked.token))).status).to.equal(200)
       await made(ann.delete(`/auth/tokens/${revoked.id}`))

@@ -186,7 +186,10 @@ describe('the tools of /mcp', () => {
         expect(parted(read).parts['the text']).to.equal('Whales are mammals, and breathe air.\n')
         expect(await model.ask('list_proposals', { org_id, node_id: whales })).to.equal('Proposals: 0.')
         const commits = factsIn(await model.ask('history', { org_id, node_id: whales }), 'commits')
-        expect(commits.map(({ message }) => message)).to.deep.equal(['They breathe\n\nA book says so.', 'Create node'])
+        const [proposed, created] = commits.map(({ message }) => String(message))
+        const words = /^They breathe\n\nA book says so\.\n\nGrove-Via: (?:mcp token|rest agent:grove-mcp) [0-9a-f]{8}$/
+        expect(proposed).to.match(words)
+        expect(created).to.equal('Create node')
       })
 
       it('create a node, and propose a connection', async () => {

@@ -10,6 +10,7 @@ const commits = 8
 const ann = { name: 'Ann', email: 'ann@example.org' }
 const bob = { name: 'Bob', email: 'bob@example.org' }
 const at = '2026-01-02T00:00:00.000Z'
+const via = { door: 'push', by: 'token', id: '01980a5e-7c44-7c3d-8b21-9d0e1f2a3b4c' } as const
 
 type Heads = Map<string, string>
 
@@ -94,8 +95,8 @@ describe('what moved and deleted branches mean for pull requests', () => {
   it('is recorded with who moved the branches, and when', () => {
     check((world) => {
       for (const { kind, record } of settled(world).events) {
-        expect([record.by, record.at]).to.deep.equal([ann, at])
-        expect(record.ended).to.deep.equal(kind === 'edit' ? undefined : { by: ann, at })
+        expect([record.by, record.at, record.via]).to.deep.equal([ann, at, via])
+        expect(record.ended).to.deep.equal(kind === 'edit' ? undefined : { by: ann, at, via })
       }
     })
   })
@@ -114,7 +115,7 @@ function settled(world: World) {
     if (!questions.get(target)?.has(head)) throw new Error(`Nobody said that ${head} would be asked of ${target}`)
     return reached(world, after.get(target)).has(head) && !reached(world, before.get(target)).has(head)
   }
-  return reconcile({ ...situation, tookIn, by: () => ann, at })
+  return reconcile({ ...situation, tookIn, by: () => ann, at, via })
 }
 
 function openAfter({ open }: World, events: readonly Reconciled[]): PullRecord[] {

@@ -83,7 +83,7 @@ function ConnectionRow({ connection, orgs, action }: RowProps) {
           <bdi>{name}</bdi>
         </strong>
         <small>
-          {accessWords[access]} {reachOf(connection, orgs)}{' '}
+          {accessWords[access]} in {reachOf(connection, orgs)}{' '}
           {resource === 'mcp' ? 'through /mcp' : 'through the API and Git'} · since <When time={created_at} as="day" />{' '}
           ·{' '}
           {last_used_at === undefined ? (
