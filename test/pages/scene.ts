@@ -5,17 +5,17 @@ import { createRequire } from 'node:module'
 import { expect } from 'chai'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { launchBrowser, patience } from '../support/browser.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import { type Grove, type GroveOptions, startGrove } from '../support/grove.ts'
 import { type PersonClient, password, signUp } from '../support/people.ts'
 
 export let grove: Grove
 export let ann: PersonClient
 let browser: Browser
 
-/** A service and a browser of its own for each file. */
-export function useScene(): void {
+/** A service and a browser of its own for each file. @param prepare starts what the service needs */
+export function useScene(prepare: () => Promise<GroveOptions> = async () => ({})): void {
   before(async () => {
-    grove = await startGrove()
+    grove = await startGrove(await prepare())
     ann = await signUp(grove, 'Ann')
     browser = await launchBrowser()
   })
