@@ -88,6 +88,8 @@ export interface Page {
   /** The Content-Security-Policy, if it is not that of all pages. */
   readonly policy?: string
   readonly place: PagePlace
+  /** True if the request has ended the session. The bar then shows no user. */
+  readonly isSignedOut?: boolean
   /** All data that the page shows, for its ETag. The same facts make the same page. */
   readonly facts: unknown
   /** Runs before `body`. Both run only if the browser does not have the page yet. */

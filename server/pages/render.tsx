@@ -60,9 +60,9 @@ function sendUnchanged(req: Request, res: Response): boolean {
   return true
 }
 
-export function pageHtml(visit: PageContext, { head, place, body }: Page): string {
+export function pageHtml(visit: PageContext, { head, place, isSignedOut = false, body }: Page): string {
   const html = render(
-    <Frame visit={visit} head={head} place={place}>
+    <Frame visit={isSignedOut ? { ...visit, person: undefined } : visit} head={head} place={place}>
       {body()}
     </Frame>,
   )

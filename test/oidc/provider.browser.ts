@@ -36,6 +36,7 @@ describe('a browser without script', () => {
     await page.getByLabel('Signed in as robin').waitFor()
     await signOut(visitor)
     await reached(page, 'You are signed out')
+    expect(await page.getByLabel('Signed in as robin').count()).to.equal(0)
     const further = await page.getByRole('link', { name: 'Also sign out of Acme' }).getAttribute('href')
     expect(further).to.match(new RegExp(`^${provider.issuer}/session/end\\?`))
     await visitor.open('/me/tokens')

@@ -94,9 +94,11 @@ async function identitiesPage(visit: PageContext, { trouble, linking }: More = {
             ))}
           </ul>
         )}
-        {services.map((service) => (
-          <LinkForm {...shown} service={service} isReady={!hasPassword || linking === service.id} />
-        ))}
+        <div class="services">
+          {services.map((service) => (
+            <LinkForm {...shown} service={service} isReady={!hasPassword || linking === service.id} />
+          ))}
+        </div>
       </main>
     ),
   }
@@ -146,11 +148,9 @@ interface LinkFormProps extends Shown {
 function LinkForm({ visit: { urls }, service: { id, name }, isReady }: LinkFormProps) {
   if (isReady)
     return (
-      <p class="acts">
-        <a class="btn go" href={oidcPath(urls, id, { purpose: 'link' })}>
-          Continue to {name} to link it
-        </a>
-      </p>
+      <a class="btn go" href={oidcPath(urls, id, { purpose: 'link' })}>
+        Continue to {name} to link it
+      </a>
     )
   return (
     <details>

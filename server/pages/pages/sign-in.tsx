@@ -119,6 +119,7 @@ function signedOutPage({ urls }: PageContext, { name, url }: Farewell): Page {
         </p>
       </Sheet>
     )),
+    isSignedOut: true,
   }
 }
 
@@ -195,13 +196,16 @@ interface ServiceLinksProps {
 /** Links, because the policy of the page lets no form lead to another host. */
 function ServiceLinks({ visit: { urls, oidc }, next, invitation }: ServiceLinksProps) {
   const fields = { next, ...(invitation === '' ? {} : { invitation }) }
-  return oidc.services.map(({ id, name }) => (
-    <p class="acts">
-      <a class="btn go" href={oidcPath(urls, id, fields)}>
-        Sign in with {name}
-      </a>
+  if (oidc.services.length === 0) return null
+  return (
+    <p class="services">
+      {oidc.services.map(({ id, name }) => (
+        <a class="btn" href={oidcPath(urls, id, fields)}>
+          Sign in with {name}
+        </a>
+      ))}
     </p>
-  ))
+  )
 }
 
 const goesAlong = 'Your invitation will be used when you continue.'

@@ -11,13 +11,17 @@ interface ConfirmLinksProps {
 
 export function ConfirmLinks({ visit: { urls, oidc }, next }: ConfirmLinksProps) {
   return (
-    <p class="why">
-      Before you change how you sign in, or delete the account, confirm that it is you. It holds for 10 minutes.{' '}
-      {oidc.services.map(({ id, name }) => (
-        <a class="btn small" href={oidcPath(urls, id, { purpose: 'confirm', next })}>
-          Confirm with {name}
-        </a>
-      ))}
-    </p>
+    <>
+      <p class="why">
+        Before you change how you sign in, or delete the account, confirm that it is you. It holds for 10 minutes.
+      </p>
+      <p class="services">
+        {oidc.services.map(({ id, name }) => (
+          <a class="btn small" href={oidcPath(urls, id, { purpose: 'confirm', next })}>
+            Confirm with {name}
+          </a>
+        ))}
+      </p>
+    </>
   )
 }
