@@ -195,6 +195,7 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'inbox', path: '/me/inbox' },
     { name: 'connections', path: '/me/connections' },
     { name: 'consent', path: consent },
+    { name: 'identities', path: '/me/identities' },
     { name: 'sessions', path: '/me/sessions' },
     { name: 'goodbye', path: '/goodbye', isAnonymous: true },
     { name: 'admin-accounts', path: '/admin/accounts' },
