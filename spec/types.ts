@@ -916,6 +916,8 @@ export interface paths {
          *     `token` is shown only in this response. The service stores a hash. `url` is a page that explains how to use
          *     the invitation. The token is in the URL fragment, which browsers do not send to the server. `expires_at` can
          *     be at most 30 days ahead (422). `Location` is the URL to revoke the invitation.
+         *
+         *     If the service sends mail, the link is also mailed to `email`, and `mailed` is in the response.
          */
         post: operations["createInvitation"];
         delete?: never;
@@ -5709,6 +5711,8 @@ export interface components {
             token: string;
             /** @description A page that explains how to use it, with the secret in the URL fragment. */
             url: string;
+            /** @description True if the link is mailed to `email`. False if the caller has sent too many invitations today. Absent without `email`, or if the service sends no mail. */
+            mailed?: boolean;
         };
         /** @description A page of invitations. */
         InvitationPage: {

@@ -8,6 +8,11 @@ export function findInvitation(db: CredentialsDb, hash: string): Promise<Invitat
   return db.selectFrom('invitation').selectAll().where('hash', '=', hash).executeTakeFirst()
 }
 
+/** Finds an invitation, even one that has ended. */
+export function findInvitationById(db: CredentialsDb, id: string): Promise<Invitation | undefined> {
+  return db.selectFrom('invitation').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
 export async function insertInvitation(db: CredentialsDb, invitation: Invitation): Promise<void> {
   await db.insertInto('invitation').values(invitation).execute()
 }

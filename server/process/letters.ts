@@ -1,7 +1,9 @@
 /** The writers of all mails. Each is in the folder of its noun. */
+import { writeInvitation } from '../domain/accounts/invitations.ts'
 import { writeReset } from '../domain/accounts/password-resets.ts'
 import type { Letters } from '../domain/mail/sender.ts'
 
 export const letters: Letters = {
   reset: writeReset,
+  invitation: writeInvitation,
 }

@@ -1153,6 +1153,8 @@ export interface components {
             readonly token: string;
             /** @description A page that explains how to use it, with the secret in the URL fragment. */
             readonly url: string;
+            /** @description True if the link is mailed to `email`. False if the caller has sent too many invitations today. Absent without `email`, or if the service sends no mail. */
+            readonly mailed?: boolean;
         };
         /** @description A page of invitations. */
         readonly InvitationPage: {

@@ -9,6 +9,7 @@ import {
   countOpenInvitations,
   deleteOpenInvitation,
   findInvitation,
+  findInvitationById,
   insertInvitation,
   insertInvitationUse,
   listOpenInvitations,
@@ -23,6 +24,7 @@ import {
 } from '../../../index/credentials/pending-memberships.ts'
 import type {
   CredentialsDb,
+  Mail,
   OrgInvitation,
   PendingMembership,
   Invitation as Row,
@@ -34,13 +36,17 @@ import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeOrg, findOrg, includesRole } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
 import { type AuditEntry, audit } from '../audit/audit.ts'
+import type { Letter } from '../mail/letter.ts'
+import { hasMail, type QueuedMail, queueMail } from '../mail/outbox.ts'
+import { invitationLetter, tokenLink } from '../mail/texts.ts'
+import { MailError } from '../mail/transport.ts'
 import { withRoleAtLeast } from '../orgs/members.ts'
 import { changeOrg } from '../orgs/org-changes.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { InvitationAt, OrgAt } from '../targets.ts'
 import { requireEmail } from './identity.ts'
 import { type JoinedOrg, joinedOrg, mayInvite } from './memberships.ts'
-import { hashOf, newToken } from './tokens.ts'
+import { findMailedToken, hashOf, mailedToken, newToken } from './tokens.ts'
 
 const dayMs = 24 * 3600 * 1000
 
@@ -66,7 +72,11 @@ interface Invitation {
 }
 
 /** A new invitation. `token` is its secret. */
-export type CreatedInvitation = Invitation & { readonly token: string }
+export type CreatedInvitation = Invitation & {
+  readonly token: string
+  /** True if it is mailed to `email`. False: the owner has invited too many today. Absent: no mail was possible. */
+  readonly mailed?: boolean
+}
 
 export interface InvitationBounds {
   readonly email?: string
@@ -93,11 +103,13 @@ export async function createInvitation(
   { role, ...bounds }: NewInvitation,
 ): Promise<CreatedInvitation> {
   if (actor.kind === 'person') await authorizeOrg(deps, actor, at, 'owner')
-  else if (!(await findOrg(deps, at.orgId))) throw new AppError('org_not_found', 'Organisation not found')
+  const org = await findOrg(deps, at.orgId)
+  if (!org) throw new AppError('org_not_found', 'Organisation not found')
   const created_by = actor.kind === 'person' ? actor.id : null
-  const { row, token } = await insert(deps, { org_id: at.orgId, role, created_by }, bounds)
+  const sender = actor.kind === 'person' ? { actor, org: org.name } : undefined
+  const { row, token, mailed } = await insert(deps, { org_id: at.orgId, role, created_by }, bounds, sender)
   await auditCreation(deps, actor, row)
-  return { ...toInvitation({ ...row, role }), token }
+  return { ...toInvitation({ ...row, role }), token, ...(mailed !== undefined && { mailed }) }
 }
 
 /** Creates an invitation that is only for signing up. @throws ValidationError email, expires_at */
@@ -166,11 +178,13 @@ async function insert(
   deps: Deps,
   given: Pick<Row, 'org_id' | 'role' | 'created_by'>,
   { email, uses = 1, expires_at }: InvitationBounds,
-): Promise<{ readonly row: Row; readonly token: string }> {
+  sender?: Sender,
+): Promise<{ readonly row: Row; readonly token: string; readonly mailed?: boolean }> {
   if (email !== undefined) requireEmail(email)
   const now = deps.now()
   const created_at = now.toISOString()
-  const token = newToken('invite')
+  const mailId = email !== undefined && sender !== undefined && hasMail(deps) ? newId() : undefined
+  const token = mailId === undefined ? newToken('invite') : await mailedToken(deps, 'invite', mailId)
   const row: Row = {
     ...given,
     id: newId(),
@@ -180,6 +194,8 @@ async function insert(
     expires_at: expiryOf(expires_at, now),
     created_at,
   }
+  const mail = mailId !== undefined && email !== undefined && sender && invitationMail(mailId, email, row, sender)
+  const mailed = mail && (await deps.limitMail('invitation', sender?.actor.id))
   await deps.credentials.write(async (trx) => {
     if (row.org_id !== null) {
       await lockInvitationsOf(trx, row.org_id)
@@ -187,8 +203,36 @@ async function insert(
         throw new AppError('too_many_invitations', `There are ${maxInvitations} open invitations; revoke some first`)
     }
     await insertInvitation(trx, row)
+    if (mail && mailed) await queueMail(deps, trx, mail)
   })
-  return { row, token }
+  return { row, token, ...(typeof mailed === 'boolean' && mail && { mailed }) }
+}
+
+/** The owner in whose name an invitation is mailed, and the name of the organisation. */
+interface Sender {
+  readonly actor: Person
+  readonly org: string
+}
+
+/** The names are kept, because another cell may send the mail. */
+function invitationMail(id: string, address: string, row: Row, { actor, org }: Sender): QueuedMail {
+  return { id, kind: 'invitation', address, fields: { invitation: row.id, org, by: actor.name } }
+}
+
+/** Undefined: the invitation has ended, or its owner is disabled. @throws MailError its key was deleted */
+export async function writeInvitation(deps: Deps, { id, fields }: Mail): Promise<Letter | undefined> {
+  const { credentials, config, now } = deps
+  const { invitation = '', org = '', by = '' }: Readonly<Record<string, string>> = JSON.parse(fields)
+  const row = await findInvitationById(credentials.read, invitation)
+  if (row?.role == null || row.uses_left === 0 || row.expires_at <= now().toISOString()) return undefined
+  if (config.publicUrl === undefined || row.created_by === null) return undefined
+  if ((await findActiveProfile(credentials.read, row.created_by)) === undefined) return undefined
+  const token = await findMailedToken(deps, 'invite', id, row.hash)
+  if (token === undefined)
+    throw new MailError('The keys were rotated since the invitation was created, so its link is lost', false)
+  return invitationLetter(tokenLink(config.publicUrl, 'join', token), {
+    ...{ org, by, role: row.role, expiresAt: row.expires_at },
+  })
 }
 
 function expiryOf(text: string | undefined, now: Date): string {

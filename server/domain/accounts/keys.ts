@@ -59,6 +59,8 @@ export interface Keys {
   signing(at: number): Promise<Pick<LoadedKey, 'kid' | 'privateKey'>>
   /** Derives a secret from `text` and the key that signs. It is the same until the keys are rotated. */
   derive(text: string, at: number): Promise<string>
+  /** Derives a secret from `text` and each key that is kept, also from retired ones. */
+  deriveFromEach(text: string, at: number): Promise<string[]>
   /** Returns the key that verifies. Undefined: it is unknown, or retired at that time. */
   verifying(kid: string, at: number): Promise<KeyObject | undefined>
   /** Returns the public keys that sign, are announced, or may have tokens in use. Source: RFC 7517 §5. */
@@ -104,9 +106,10 @@ export async function openKeys(
   return {
     issuer: publicUrl ?? own,
     signing,
-    derive: async (text, at) => {
-      const { derivation } = await signing(at)
-      return createHmac('sha256', derivation).update(text).digest('base64url')
+    derive: async (text, at) => derived(await signing(at), text),
+    deriveFromEach: async (text, at) => {
+      await reread(at, rereadMs)
+      return keys.map((key) => derived(key, text))
     },
     verifying: async (kid, at) => {
       await reread(at, rereadMs)
@@ -120,6 +123,10 @@ export async function openKeys(
       return keys.filter(({ retiredAt }) => at < retiredAt).map(({ publicJwk }) => publicJwk)
     },
   }
+}
+
+function derived({ derivation }: LoadedKey, text: string): string {
+  return createHmac('sha256', derivation).update(text).digest('base64url')
 }
 
 /** Returns the issuer if PUBLIC_URL is not set. The first start creates it with the first key. */

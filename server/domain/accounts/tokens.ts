@@ -64,18 +64,27 @@ export function newToken(
   return `${beginnings.random}${kind}_${randomBytes(32).toString('base64url')}`
 }
 
+type MailedTokenKind = 'reset' | 'verify' | 'invite' | 'digest'
+
 /**
  * Returns the token that a mail carries. It is derived from the mail, so that one that is sent twice has the same, and no
  * row holds it.
  *
  * @param mailId names the mail
  */
-export async function mailedToken(
-  { keys, now }: Deps,
-  kind: 'reset' | 'verify' | 'invite' | 'digest',
-  mailId: string,
-): Promise<string> {
+export async function mailedToken({ keys, now }: Deps, kind: MailedTokenKind, mailId: string): Promise<string> {
   return `${beginnings.random}${kind}_${await keys.derive(`${kind} ${mailId}`, now().getTime())}`
+}
+
+/** Finds the mail's token that has this hash. Undefined: its key was deleted, which needs two rotations. */
+export async function findMailedToken(
+  { keys, now }: Deps,
+  kind: MailedTokenKind,
+  mailId: string,
+  hash: string,
+): Promise<string | undefined> {
+  const secrets = await keys.deriveFromEach(`${kind} ${mailId}`, now().getTime())
+  return secrets.map((secret) => `${beginnings.random}${kind}_${secret}`).find((token) => hashOf(token) === hash)
 }
 
 /** Has only letters and digits, so `grv_refresh_…`, `grv_reset_…`, `grv_invite_…` and `grv_browser_…` do not match. */

@@ -7,9 +7,11 @@ import type { Deps } from '../../base/deps.ts'
 /** Milliseconds for which mails that failed are kept. */
 const failedMs = 7 * 24 * 3_600_000
 
-export type MailKind = 'reset'
+export type MailKind = 'reset' | 'invitation'
 
 export interface QueuedMail {
+  /** Default: a new one. */
+  readonly id?: string
   readonly kind: MailKind
   /** Absent: it is found by the address when the mail is sent. */
   readonly accountId?: string
@@ -29,11 +31,11 @@ export function hasMail({ config }: Pick<Deps, 'config'>): boolean {
 export async function queueMail(
   deps: Pick<Deps, 'config' | 'now'>,
   trx: CredentialsDb,
-  { kind, accountId, address, fields = {}, cell }: QueuedMail,
+  { id = newId(), kind, accountId, address, fields = {}, cell }: QueuedMail,
 ): Promise<void> {
   if (!hasMail(deps)) return
   const now = deps.now()
-  const row = { id: newId(), kind, account_id: accountId ?? null, address, created_at: now.toISOString() }
+  const row = { id, kind, account_id: accountId ?? null, address, created_at: now.toISOString() }
   await insertMail(trx, { ...row, fields: JSON.stringify(fields), cell: cell ?? null }, now)
 }
 

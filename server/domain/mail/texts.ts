@@ -1,5 +1,6 @@
 /** The text of each mail. */
 import type { Letter } from './letter.ts'
+import { shownName } from './shown-name.ts'
 
 const ignoreIt = 'If it was not you, ignore this mail: nothing has changed.'
 
@@ -25,4 +26,31 @@ export function resetLetter({ url, token }: TokenLink): Letter {
     code: token,
     otherwise: ignoreIt,
   }
+}
+
+export interface InvitationFacts {
+  /** The names of the organisation and of the owner, as they chose them. */
+  readonly org: string
+  readonly by: string
+  readonly role: string
+  /** ISO 8601. */
+  readonly expiresAt: string
+}
+
+export function invitationLetter({ url, token }: TokenLink, { org, by, role, expiresAt }: InvitationFacts): Letter {
+  const name = shownName(org)
+  return {
+    subject: `Invitation to “${name}”`,
+    paragraphs: [
+      `“${shownName(by)}” invites you to join the organisation “${name}” on Grove as ${role}.`,
+      `The invitation is only for this e-mail address, and ends on ${dayOf(expiresAt)}.`,
+    ],
+    link: { label: 'Join', url },
+    code: token,
+    otherwise: 'If you do not expect it, ignore this mail: nothing happens.',
+  }
+}
+
+function dayOf(time: string): string {
+  return `${time.slice(0, 10)} (UTC)`
 }

@@ -62,8 +62,11 @@ export function Invitations({ visit: { form }, action, open, made, trouble }: In
 function NewInvitation({ made }: { readonly made: MadeInvitation }) {
   return (
     <section class="made" aria-label="New invitation">
+      {made.mailed === true && <p role="status">A mail with the link is on its way to {made.email}.</p>}
+      {made.mailed === false && <p>You have sent too many invitations today, so it was not mailed.</p>}
       <p>
-        Send this link now. It is shown only once, and expires on <When time={made.expires_at} as="day" />.
+        {made.mailed === true ? 'You can also send this link.' : 'Send this link now.'} It is shown only once, and
+        expires on <When time={made.expires_at} as="day" />.
       </p>
       <p class="copy" data-invitation>
         {made.url}
