@@ -131,7 +131,25 @@ export const indexMigrations: Record<string, Migration> = {
       ])
     },
   },
+  '022_usage': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, usage)
+    },
+  },
 }
+
+/** The number of nodes of each organisation. Triggers keep it, so that a check reads one row. */
+const usage = [
+  `create table org_usage (
+    org_id text not null primary key references org (id) on delete cascade, nodes integer not null) without rowid`,
+  'insert into org_usage (org_id, nodes) select org_id, count(*) from node group by org_id',
+  `create trigger node_enters_usage after insert on node begin
+    insert into org_usage (org_id, nodes) values (new.org_id, 1)
+      on conflict (org_id) do update set nodes = nodes + 1; end`,
+  `create trigger node_leaves_usage after delete on node begin
+    update org_usage set nodes = nodes - 1 where org_id = old.org_id;
+    delete from org_usage where org_id = old.org_id and nodes = 0; end`,
+]
 
 /** Checks of commits. The table starts empty: no ledger that was read before has any. */
 const checks = [

@@ -96,6 +96,12 @@ interface LevelCountTable {
   nodes: number
 }
 
+/** What an organisation uses. Triggers keep it. Absent without nodes. */
+interface OrgUsageTable {
+  org_id: string
+  nodes: number
+}
+
 interface NodeTextTable {
   node_id: string
   text: string
@@ -353,6 +359,7 @@ export interface IndexSchema {
   tombstone: TombstoneTable
   unsettled_parent: UnsettledParentTable
   level_count: LevelCountTable
+  org_usage: OrgUsageTable
   branch: BranchTable
   chain: ChainTable
   entry: EntryTable

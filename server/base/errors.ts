@@ -36,6 +36,7 @@ export const statusOf = {
   provider_refused: 403,
   email_unverified: 403,
   confirmation_required: 403,
+  quota_exceeded: 403,
   org_not_found: 404,
   node_not_found: 404,
   branch_not_found: 404,

@@ -46,6 +46,8 @@ export interface GroveOptions {
   readonly auditFetches?: boolean
   /** Hosts that are not public to which requests are sent. Default: 127.0.0.1. */
   readonly fetchAllow?: readonly string[]
+  /** The most nodes of an organisation. */
+  readonly quotaNodes?: number
   /** Default: webhooks may have http URLs. */
   readonly webhookHttp?: boolean
   readonly secretKey?: string
@@ -82,6 +84,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     auditRetentionDays = 365,
     auditFetches = true,
     fetchAllow = ['127.0.0.1'],
+    quotaNodes = 0,
     webhookHttp = true,
     secretKey,
     smtpUrl,
@@ -108,6 +111,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     auditRetentionDays,
     auditFetches,
     fetchAllow,
+    quotaNodes,
     webhookHttp,
     passwordLogin,
   }

@@ -32,6 +32,7 @@ import { newNodeRows } from '../indexing/node-rows.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
 import { ledgerRef, main, nodeRepo, orgFolder } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
+import { requireRoomForNodes } from '../quotas.ts'
 import type { OrgAt } from '../targets.ts'
 import { trailerOf } from '../via.ts'
 import { type BatchProblem, judgeGraph, type NodeMove } from './batch-graph.ts'
@@ -103,7 +104,7 @@ const maxProblems = 100
  * first, and an edge may lead to a node of a later slice. With `existing: 'update'`, a repeated call completes an
  * interrupted one.
  *
- * @throws AppError as authorizeOrg, node_exists, pull_request_required
+ * @throws AppError as authorizeOrg, node_exists, pull_request_required, quota_exceeded
  * @throws ValidationError the rules that items break
  * @throws GitError storage_*, busy; the reason of `deps.draining`, between two slices
  */
@@ -119,6 +120,8 @@ export async function writeBatch(
   const batch: Batch = { deps, actor, access, options, coming: new Set(), lost: new Set(), outcomes }
   const items = await itemsOf(batch, nodes)
   for (const { node, existing } of items) if (!existing) batch.coming.add(node.id)
+  // An import keeps the slices that fit.
+  if (!options.refused) await requireRoomForNodes(deps, at.orgId, batch.coming.size)
   for (let from = 0; from < items.length; ) {
     if (from > 0) deps.draining.throwIfAborted()
     const slice = await buildSlice(batch, items, from)
@@ -226,6 +229,7 @@ async function withoutLost(batch: Batch, built: readonly Built[]): Promise<reado
 async function create(batch: Batch, built: readonly Built[]): Promise<void> {
   if (built.length === 0) return
   const { deps, actor, access, options, coming, outcomes } = batch
+  await requireRoomForNodes(deps, access.org.id, built.length)
   const moves = built.map(({ move }) => move)
   const nodes = built.map((one) => ({ ...one, hasParents: one.move.after.parents.length > 0 }))
   const heads = await createAll(deps, actor, access.org.id, nodes, async () => {

@@ -23,6 +23,7 @@ import { readResult, tryIndexNode } from '../indexing/index-node.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
 import { isId, ledgerRef, main, nodeRepo } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
+import { requireRoomForNodes } from '../quotas.ts'
 import type { OrgAt } from '../targets.ts'
 import { trailerOf } from '../via.ts'
 import { toNode } from './nodes.ts'
@@ -42,7 +43,7 @@ export type NodeFiles = ReadonlyMap<string, Buffer>
  * Creates a node. Builds the repository under a temporary name and renames it into place; the rename is the commit
  * point.
  *
- * @throws AppError node_exists
+ * @throws AppError node_exists, quota_exceeded
  * @throws ValidationError parents break the graph's rules, or there is content without a first commit
  */
 export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: NodeInput) {
@@ -106,7 +107,7 @@ interface NodeSeed {
   readonly locate: (path: string) => readonly (string | number)[]
 }
 
-/** Creates and indexes a node, and returns its id. */
+/** Creates and indexes a node, and returns its id. @throws AppError quota_exceeded, node_exists */
 export async function createNodeFrom(
   deps: Deps,
   actor: Person,
@@ -115,6 +116,7 @@ export async function createNodeFrom(
 ): Promise<string> {
   const orgId = org.id
   const id = seed.id ?? newId()
+  await requireRoomForNodes(deps, orgId, 1)
   const make = async (): Promise<void> => {
     const created_at = deps.now().toISOString()
     await createRepo(nodeRepo(deps.store, orgId, id).dir, async (draft) => {

@@ -25,6 +25,7 @@ import { isId, ledgerRef, main, nodeRepo, orgRepo, parseTrashedNode, trashFolder
 import { readDeletion } from '../ledger/deletions.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import { requireRoomForNodes } from '../quotas.ts'
 import type { NodeAt, OrgAt } from '../targets.ts'
 import { toNode } from './nodes.ts'
 import { nodeExistsError, nodeTakenError } from './taken-ids.ts'
@@ -55,7 +56,8 @@ export async function listTrash(deps: Deps, actor: Actor, at: OrgAt, page: Page)
  * of other nodes to it were only hidden, and come back with it.
  *
  * @param input.deleted_at the copy of that time; default: the newest
- * @throws AppError node_not_found (it is not in the trash), node_exists, org_not_found, outcome_unknown
+ * @throws AppError node_not_found (it is not in the trash), node_exists, org_not_found, outcome_unknown,
+ *   quota_exceeded
  * @throws ValidationError one of its parents is now below it
  */
 export async function restoreNode(deps: Deps, actor: Person, at: NodeAt, input: { readonly deleted_at?: string }) {
@@ -65,6 +67,7 @@ export async function restoreNode(deps: Deps, actor: Person, at: NodeAt, input: 
   if (isId(at.nodeId) && repoExists(nodeRepo(deps.store, at.orgId, at.nodeId)))
     throw nodeExistsError(at.orgId, at.nodeId)
   if (copy === undefined) throw notInTrash()
+  await requireRoomForNodes(deps, at.orgId, 1)
   await putBack(deps, at, copy, actor, async () => {
     await recheckAccess(deps, actor, at.orgId, 'maintainer')
   })
