@@ -13,6 +13,11 @@ export async function findAddress(db: CredentialsDb, accountId: string, address:
   return row?.seen_at
 }
 
+export async function listAddresses(db: CredentialsDb, accountId: string): Promise<string[]> {
+  const rows = await db.selectFrom('account_address').select('address').where('account_id', '=', accountId).execute()
+  return rows.map(({ address }) => address)
+}
+
 export async function setAddressSeen(
   db: CredentialsDb,
   account_id: string,

@@ -1,9 +1,14 @@
 /** The writers of all mails. Each is in the folder of its noun. */
 import { writeInvitation } from '../domain/accounts/invitations.ts'
 import { writeReset } from '../domain/accounts/password-resets.ts'
+import { writeNotice } from '../domain/mail/notices.ts'
 import type { Letters } from '../domain/mail/sender.ts'
 
 export const letters: Letters = {
   reset: writeReset,
   invitation: writeInvitation,
+  signed_in: writeNotice,
+  connected: writeNotice,
+  reused: writeNotice,
+  linked: writeNotice,
 }

@@ -1,9 +1,15 @@
 /** Sessions: a chain of refresh tokens, each of which works once. */
 
 import { v7 as newId } from 'uuid'
-import { findActiveProfile, lockAccount, type Profile, setAccountSeen } from '../../../index/credentials/accounts.ts'
-import { deleteAddressesUntil, setAddressSeen } from '../../../index/credentials/addresses.ts'
-import type { CredentialsDb } from '../../../index/credentials/schema.ts'
+import {
+  findAccountById,
+  findActiveProfile,
+  lockAccount,
+  type Profile,
+  setAccountSeen,
+} from '../../../index/credentials/accounts.ts'
+import { deleteAddressesUntil, listAddresses, setAddressSeen } from '../../../index/credentials/addresses.ts'
+import type { CredentialsDb, Session as SessionRow } from '../../../index/credentials/schema.ts'
 import {
   deleteEndedSessions,
   deleteResetTokens,
@@ -20,6 +26,8 @@ import { AppError } from '../../base/errors.ts'
 import { anonymous } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { stripControls } from '../format/text-rules.ts'
+import { queueNotice } from '../mail/notices.ts'
+import { hasMail } from '../mail/outbox.ts'
 import { accessSeconds } from './keys.ts'
 import { lockProvedAccount, type ProvedAccount } from './password-proof.ts'
 import { addressLifetimeMs } from './sign-ins.ts'
@@ -113,10 +121,23 @@ export async function openSession(
     await insertSession(trx, session)
     await insertRefreshToken(trx, refreshRow(token, session.id, deps.now()))
     await deleteAddressesUntil(trx, accountId, forgotten)
+    await noticeNewNetwork(deps, trx, session)
     await setAddressSeen(trx, accountId, from, now)
     await setAccountSeen(trx, accountId, now)
   })
   return { id: session.id, refreshToken: token }
+}
+
+/** Mails the user if the account knows no address of the session's network. The first sign-in is not news. */
+async function noticeNewNetwork(
+  deps: Deps,
+  trx: CredentialsDb,
+  { account_id, address, user_agent }: Pick<SessionRow, 'account_id' | 'address' | 'user_agent'>,
+): Promise<void> {
+  if (!hasMail(deps) || address === null) return
+  const isFirst = (await findAccountById(trx, account_id))?.last_seen_at == null
+  if (isFirst || (await listAddresses(trx, account_id)).some((known) => coarse(known) === address)) return
+  await queueNotice(deps, trx, 'signed_in', account_id, { network: address, name: user_agent ?? '' })
 }
 
 function passwordChanged(): AppError {

@@ -29,6 +29,7 @@ import { hashOf, newToken, seal, unseal } from '../accounts/tokens.ts'
 import { personOf } from '../accounts/user-view.ts'
 import { anonymous, includesAccess } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
+import { queueNotice } from '../mail/notices.ts'
 import { OAuthError } from './errors.ts'
 import { accessIn, type Resource, scopeOf } from './scopes.ts'
 
@@ -87,8 +88,7 @@ export async function exchangeCode(deps: Deps, exchange: CodeExchange): Promise<
     if (challengeOf(exchange.verifier) !== code.challenge) return 'invalid'
     if (exchange.resource !== undefined && exchange.resource !== grant.resource) return 'target'
     if (code.used_at !== null) {
-      await deleteGrant(trx, grant.id)
-      return { reused: grant }
+      return endReused(deps, trx, grant)
     }
     if (code.expires_at <= now.toISOString()) return 'invalid'
     await setCodeUsed(trx, hash, now.toISOString())
@@ -133,8 +133,7 @@ export async function renew(
     if (token.used_at !== null && token.successor !== null) {
       if (Math.abs(now.getTime() - Date.parse(token.used_at)) <= graceMs)
         return issue(trx, grant, unseal(refreshToken, token.successor), { now, isNew: false })
-      await deleteGrant(trx, grant.id)
-      return { reused: grant }
+      return endReused(deps, trx, grant)
     }
     const next = newToken('renew')
     await setOauthTokenUsed(trx, hash, now.toISOString(), seal(refreshToken, next))
@@ -233,6 +232,13 @@ async function answerOr(deps: Deps, outcome: TokenAnswer | Refusal, message: str
   if (outcome === 'target') throw new OAuthError('invalid_target', 'The user has connected another resource')
   if (typeof outcome === 'object') await reused(deps, outcome.reused)
   throw new OAuthError('invalid_grant', message)
+}
+
+/** Ends the connection, because somebody may have stolen its code or token. */
+async function endReused(deps: Deps, trx: CredentialsDb, grant: OauthGrant): Promise<Refusal> {
+  await deleteGrant(trx, grant.id)
+  await queueNotice(deps, trx, 'reused', grant.account_id, { name: grant.client_name })
+  return { reused: grant }
 }
 
 /** Runs once for each connection that a reused code or token has ended. */

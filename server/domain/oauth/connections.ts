@@ -23,6 +23,7 @@ import { authorizeNode, authorizeOrg, requireSignedIn } from '../access.ts'
 import { hashOf, newToken } from '../accounts/tokens.ts'
 import { type Access, includesAccess, operator, type Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
+import { queueNotice } from '../mail/notices.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { AuthorizeRequest } from './authorize-requests.ts'
 import type { Client } from './clients.ts'
@@ -108,6 +109,7 @@ export async function connect(deps: Deps, actor: Person, request: AuthorizeReque
       expires_at,
       used_at: null,
     })
+    await queueNotice(deps, trx, 'connected', actor.id, { name: grant.client_name, access })
   })
   await connected(deps, actor, grant)
   return code

@@ -23,6 +23,7 @@ import type { Deps } from '../../../base/deps.ts'
 import { AppError } from '../../../base/errors.ts'
 import type { Person } from '../../actor.ts'
 import { audit } from '../../audit/audit.ts'
+import { queueNotice } from '../../mail/notices.ts'
 import { type Page, pageOf } from '../../pagination.ts'
 import type { IdentityAt } from '../../targets.ts'
 import { type PasswordProof, provePassword, requireStillProved } from '../password-proof.ts'
@@ -127,7 +128,14 @@ export async function link(trx: CredentialsDb, identity: Row): Promise<void> {
   await setAccount(trx, identity.account_id, { has_identity: 1 })
 }
 
-/** Records a link after its commit. A notice to the account's user belongs here. */
+/** Links an identity to an account that its user knows, and mails the user. @throws errors of `link` */
+export async function linkAndNotify(deps: Deps, trx: CredentialsDb, identity: Row): Promise<void> {
+  await link(trx, identity)
+  const name = findProvider(deps, identity.provider)?.name ?? identity.provider
+  await queueNotice(deps, trx, 'linked', identity.account_id, { name })
+}
+
+/** Records a link after its commit. */
 export async function recordLink(deps: Deps, actor: Person, { id, provider }: Row): Promise<void> {
   await audit(deps, { action: 'identity.linked', actor, target: { type: 'identity', id }, detail: { provider } })
 }

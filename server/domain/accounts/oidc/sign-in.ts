@@ -23,7 +23,7 @@ import { lockActiveAccount, readAccount } from '../password-proof.ts'
 import { dummyHash } from '../passwords.ts'
 import type { Session, SignInFrom } from '../sessions.ts'
 import { personOf } from '../user-view.ts'
-import { endEveryWayIn, JustLinkedError, link, newIdentity, recordLink } from './identities.ts'
+import { endEveryWayIn, JustLinkedError, link, linkAndNotify, newIdentity, recordLink } from './identities.ts'
 import { membershipFor, takeMembership } from './joining.ts'
 import { type Decision, decide, type Passed, type Purpose } from './mapping.ts'
 import type { Provider } from './providers.ts'
@@ -157,7 +157,7 @@ async function linkSession(deps: Deps, { provider, passed, actor }: Return): Pro
   await deps.credentials.write(async (trx) => {
     await lockActiveAccount(trx, actor.id)
     await requireSignedIn(trx, actor)
-    if (known === undefined) await link(trx, row)
+    if (known === undefined) await linkAndNotify(deps, trx, row)
     else await setIdentityPassed(trx, known.id, { provider: provider.id, email: row.email, confirmed_at: now })
   })
   if (known === undefined) await recordLink(deps, actor, row)
@@ -185,7 +185,7 @@ async function linkByEmail(
       await endEveryWayIn(trx, account.id, now)
       await setAccount(trx, account.id, { email_verified_at: now })
     }
-    await link(trx, identity)
+    await linkAndNotify(deps, trx, identity)
   })
   await recordLink(deps, personOf(account), identity)
   return session
