@@ -20,6 +20,7 @@ const kind = /^test:(load|browser|postgres|tools)$/.exec(process.env.npm_lifecyc
  */
 const onPostgres = [
   'test/accounts/',
+  'test/mail/',
   'test/permissions/',
   'test/operator/accounts.',
   'test/operator/backup.',

@@ -55,4 +55,15 @@ describe('the quota of nodes', () => {
     const restored = await ann.post(`/orgs/${org}/trash/${nodes[0]}/restore`, {}).then(expecting(403))
     expect(restored.body.code).to.equal('quota_exceeded')
   })
+
+  it('holds for requests that run at once', async () => {
+    const org = await newOrg()
+    const answers = await Promise.all(Array.from({ length: 20 }, () => add(org)))
+    const count = (status: number) => answers.filter((answer) => answer.status === status).length
+    expect([count(201), count(403)]).to.deep.equal([3, 17])
+    const { nodes } = (await ann.get(`/orgs/${org}/nodes`).then(expecting(200))).body
+    expect(nodes).to.have.length(3)
+    await ann.delete(`/orgs/${org}/nodes/${nodes[0].id}`).then(expecting(204))
+    expect((await add(org)).status).to.equal(201)
+  })
 })

@@ -32,7 +32,7 @@ import { newNodeRows } from '../indexing/node-rows.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
 import { ledgerRef, main, nodeRepo, orgFolder } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
-import { requireRoomForNodes } from '../quotas.ts'
+import { requireRoomForNodes, withRoomForNodes } from '../quotas.ts'
 import type { OrgAt } from '../targets.ts'
 import { trailerOf } from '../via.ts'
 import { type BatchProblem, judgeGraph, type NodeMove } from './batch-graph.ts'
@@ -229,13 +229,14 @@ async function withoutLost(batch: Batch, built: readonly Built[]): Promise<reado
 async function create(batch: Batch, built: readonly Built[]): Promise<void> {
   if (built.length === 0) return
   const { deps, actor, access, options, coming, outcomes } = batch
-  await requireRoomForNodes(deps, access.org.id, built.length)
   const moves = built.map(({ move }) => move)
   const nodes = built.map((one) => ({ ...one, hasParents: one.move.after.parents.length > 0 }))
-  const heads = await createAll(deps, actor, access.org.id, nodes, async () => {
-    const { problems } = await judgeGraph(deps.index.read, access.org.id, moves, coming)
-    refuse(options, problems)
-  })
+  const heads = await withRoomForNodes(deps, access.org.id, built.length, () =>
+    createAll(deps, actor, access.org.id, nodes, async () => {
+      const { problems } = await judgeGraph(deps.index.read, access.org.id, moves, coming)
+      refuse(options, problems)
+    }),
+  )
   for (const [id, head] of heads) outcomes.set(id, { id, head, status: 'created' })
 }
 

@@ -23,7 +23,7 @@ import { readResult, tryIndexNode } from '../indexing/index-node.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
 import { isId, ledgerRef, main, nodeRepo } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
-import { requireRoomForNodes } from '../quotas.ts'
+import { withRoomForNodes } from '../quotas.ts'
 import type { OrgAt } from '../targets.ts'
 import { trailerOf } from '../via.ts'
 import { toNode } from './nodes.ts'
@@ -116,7 +116,6 @@ export async function createNodeFrom(
 ): Promise<string> {
   const orgId = org.id
   const id = seed.id ?? newId()
-  await requireRoomForNodes(deps, orgId, 1)
   const make = async (): Promise<void> => {
     const created_at = deps.now().toISOString()
     await createRepo(nodeRepo(deps.store, orgId, id).dir, async (draft) => {
@@ -140,12 +139,14 @@ export async function createNodeFrom(
       throw error
     })
   }
-  if (seed.hasParents) await withGraphLock(deps, orgId, id, make)
-  else
-    await withNodeIntent(deps, orgId, [id], async () => {
-      await make()
-      await tryIndexNode(deps, orgId, id)
-    })
+  const create = () =>
+    seed.hasParents
+      ? withGraphLock(deps, orgId, id, make)
+      : withNodeIntent(deps, orgId, [id], async () => {
+          await make()
+          await tryIndexNode(deps, orgId, id)
+        })
+  await withRoomForNodes(deps, orgId, 1, create)
   return id
 }
 

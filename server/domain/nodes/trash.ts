@@ -25,7 +25,7 @@ import { isId, ledgerRef, main, nodeRepo, orgRepo, parseTrashedNode, trashFolder
 import { readDeletion } from '../ledger/deletions.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import { requireRoomForNodes } from '../quotas.ts'
+import { withRoomForNodes } from '../quotas.ts'
 import type { NodeAt, OrgAt } from '../targets.ts'
 import { toNode } from './nodes.ts'
 import { nodeExistsError, nodeTakenError } from './taken-ids.ts'
@@ -67,10 +67,11 @@ export async function restoreNode(deps: Deps, actor: Person, at: NodeAt, input: 
   if (isId(at.nodeId) && repoExists(nodeRepo(deps.store, at.orgId, at.nodeId)))
     throw nodeExistsError(at.orgId, at.nodeId)
   if (copy === undefined) throw notInTrash()
-  await requireRoomForNodes(deps, at.orgId, 1)
-  await putBack(deps, at, copy, actor, async () => {
-    await recheckAccess(deps, actor, at.orgId, 'maintainer')
-  })
+  await withRoomForNodes(deps, at.orgId, 1, () =>
+    putBack(deps, at, copy, actor, async () => {
+      await recheckAccess(deps, actor, at.orgId, 'maintainer')
+    }),
+  )
   await audit(deps, { action: 'node.restored', actor, orgId: access.org.id, nodeId: at.nodeId })
   return readResult(deps, async () => toNode(deps, await authorizeNodeInOrg(deps, access, at.nodeId, 'public')))
 }
