@@ -55,6 +55,12 @@ async function invited(org: string, role = 'reader') {
   return body
 }
 
+/** A bot of Ann's organisation, and its path. */
+async function aBot() {
+  const { id } = await made(ann.post(`/orgs/${ann.org}/bots`, { name: `Bot ${++count}`, role: 'reader' }))
+  return { id: String(id), at: `/orgs/${ann.org}/bots/${id}` }
+}
+
 async function accessToken(who: PersonClient, fields: object = {}) {
   const body = await made(who.post('/auth/tokens', { name: 'Laptop', access: 'read', ...fields }))
   secrets.add(body.token)
@@ -276,6 +282,33 @@ const requests: Partial<Record<AuditAction, () => Promise<Made>>> = {
     const { entry } = await made(ann.post(`${node.at}/pull-requests/1/comments`, { text: 'Whales sing loudly.' }))
     await made(ann.post(`${node.at}/pull-requests/1/entries/${entry}/erase`, {}, agent))
     return { user: ann, has: { org_id: ann.org, target: { type: 'node', id: node.id } } }
+  },
+  'bot.created': async () => {
+    const { id } = await made(ann.post(`/orgs/${ann.org}/bots`, { name: `Bot ${++count}`, role: 'reader' }, agent))
+    return { user: ann, has: { org_id: ann.org, ...account(id), detail: { role: 'reader' } } }
+  },
+  'bot.changed': async () => {
+    const { id, at } = await aBot()
+    await made(ann.patch(at, { role: 'editor' }, agent))
+    return { user: ann, has: { org_id: ann.org, ...account(id) } }
+  },
+  'bot.deleted': async () => {
+    const { id, at } = await aBot()
+    await ann.delete(at, agent)
+    return { user: ann, has: { org_id: ann.org, ...account(id) } }
+  },
+  'bot.token_created': async () => {
+    const { id: bot, at } = await aBot()
+    const { id, token } = await made(ann.post(`${at}/tokens`, { name: 'CI', access: 'propose' }, agent))
+    secrets.add(token)
+    return { user: ann, has: { org_id: ann.org, target: { type: 'token', id }, detail: { bot, access: 'propose' } } }
+  },
+  'bot.token_revoked': async () => {
+    const { id: bot, at } = await aBot()
+    const { id, token } = await made(ann.post(`${at}/tokens`, { name: 'CI', access: 'read' }))
+    secrets.add(token)
+    await ann.delete(`${at}/tokens/${id}`, agent)
+    return { user: ann, has: { org_id: ann.org, target: { type: 'token', id }, detail: { bot } } }
   },
   'webhook.created': async () => {
     const { id } = await aHook()
