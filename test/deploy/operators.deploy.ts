@@ -119,6 +119,9 @@ describe('the page for operators', () => {
       .and.to.contain('"email":"bob@example.org"')
     const [said] = await blocksOf('Back up', variables)
     expect(said).to.match(/\nOK: no problems found\n$/)
+    const [copied] = await blocksOf('Maintenance mode', variables)
+    expect(copied).to.equal('Maintenance mode is on, and the data folder is quiet\nMaintenance mode is off\n')
+    expect(existsSync(join(folder, 'backup-copy/credentials.sqlite'))).to.equal(true)
     const [scraped] = await blocksOf('Monitor', { METRICS_TOKEN: token })
     expect(scraped).to.match(/^grove_build_info\{version="[\d.]+",node="v\d+.*",git="[\d.]+",worker="1"\} 1\n$/)
   })
@@ -131,6 +134,7 @@ describe('the page for operators', () => {
       'Control sign-ups',
       'Back up',
       'Monitor',
+      'Maintenance mode',
     ])
   })
 })
