@@ -206,7 +206,7 @@ function isShared(path: string): boolean {
 }
 
 function isPage(req: Request, path: string): boolean {
-  if (!isShared(path)) return /^\/(o|me|sign-in)\//.test(path) || routes.some(({ at }) => at === path)
+  if (!isShared(path)) return /^\/(?:o|me|sign-in\/oidc)\//.test(path) || routes.some(({ at }) => at === path)
   req.res?.vary('Accept')
   return req.accepts(['json', 'html']) === 'html'
 }
