@@ -116,7 +116,9 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const sweeping = sweeps
     ? whole.then(() => Promise.all([sweep(deps, report, [...jobs, uploadsJob]), maintainRepositories(deps)]))
     : undefined
-  const sending = sweeps ? Promise.all([sendWebhooks(deps), sendMails(served, letters)]) : undefined
+  const sending = sweeps
+    ? Promise.all([sendWebhooks(deps), config.mail === undefined ? undefined : sendMails(served, letters)])
+    : undefined
   const close = async () => {
     draining.abort()
     await Promise.all([drain(server), imports.close()])
