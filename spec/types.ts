@@ -4617,6 +4617,8 @@ export interface components {
             revocation_endpoint_auth_methods_supported: string[];
             /** @description A larger scope includes the smaller ones. */
             scopes_supported: string[];
+            /** @description The id of a program can be the URL of its document. */
+            client_id_metadata_document_supported: boolean;
             /** @description The answer names the issuer. */
             authorization_response_iss_parameter_supported: boolean;
             /**
@@ -4677,6 +4679,8 @@ export interface components {
             revocation_endpoint_auth_methods_supported?: string[];
             /** @description A larger scope includes the smaller ones. */
             scopes_supported?: string[];
+            /** @description The id of a program can be the URL of its document. */
+            client_id_metadata_document_supported?: boolean;
             /** @description The answer names the issuer. */
             authorization_response_iss_parameter_supported?: boolean;
             /**
@@ -18140,6 +18144,7 @@ export interface operations {
                      *         "propose",
                      *         "write"
                      *       ],
+                     *       "client_id_metadata_document_supported": true,
                      *       "authorization_response_iss_parameter_supported": true,
                      *       "service_documentation": "https://grove.example/docs"
                      *     }
@@ -18208,6 +18213,7 @@ export interface operations {
                      *         "propose",
                      *         "write"
                      *       ],
+                     *       "client_id_metadata_document_supported": true,
                      *       "authorization_response_iss_parameter_supported": true,
                      *       "service_documentation": "https://grove.example/docs",
                      *       "id_token_signing_alg_values_supported": [

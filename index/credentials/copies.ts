@@ -112,10 +112,14 @@ async function stateIn(trx: CredentialsDb): Promise<CredentialsState> {
 
 /**
  * The key of each table. Every table comes after the tables that it references. Rate counts expire within a day, and
- * codes of OAuth within a minute, so they are not copied. A restored service would send mails again.
+ * codes of OAuth within a minute, and the documents of programs are a cache, so they are not copied. A restored service
+ * would send mails again.
  */
 const keys: Readonly<
-  Record<Exclude<keyof CredentialsSchema, 'rate_count' | 'oauth_code' | 'logout_token' | 'mail'>, readonly string[]>
+  Record<
+    Exclude<keyof CredentialsSchema, 'rate_count' | 'oauth_code' | 'oauth_client' | 'logout_token' | 'mail'>,
+    readonly string[]
+  >
 > = {
   account: ['id'],
   identity: ['id'],

@@ -363,6 +363,7 @@ export const credentialsMigrations: Record<string, Migration> = {
           last_used_at ${text}
         ) ${keyed}`.execute(db)
       await sql`create index oauth_grant_account on oauth_grant (account_id, created_at, id)`.execute(db)
+      await sql`create index oauth_grant_client on oauth_grant (client_id)`.execute(db)
       await sql`
         create table oauth_code (
           hash ${text} primary key,
@@ -386,6 +387,13 @@ export const credentialsMigrations: Record<string, Migration> = {
         ) ${keyed}`.execute(db)
       await sql`create index oauth_token_grant on oauth_token (grant_id)`.execute(db)
       await sql`create index oauth_token_expiry on oauth_token (expires_at)`.execute(db)
+      await sql`
+        create table oauth_client (
+          id ${text} primary key,
+          document ${text} not null,
+          fetched_at ${text} not null,
+          fresh_until ${text} not null
+        ) ${keyed}`.execute(db)
     },
   },
   '016_identities': {

@@ -3,7 +3,7 @@
 import type { ExpressionBuilder } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
-import type { CredentialsDb, CredentialsSchema, OauthCode, OauthGrant, OauthToken } from './schema.ts'
+import type { CredentialsDb, CredentialsSchema, OauthClient, OauthCode, OauthGrant, OauthToken } from './schema.ts'
 
 export async function insertGrant(db: CredentialsDb, grant: OauthGrant): Promise<void> {
   await db.insertInto('oauth_grant').values(grant).execute()
@@ -207,6 +207,38 @@ export async function deleteExpiredOauthTokens(db: CredentialsDb, now: string): 
 /** Deletes codes that expired before `until`. */
 export async function deleteExpiredCodes(db: CredentialsDb, until: string): Promise<void> {
   await db.deleteFrom('oauth_code').where('expires_at', '<=', until).execute()
+}
+
+/** True if any user has connected the program. */
+export async function hasGrantOfClient(db: CredentialsDb, clientId: string): Promise<boolean> {
+  return (await grantByClient(db, clientId)).length > 0
+}
+
+const grantByClient = compileOnce(1, (db: CredentialsDb, clientId: string) =>
+  db.selectFrom('oauth_grant').select('id').where('client_id', '=', clientId).limit(1),
+)
+
+export function findOauthClient(db: CredentialsDb, id: string): Promise<OauthClient | undefined> {
+  return db.selectFrom('oauth_client').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** Stores a document, in place of an older one. */
+export async function putOauthClient(db: CredentialsDb, client: OauthClient): Promise<void> {
+  const { id: _, ...changed } = client
+  await db
+    .insertInto('oauth_client')
+    .values(client)
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(changed))
+    .execute()
+}
+
+/** Deletes the documents that were last fresh before `until`, unless a user has connected the program. */
+export async function deleteOldOauthClients(db: CredentialsDb, until: string): Promise<void> {
+  await db
+    .deleteFrom('oauth_client')
+    .where('fresh_until', '<=', until)
+    .where('id', 'not in', (eb) => eb.selectFrom('oauth_grant').select('client_id'))
+    .execute()
 }
 
 function liveGrants(db: CredentialsDb, accountId: string, now: string) {

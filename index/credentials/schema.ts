@@ -14,6 +14,7 @@ export interface CredentialsSchema {
   oauth_grant: OauthGrant
   oauth_code: OauthCode
   oauth_token: OauthToken
+  oauth_client: OauthClient
   account_address: AccountAddress
   signing_key: SigningKey
   token_key: TokenKey
@@ -178,6 +179,15 @@ export interface OauthToken {
   used_at: string | null
   /** The next refresh token, encrypted with the one that it replaces. */
   successor: string | null
+}
+
+/** The metadata document of a program, as its host answered. A cache. */
+export interface OauthClient {
+  /** The URL of the document. */
+  id: string
+  document: string
+  fetched_at: string
+  fresh_until: string
 }
 
 /** An IP address from which a user signed in or continued a session. */

@@ -9,6 +9,7 @@ import type { Database } from '../../index/sqlite/database.ts'
 import type { Keys } from '../domain/accounts/keys.ts'
 import type { PartialIndex } from '../domain/indexing/partial-index.ts'
 import type { MaintenanceWatch } from '../domain/maintenance-mode.ts'
+import type { GuardedFetch } from '../domain/net/guarded-fetch.ts'
 import type { Origin } from '../domain/origin.ts'
 import type { Placement } from '../domain/placement.ts'
 import type { SearchThread } from '../domain/search/search-thread.ts'
@@ -52,6 +53,8 @@ export interface Deps {
   readonly imports?: ImportQueue
   /** Returns the metrics of all processes of this service as Prometheus text. Absent in a command. */
   scrape?(): Promise<string>
+  /** Fetches documents of programs. Absent: `guardedFetch`. Tests resolve names and trust their own certificates. */
+  readonly fetchDocument?: GuardedFetch
   /** How the request came. Absent outside a request. */
   readonly origin?: Origin
   /** Notes how long the request waited for a queue. Absent outside a request. */

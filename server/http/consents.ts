@@ -23,6 +23,9 @@ import { takeFrom } from './rate-limits.ts'
 /** Consents of a user, shown and given. */
 const perUser: Limit = { name: 'consents', quota: 30, windowSeconds: 60 }
 
+/** Fetches of documents of programs, for a user. */
+const perFetcher: Limit = { name: 'documents', quota: 20, windowSeconds: 60 }
+
 /** A request for consent. `unknown`: no program is known, so nothing leads back. `wrong`: an error may go back. */
 type JudgedConsent =
   | { readonly kind: 'unknown'; readonly detail: string }
@@ -58,6 +61,7 @@ export interface Consents {
 /** Creates the function that returns the consents of a visit. @param newSharedCounter undefined: no limits */
 export function consentsFor(deps: Deps, newSharedCounter: NewCounter | undefined) {
   const counter = newSharedCounter?.('consents', perUser)
+  const fetches = newSharedCounter?.('documents', perFetcher)
   return (req: Request, res: Response, person: Person | undefined): Consents => {
     const issuer = issuerOf(deps, baseUrl(deps.config.publicUrl, req))
     const seen: Deps = { ...deps, origin: originOf(req, 'page') }
@@ -67,8 +71,11 @@ export function consentsFor(deps: Deps, newSharedCounter: NewCounter | undefined
         if (issuer === undefined || person?.sessionId === undefined)
           throw new AppError('forbidden', 'Only a user who is signed in can connect a program')
         if (counter !== undefined) await takeFrom(counter, person.id, res)
+        const countFetch = async () => {
+          if (fetches !== undefined) await takeFrom(fetches, person.id, res)
+        }
         try {
-          const request = await judgeRequest(seen, person, { issuer, sent })
+          const request = await judgeRequest(seen, person, { issuer, sent, countFetch })
           return await askedOf(seen, person, request, sent)
         } catch (error) {
           if (error instanceof UnknownProgramError) return { kind: 'unknown', detail: error.message }

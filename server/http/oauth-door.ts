@@ -85,7 +85,7 @@ async function answerToken(asked: Asked): Promise<void> {
   const form = await readFields(asked)
   const clientId = required(form, 'client_id')
   await count(asked, clientId)
-  requireTokenClient(deps, clientId)
+  await requireTokenClient(deps, clientId)
   const resource = resourceOf(issuer, form.get('resource'))
   switch (required(form, 'grant_type')) {
     case 'authorization_code': {

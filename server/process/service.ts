@@ -54,6 +54,7 @@ export interface Overrides {
   readonly sweeps?: boolean
   /** True if all workers share the rate counters. Default: this process counts. */
   readonly sharedLimits?: boolean
+  readonly fetchDocument?: Deps['fetchDocument']
 }
 
 /** Resolves when the service listens. The index is completed in the background. @throws errors of `listen` */
@@ -82,6 +83,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const imports = createImportQueue({ root: config.dataDir, run: importProcess(config), log, now: deps.now })
   const served: Deps = {
     ...deps,
+    ...(overrides.fetchDocument === undefined ? {} : { fetchDocument: overrides.fetchDocument }),
     imports,
     index: index.whole,
     partialIndex: partialIndex(deps.store, index),

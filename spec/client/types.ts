@@ -105,6 +105,8 @@ export interface components {
             readonly revocation_endpoint_auth_methods_supported: readonly string[];
             /** @description A larger scope includes the smaller ones. */
             readonly scopes_supported: readonly string[];
+            /** @description The id of a program can be the URL of its document. */
+            readonly client_id_metadata_document_supported: boolean;
             /** @description The answer names the issuer. */
             readonly authorization_response_iss_parameter_supported: boolean;
             /**
@@ -165,6 +167,8 @@ export interface components {
             readonly revocation_endpoint_auth_methods_supported?: readonly string[];
             /** @description A larger scope includes the smaller ones. */
             readonly scopes_supported?: readonly string[];
+            /** @description The id of a program can be the URL of its document. */
+            readonly client_id_metadata_document_supported?: boolean;
             /** @description The answer names the issuer. */
             readonly authorization_response_iss_parameter_supported?: boolean;
             /**

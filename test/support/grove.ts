@@ -58,6 +58,10 @@ export interface GroveOptions {
   readonly oidc?: Config['oidc']
   /** False: users sign in only through providers. */
   readonly passwordLogin?: boolean
+  /** Fetches documents of programs. Default: as in production. */
+  readonly fetchDocument?: Deps['fetchDocument']
+  /** Hosts whose programs may connect. Default: all. */
+  readonly oauthClients?: readonly string[]
 }
 
 /** The minimum that argon2 accepts. */
@@ -92,6 +96,8 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     publicUrl = smtpUrl === undefined ? undefined : 'https://grove.example',
     oidc,
     passwordLogin = true,
+    fetchDocument,
+    oauthClients,
   } = options
   const databaseUrl = postgres === true ? await databaseFor(dataDir) : postgres
   const level = logLevel ?? 'error'
@@ -132,11 +138,13 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
       ...(secretKey === undefined ? {} : { secretKey }),
       ...(smtpUrl === undefined ? {} : { mail: { smtpUrl, from: mailFrom, isLocal: isMailLocal } }),
       ...(oidc === undefined ? {} : { oidc }),
+      ...(oauthClients === undefined ? {} : { oauthClients }),
     },
     {
       log: pino({ level }, logLevel === undefined ? pino.destination({ dest: 2, sync: true }) : memory),
       validateResponses: true,
       sweeps,
+      ...(fetchDocument === undefined ? {} : { fetchDocument }),
       ...(now === undefined ? {} : { now }),
     },
   )

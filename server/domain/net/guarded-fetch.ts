@@ -36,6 +36,8 @@ export interface FetchAnswer extends Exchanged {
   readonly ms: number
 }
 
+export type GuardedFetch = (request: FetchRequest, rules: FetchRules) => Promise<FetchAnswer>
+
 /** Any status is an answer, also a redirect or an error. @throws FetchError */
 export async function guardedFetch(request: FetchRequest, rules: FetchRules): Promise<FetchAnswer> {
   const startedAt = performance.now()

@@ -38,6 +38,13 @@ const longest = { state: 2_048, scope: 512, resource: 1_024 } as const
 /** SHA-256 in base64url. */
 const challengeForm = /^[\w-]{43}$/
 
+interface JudgedParts {
+  readonly issuer: string
+  readonly sent: URLSearchParams
+  /** Counts a fetch of the program's document, and refuses too many. */
+  readonly countFetch: () => Promise<void>
+}
+
 /**
  * Judges a request. A program that is known gets errors back, but only if the user follows a link to it.
  *
@@ -47,12 +54,12 @@ const challengeForm = /^[\w-]{43}$/
 export async function judgeRequest(
   deps: Deps,
   person: Person,
-  { issuer, sent }: { readonly issuer: string; readonly sent: URLSearchParams },
+  { issuer, sent, countFetch }: JudgedParts,
 ): Promise<AuthorizeRequest> {
   const repeated = requestParameters.find((name) => sent.getAll(name).length > 1)
   if (repeated !== undefined) throw new UnknownProgramError(`The request has the parameter ${repeated} more than once`)
   const parameter = (name: (typeof requestParameters)[number]) => sent.get(name) ?? undefined
-  const client = await findClient(deps, person, parameter('client_id') ?? '')
+  const client = await findClient(deps, person, parameter('client_id') ?? '', countFetch)
   const redirectUri = parameter('redirect_uri')
   if (redirectUri === undefined || !client.redirectUris.some((uri) => isSameRedirect(uri, redirectUri)))
     throw new UnknownProgramError('The request has a redirect URI that the program has not registered')

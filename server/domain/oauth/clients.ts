@@ -1,8 +1,11 @@
 /** The programs that users connect. */
 
+import { hasGrantOfClient } from '../../../index/credentials/oauth.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { Person } from '../actor.ts'
+import { isDocumentUrl } from './documents.ts'
 import { OAuthError, UnknownProgramError } from './errors.ts'
+import { readMetadata } from './metadata-documents.ts'
 import { defaultRedirects, mayRegister } from './redirects.ts'
 import {
   isRedirectList,
@@ -28,11 +31,20 @@ type OAuthConfig = Pick<Deps['config'], 'oauthRedirects' | 'oauthClients'>
 /**
  * Finds the program for a user who is signed in. Anonymous callers must not make the service fetch metadata.
  *
- * @throws UnknownProgramError
+ * @param countFetch counts a fetch of the user, and refuses too many
+ * @throws UnknownProgramError; errors of `countFetch`
  */
-export async function findClient({ config }: Pick<Deps, 'config'>, _person: Person, clientId: string): Promise<Client> {
-  if (clientId.startsWith('https:'))
-    throw new UnknownProgramError('This service does not read metadata of programs at a URL. The program must register')
+export async function findClient(
+  deps: Deps,
+  _person: Person,
+  clientId: string,
+  countFetch: () => Promise<void>,
+): Promise<Client> {
+  const { config } = deps
+  if (clientId.startsWith('https:')) {
+    requireDocumentUrl(config, clientId)
+    return { id: clientId, kind: 'document', ...(await readMetadata(deps, clientId, countFetch)) }
+  }
   const client = judgeDynamicClient(config, clientId)
   if (client === undefined)
     throw new UnknownProgramError('This service does not know the program, or its operator does not allow it')
@@ -40,13 +52,21 @@ export async function findClient({ config }: Pick<Deps, 'config'>, _person: Pers
 }
 
 /**
- * Checks the client of a request for tokens, which has no user.
+ * Checks the client of a request for tokens, which has no user. Its document is not fetched, so a user must have
+ * connected it.
  *
  * @throws OAuthError invalid_client: programs then register again
  */
-export function requireTokenClient({ config }: Pick<Deps, 'config'>, clientId: string): void {
-  if (judgeDynamicClient(config, clientId) === undefined)
-    throw new OAuthError('invalid_client', 'The client is not known; register it again')
+export async function requireTokenClient(
+  { config, credentials }: Pick<Deps, 'config' | 'credentials'>,
+  clientId: string,
+): Promise<void> {
+  const isKnown = clientId.startsWith('https:')
+    ? isDocumentUrl(clientId) &&
+      allowsHost(config, new URL(clientId).hostname) &&
+      (await hasGrantOfClient(credentials.read, clientId))
+    : judgeDynamicClient(config, clientId) !== undefined
+  if (!isKnown) throw new OAuthError('invalid_client', 'The client is not known; register it again')
 }
 
 /** Judges a client that described itself by what the operator allows now. Undefined: it is not allowed. */
@@ -56,6 +76,21 @@ function judgeDynamicClient(config: OAuthConfig, clientId: string): Client | und
   const { oauthRedirects = defaultRedirects } = config
   if (!described.redirectUris.every((uri) => mayRegister(uri, oauthRedirects))) return undefined
   return { id: clientId, kind: 'dynamic', ...described }
+}
+
+/** @throws UnknownProgramError */
+function requireDocumentUrl(config: OAuthConfig, clientId: string): void {
+  if (!isDocumentUrl(clientId))
+    throw new UnknownProgramError(
+      'The client_id is not an https URL with a path, of at most 512 characters, without a port, user or fragment',
+    )
+  const { hostname } = new URL(clientId)
+  if (!allowsHost(config, hostname))
+    throw new UnknownProgramError(`The operator of this service does not allow programs of ${hostname}`)
+}
+
+function allowsHost({ oauthClients }: OAuthConfig, host: string): boolean {
+  return oauthClients === undefined || oauthClients.includes(host)
 }
 
 function allowsDynamic({ oauthClients }: OAuthConfig): boolean {

@@ -10,6 +10,7 @@ import {
   deleteExpiredOauthTokens,
   deleteGrant,
   deleteGrantsOfClient,
+  deleteOldOauthClients,
   findIdlestGrant,
   findLastConnected,
   insertCode,
@@ -27,6 +28,7 @@ import { queueNotice } from '../mail/notices.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { AuthorizeRequest } from './authorize-requests.ts'
 import type { Client } from './clients.ts'
+import { staleMs } from './metadata-documents.ts'
 
 /** Connections of a user. */
 const mostConnections = 50
@@ -166,6 +168,7 @@ export async function forgetDeadConnections({ credentials, now }: Deps): Promise
     await deleteDeadGrants(trx, at.toISOString())
     await deleteExpiredOauthTokens(trx, at.toISOString())
     await deleteExpiredCodes(trx, codesUntil)
+    await deleteOldOauthClients(trx, new Date(at.getTime() - staleMs).toISOString())
   })
 }
 

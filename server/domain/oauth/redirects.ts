@@ -53,6 +53,20 @@ export function mayRegister(uri: string, allowed: readonly string[]): boolean {
   return !refusedSchemes.has(url.protocol) && allowed.includes(url.protocol)
 }
 
+/**
+ * Judges a URI in the document of a program, whose host vouches for it. `unused`: a private scheme that the operator
+ * does not allow. `refused`: no program may name it.
+ *
+ * @param allowed the entries of `OAUTH_REDIRECTS`
+ */
+export function judgeDocumentRedirect(uri: string, allowed: readonly string[]): 'used' | 'unused' | 'refused' {
+  const url = parsed(uri)
+  if (url === undefined) return 'refused'
+  if (url.protocol === 'https:' || isLoopbackRedirect(uri)) return 'used'
+  if (refusedSchemes.has(url.protocol)) return 'refused'
+  return allowed.includes(url.protocol) ? 'used' : 'unused'
+}
+
 /** True if a registered URI is the one of a request. It is the same text, but the port of loopback may differ. */
 export function isSameRedirect(registered: string, sent: string): boolean {
   if (registered === sent) return true
