@@ -112,8 +112,8 @@ async function stateIn(trx: CredentialsDb): Promise<CredentialsState> {
 
 /**
  * The key of each table. Every table comes after the tables that it references. Rate counts expire within a day, and
- * codes of OAuth within a minute, and the documents of programs are a cache, so they are not copied. A restored service
- * would send mails again.
+ * codes of OAuth within a minute. The documents of programs are a cache. None of them are copied, and neither are
+ * mails, which a restored service would send again.
  */
 const keys: Readonly<
   Record<

@@ -315,7 +315,7 @@ export const credentialsMigrations: Record<string, Migration> = {
         ) ${keyed}`.execute(db)
     },
   },
-  // SQLite cannot change a check, so the table is made anew.
+  // SQLite cannot change a check, so the table is replaced.
   '014_propose': {
     async up(db) {
       if (isPostgres(db)) {

@@ -222,7 +222,7 @@ export function findOauthClient(db: CredentialsDb, id: string): Promise<OauthCli
   return db.selectFrom('oauth_client').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** Stores a document, in place of an older one. */
+/** Stores a document instead of an older one. */
 export async function putOauthClient(db: CredentialsDb, client: OauthClient): Promise<void> {
   const { id: _, ...changed } = client
   await db
@@ -232,7 +232,7 @@ export async function putOauthClient(db: CredentialsDb, client: OauthClient): Pr
     .execute()
 }
 
-/** Deletes the documents that were last fresh before `until`, unless a user has connected the program. */
+/** Deletes documents that were last fresh before `until`. The documents of connected programs stay. */
 export async function deleteOldOauthClients(db: CredentialsDb, until: string): Promise<void> {
   await db
     .deleteFrom('oauth_client')

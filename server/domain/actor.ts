@@ -1,6 +1,6 @@
 /** The caller of a use case. */
 
-/** What a credential may do with content. Each level includes those before it. */
+/** The levels of access to content. Each includes those before it. */
 const accessLevels = ['read', 'propose', 'write'] as const
 
 /** `read` changes nothing. `propose` changes branches below `agent/`, and opens pull requests. `write`: all. */
@@ -36,7 +36,7 @@ export interface Person {
   readonly tokenId?: string
   /** The connection of the request. Absent with a token or a session. */
   readonly connection?: Connection
-  /** What the credential may do. Absent for a session, which may do everything that the user may. */
+  /** The access of the credential. Absent for a session, which may do everything that the user may. */
   readonly access?: Access
   /**
    * The only node that this token reaches. It shows no title of another node, and no id that is not in this node's

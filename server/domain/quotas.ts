@@ -53,7 +53,7 @@ export async function requireRoomForNodes({ config, index }: QuotaDeps, orgId: s
   requireRoom(await readNodeCount(index.read, orgId), added, limit)
 }
 
-/** Reads the count again if a creation ended meanwhile, which then counts neither as running nor as read. */
+/** Reads the count. Repeats it if a creation has ended since, which then is neither running nor counted. */
 async function countNodes({ index }: QuotaDeps, orgId: string, of: Creations): Promise<number> {
   for (;;) {
     const { ended } = of

@@ -77,8 +77,8 @@ export function countRefused(count: CountRequest): ErrorRequestHandler {
 }
 
 /**
- * Limits what anyone may ask for, and what costs much: sign-ups a password hash, new passwords a mail. Runs after
- * validation, so that invalid requests do not count.
+ * Limits requests that anyone may send and that cost much. A sign-up costs a password hash, and a new password a mail.
+ * Runs after validation, so that invalid requests do not count.
  */
 export function limitSignUps(newCounter: NewCounter | undefined): RequestHandler {
   const counters: Partial<Record<OperationId, Counter>> = newCounter

@@ -40,7 +40,7 @@ export interface PageContext {
   readonly maintenance: MaintenanceNotice | undefined
 }
 
-/** What the operator says about maintenance mode. */
+/** The operator's notice of maintenance mode. */
 export interface MaintenanceNotice {
   readonly message?: string
   /** ISO 8601: the expected end. */

@@ -68,9 +68,8 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   } = overrides
   const draining = new AbortController()
   const worker = workerNumber()
-  const signal = draining.signal
   const clock = now === undefined ? {} : { now }
-  const opened = await openDeps(config, { log, draining: signal, worker, writes: true, ...clock })
+  const opened = await openDeps(config, { log, draining: draining.signal, worker, writes: true, ...clock })
   const { deps, index } = opened
   const newCounter = config.rateLimit ? counters(sharedLimits) : undefined
   const { newSharedCounter, settle, jobs } = servicePartsOf(deps, newCounter)
@@ -118,9 +117,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const sweeping = sweeps
     ? whole.then(() => Promise.all([sweep(deps, report, [...jobs, uploadsJob]), maintainRepositories(deps)]))
     : undefined
-  const sending = sweeps
-    ? Promise.all([sendWebhooks(deps), config.mail === undefined ? undefined : sendMails(served, letters)])
-    : undefined
+  const sending = sweeps ? sendAll(deps, served) : undefined
   const close = async () => {
     draining.abort()
     await Promise.all([drain(server), imports.close()])
@@ -129,6 +126,11 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     await opened.close()
   }
   return { url: urlOf(config.host, portOf(server)), deps, close }
+}
+
+/** Sends webhooks, and mails if the service sends any. */
+function sendAll(deps: Deps, served: Deps): Promise<unknown> {
+  return Promise.all([sendWebhooks(deps), deps.config.mail === undefined ? undefined : sendMails(served, letters)])
 }
 
 const uploadsJob: Job = {

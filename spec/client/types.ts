@@ -1878,8 +1878,8 @@ export interface components {
         readonly ClaimedVia: {
             readonly door: components["schemas"]["Door"];
             /**
-             * @description The program: the URL of its metadata document, `dcr:` and the name that it registered with, `agent:` and the
-             *     name in the header `Grove-Agent`, `token`, or `session`.
+             * @description The program: the URL of its metadata document, or `dcr:` and its registered name. It can also be `agent:`
+             *     and the name in the header `Grove-Agent`, or `token`, or `session`.
              */
             readonly client: string;
             /** @description A readable name of the program. */

@@ -30,7 +30,11 @@ const longestName = 200
 /** Characters of a bot's name without `[bot]`. */
 const longestBotName = 80
 
-/** @throws ValidationError: too long, control characters, the end of a bot's name, or nothing that git keeps */
+/**
+ * Checks the name of a user. It must not end as the name of a bot does.
+ *
+ * @throws ValidationError
+ */
 export function requireAuthorName(name: string): void {
   requireVisible(name, longestName)
   if (!looksLikeBot(name)) return

@@ -15,7 +15,7 @@ export interface Commit {
   readonly message: string
   /** Present if `message` is not complete. */
   readonly message_truncated?: true
-  /** What the trailer `Grove-Via` of the message says. */
+  /** The content of the trailer `Grove-Via` of the message says. */
   readonly via?: ClaimedVia
   readonly author: string
   readonly author_email: string | null

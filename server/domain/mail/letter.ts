@@ -11,7 +11,7 @@ export interface Letter {
   readonly code?: string
   /** Lines of a list, before the link. */
   readonly lines?: readonly string[]
-  /** What to do if the reader did not cause the mail. */
+  /** The advice to a reader who did not cause the mail. */
   readonly otherwise?: string
   /** Further headers. */
   readonly headers?: Readonly<Record<string, string>>

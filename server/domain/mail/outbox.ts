@@ -16,7 +16,7 @@ export interface QueuedMail {
   /** Absent: it is found by the address when the mail is sent. */
   readonly accountId?: string
   readonly address: string
-  /** What the text needs, such as names. Never a secret. */
+  /** Values for the text, such as names. Never a secret. */
   readonly fields?: Readonly<Record<string, string>>
   /** The only cell that may send it. */
   readonly cell?: string

@@ -57,7 +57,7 @@ export interface Sender {
   readonly orgId: string
 }
 
-/** Runs a step of a move as a change that maintenance mode waits for or refuses. @throws AppError maintenance */
+/** Runs a step of a move as a change. Maintenance mode waits for it, or refuses it. @throws AppError maintenance */
 export function asChange<T>({ store }: Pick<CellDeps, 'store'>, step: () => Promise<T>): Promise<T> {
   return withRepoIntent(store, basename(arrivingFolder(store.root)), '', step)
 }
