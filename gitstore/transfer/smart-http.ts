@@ -140,6 +140,7 @@ export async function servePush(
   try {
     await served
   } finally {
-    await rm(gate.mark, { recursive: true, force: true })
+    // On a read-only disk there is no mark.
+    await rm(gate.mark, { recursive: true, force: true }).catch(() => undefined)
   }
 }
