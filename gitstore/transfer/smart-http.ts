@@ -4,10 +4,10 @@
  * Only the judge moves refs.
  */
 
-import { rm } from 'node:fs/promises'
 import { type Duplex, PassThrough, type Readable, type Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { killGroup, writeInput } from '../native.ts'
+import { removeFolder } from '../refs/unindexed-moves.ts'
 import type { Repo } from '../repo.ts'
 import { type ReadOptions, readFrames } from './bounded-input.ts'
 import { CutOffError, type Exchange, relayOutput } from './exchange.ts'
@@ -140,7 +140,6 @@ export async function servePush(
   try {
     await served
   } finally {
-    // On a read-only disk there is no mark.
-    await rm(gate.mark, { recursive: true, force: true }).catch(() => undefined)
+    removeFolder(gate.mark)
   }
 }
