@@ -44,19 +44,29 @@ export function markIndexed({ dir }: Repo, folders: readonly string[]): void {
 }
 
 const unremoved = new Set<string>()
+const retryMs = 1000
+let retry: NodeJS.Timeout | undefined
 
 /**
- * Removes the folder of a transaction, which is meaningless without locks. A folder that remains is retried with the
- * next one.
+ * Removes the folder of a transaction, which is meaningless without locks. A folder that remains is retried each second
+ * and with the next one, because maintenance mode waits until no folder is left.
  */
 export function removeFolder(folder: string): void {
   unremoved.add(folder)
+  removeUnremoved()
+}
+
+function removeUnremoved(): void {
+  clearTimeout(retry)
   for (const each of unremoved) {
     try {
       for (const name of readdirSync(each)) unlinkSync(join(each, name))
       rmdirSync(each)
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT') return
+      if (codeOf(error) !== 'ENOENT') {
+        retry = setTimeout(removeUnremoved, retryMs).unref()
+        return
+      }
     }
     unremoved.delete(each)
   }

@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs'
 import { readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { expectSound, newDataDir } from '../support/data-folder.ts'
+import { expectSettled, expectSound, newDataDir } from '../support/data-folder.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Faults, prepareFaults } from '../support/faults.ts'
+import { type Fault, type Faults, prepareFaults } from '../support/faults.ts'
 import { looseFile } from '../support/git.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
@@ -141,6 +141,29 @@ describe('git: storage that fails', () => {
     }
     expect(steps.length).to.be.greaterThan(4)
     await expectSound(grove.dataDir)
+  })
+
+  it('the mark of a push that could not be removed goes once the disk works, without a further push', async () => {
+    await desk.done(`git clone -q ${url(node)} whales`)
+    let pushes = 0
+    const isRemoval = (step: string) => /^rmdir .*\/push-\d+$/.test(step)
+    const stepsUnder = async (fault: Fault) => {
+      // Each folder of loose objects is a step.
+      node.git.say('repack', '-adq')
+      await faults.ask(fault)
+      await push(`branch-${++pushes}`)
+      const steps = await faults.logged()
+      await faults.none()
+      return steps
+    }
+    // The removal may come after the answer, and then the fault is over.
+    await until(async () => {
+      const steps = await stepsUnder(`LOG 0 ${node.id}`)
+      const removal = steps.findIndex(isRemoval)
+      const [failed] = removal < 0 ? [] : await stepsUnder(`EIO ${removal + 1} ${node.id}`)
+      return failed !== undefined && isRemoval(failed)
+    })
+    await expectSettled(grove.dataDir)
   })
 
   it('what git marks the pack of a push with goes once nobody can be at it; what an operator marks a pack with stays', async () => {

@@ -5,7 +5,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-type Fault =
+export type Fault =
   | `${'EIO' | 'KILL' | 'LOG' | 'SYNC' | 'FULL' | 'READONLY'} ${number}`
   | `${'EIO' | 'KILL' | 'LOG'} ${number} ${string}`
 
