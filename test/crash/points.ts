@@ -79,9 +79,9 @@ async function stepsOf(scene: Scene, make: (scene: Scene) => Promise<Subject>): 
   return steps
 }
 
-/** A sync of the index and of its folder: it can be made again, and nothing of it is waited for. */
+/** True for a sync of the index, the log or their folder: refs restore both, so no answer waits for it. */
 function isIndex(dataDir: string, step: string): boolean {
-  return step.endsWith(` ${dataDir}`) || step.includes('/index.sqlite')
+  return step.endsWith(` ${dataDir}`) || /\/(index|events)\.sqlite/.test(step)
 }
 
 /** The problems at every step that `isChosen`, and how many those are. */
