@@ -6,6 +6,7 @@
 import { benchAttacks } from './attacks.ts'
 import { benchCells } from './cells.ts'
 import { benchClones } from './clones.ts'
+import { benchConnections } from './connections.ts'
 import { benchCredentials } from './credentials.ts'
 import { benchDetails } from './details.ts'
 import { benchDoor } from './door.ts'
@@ -50,6 +51,7 @@ const others = {
   growth: benchGrowth,
   metrics: benchMetrics,
   credentials: benchCredentials,
+  connections: benchConnections,
   cells: benchCells,
   attacks: benchAttacks,
   repositories: benchStored,
