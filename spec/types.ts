@@ -4611,10 +4611,14 @@ export interface components {
             grant_types_supported: string[];
             /** @description PKCE is required. */
             code_challenge_methods_supported: string[];
-            /** @description Programs have no secret. */
+            /** @description Programs have no secret. Those with a metadata document can sign assertions. */
             token_endpoint_auth_methods_supported: string[];
-            /** @description Programs have no secret. */
+            /** @description The algorithms of assertions. */
+            token_endpoint_auth_signing_alg_values_supported: string[];
+            /** @description Programs have no secret. Those with a metadata document can sign assertions. */
             revocation_endpoint_auth_methods_supported: string[];
+            /** @description The algorithms of assertions. */
+            revocation_endpoint_auth_signing_alg_values_supported: string[];
             /** @description A larger scope includes the smaller ones. */
             scopes_supported: string[];
             /** @description The id of a program can be the URL of its document. */
@@ -4673,10 +4677,14 @@ export interface components {
             grant_types_supported?: string[];
             /** @description PKCE is required. */
             code_challenge_methods_supported?: string[];
-            /** @description Programs have no secret. */
+            /** @description Programs have no secret. Those with a metadata document can sign assertions. */
             token_endpoint_auth_methods_supported?: string[];
-            /** @description Programs have no secret. */
+            /** @description The algorithms of assertions. */
+            token_endpoint_auth_signing_alg_values_supported?: string[];
+            /** @description Programs have no secret. Those with a metadata document can sign assertions. */
             revocation_endpoint_auth_methods_supported?: string[];
+            /** @description The algorithms of assertions. */
+            revocation_endpoint_auth_signing_alg_values_supported?: string[];
             /** @description A larger scope includes the smaller ones. */
             scopes_supported?: string[];
             /** @description The id of a program can be the URL of its document. */
@@ -18134,10 +18142,38 @@ export interface operations {
                      *         "S256"
                      *       ],
                      *       "token_endpoint_auth_methods_supported": [
-                     *         "none"
+                     *         "none",
+                     *         "private_key_jwt"
+                     *       ],
+                     *       "token_endpoint_auth_signing_alg_values_supported": [
+                     *         "ES256",
+                     *         "ES384",
+                     *         "ES512",
+                     *         "EdDSA",
+                     *         "Ed25519",
+                     *         "RS256",
+                     *         "RS384",
+                     *         "RS512",
+                     *         "PS256",
+                     *         "PS384",
+                     *         "PS512"
                      *       ],
                      *       "revocation_endpoint_auth_methods_supported": [
-                     *         "none"
+                     *         "none",
+                     *         "private_key_jwt"
+                     *       ],
+                     *       "revocation_endpoint_auth_signing_alg_values_supported": [
+                     *         "ES256",
+                     *         "ES384",
+                     *         "ES512",
+                     *         "EdDSA",
+                     *         "Ed25519",
+                     *         "RS256",
+                     *         "RS384",
+                     *         "RS512",
+                     *         "PS256",
+                     *         "PS384",
+                     *         "PS512"
                      *       ],
                      *       "scopes_supported": [
                      *         "read",
@@ -18203,10 +18239,38 @@ export interface operations {
                      *         "S256"
                      *       ],
                      *       "token_endpoint_auth_methods_supported": [
-                     *         "none"
+                     *         "none",
+                     *         "private_key_jwt"
+                     *       ],
+                     *       "token_endpoint_auth_signing_alg_values_supported": [
+                     *         "ES256",
+                     *         "ES384",
+                     *         "ES512",
+                     *         "EdDSA",
+                     *         "Ed25519",
+                     *         "RS256",
+                     *         "RS384",
+                     *         "RS512",
+                     *         "PS256",
+                     *         "PS384",
+                     *         "PS512"
                      *       ],
                      *       "revocation_endpoint_auth_methods_supported": [
-                     *         "none"
+                     *         "none",
+                     *         "private_key_jwt"
+                     *       ],
+                     *       "revocation_endpoint_auth_signing_alg_values_supported": [
+                     *         "ES256",
+                     *         "ES384",
+                     *         "ES512",
+                     *         "EdDSA",
+                     *         "Ed25519",
+                     *         "RS256",
+                     *         "RS384",
+                     *         "RS512",
+                     *         "PS256",
+                     *         "PS384",
+                     *         "PS512"
                      *       ],
                      *       "scopes_supported": [
                      *         "read",

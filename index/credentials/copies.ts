@@ -112,12 +112,15 @@ async function stateIn(trx: CredentialsDb): Promise<CredentialsState> {
 
 /**
  * The key of each table. Every table comes after the tables that it references. Rate counts expire within a day, and
- * codes of OAuth within a minute. The documents of programs are a cache. None of them are copied, and neither are
+ * codes and assertions of OAuth within minutes. The documents of programs are a cache. None of them are copied, and neither are
  * mails, which a restored service would send again.
  */
 const keys: Readonly<
   Record<
-    Exclude<keyof CredentialsSchema, 'rate_count' | 'oauth_code' | 'oauth_client' | 'logout_token' | 'mail'>,
+    Exclude<
+      keyof CredentialsSchema,
+      'rate_count' | 'oauth_code' | 'oauth_client' | 'oauth_assertion' | 'logout_token' | 'mail'
+    >,
     readonly string[]
   >
 > = {

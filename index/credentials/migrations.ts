@@ -462,4 +462,13 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index mail_account on mail (account_id)`.execute(db)
     },
   },
+  '021_assertions': {
+    async up(db) {
+      const { text, keyed } = wordsOf(db)
+      await sql`create table oauth_assertion (hash ${text} primary key, expires_at ${text} not null) ${keyed}`.execute(
+        db,
+      )
+      await sql`create index oauth_assertion_expiry on oauth_assertion (expires_at)`.execute(db)
+    },
+  },
 }

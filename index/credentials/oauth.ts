@@ -3,7 +3,15 @@
 import type { ExpressionBuilder } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
-import type { CredentialsDb, CredentialsSchema, OauthClient, OauthCode, OauthGrant, OauthToken } from './schema.ts'
+import type {
+  CredentialsDb,
+  CredentialsSchema,
+  OauthAssertion,
+  OauthClient,
+  OauthCode,
+  OauthGrant,
+  OauthToken,
+} from './schema.ts'
 
 export async function insertGrant(db: CredentialsDb, grant: OauthGrant): Promise<void> {
   await db.insertInto('oauth_grant').values(grant).execute()
@@ -35,17 +43,24 @@ const grantByToken = compileOnce(1, (db: CredentialsDb, hash: string) =>
     .where('oauth_token.hash', '=', hash),
 )
 
+/** Returns the grant of a code, without a lock. */
+export function findGrantOfCode(db: CredentialsDb, hash: string): Promise<OauthGrant | undefined> {
+  return grantOfCode(db, hash).executeTakeFirst()
+}
+
 /**
  * Returns the grant of a code, and locks it. Other transactions then wait before they check its codes and tokens, or
  * end it.
  */
 export function lockGrantOfCode(trx: CredentialsDb, hash: string): Promise<OauthGrant | undefined> {
-  return trx
+  return grantOfCode(trx, hash).forUpdate().executeTakeFirst()
+}
+
+function grantOfCode(db: CredentialsDb, hash: string) {
+  return db
     .selectFrom('oauth_grant')
     .selectAll()
     .where('id', '=', (eb) => eb.selectFrom('oauth_code').select('grant_id').where('hash', '=', hash))
-    .forUpdate()
-    .executeTakeFirst()
 }
 
 /** Returns the grant of a token, and locks it, as `lockGrantOfCode` does. */
@@ -89,6 +104,25 @@ export async function setOauthTokenUsed(
 
 export async function deleteOauthToken(db: CredentialsDb, hash: string): Promise<void> {
   await db.deleteFrom('oauth_token').where('hash', '=', hash).execute()
+}
+
+/** Sets how the client must authenticate for the rest of the connection. */
+export async function setGrantMethod(db: CredentialsDb, id: string, method: OauthGrant['method']): Promise<void> {
+  await db.updateTable('oauth_grant').set({ method }).where('id', '=', id).execute()
+}
+
+/** Remembers that an assertion was used. Returns false if it was used before. */
+export async function insertAssertion(db: CredentialsDb, assertion: OauthAssertion): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('oauth_assertion')
+    .values(assertion)
+    .onConflict((conflict) => conflict.column('hash').doNothing())
+    .executeTakeFirstOrThrow()
+  return numInsertedOrUpdatedRows === 1n
+}
+
+export async function deleteExpiredAssertions(db: CredentialsDb, now: string): Promise<void> {
+  await db.deleteFrom('oauth_assertion').where('expires_at', '<=', now).execute()
 }
 
 export async function setGrantUsed(db: CredentialsDb, id: string, last_used_at: string): Promise<void> {

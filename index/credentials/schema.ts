@@ -15,6 +15,7 @@ export interface CredentialsSchema {
   oauth_code: OauthCode
   oauth_token: OauthToken
   oauth_client: OauthClient
+  oauth_assertion: OauthAssertion
   account_address: AccountAddress
   signing_key: SigningKey
   token_key: TokenKey
@@ -188,6 +189,14 @@ export interface OauthClient {
   document: string
   fetched_at: string
   fresh_until: string
+}
+
+/** An assertion of a client, which is used once. */
+export interface OauthAssertion {
+  /** The hash of its client and its id. */
+  hash: string
+  /** The time after which the assertion is refused without this row. */
+  expires_at: string
 }
 
 /** An IP address from which a user signed in or continued a session. */

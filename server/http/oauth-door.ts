@@ -5,6 +5,7 @@ import type { Counter, Limit, NewCounter } from '../base/counters.ts'
 import type { Deps } from '../base/deps.ts'
 import { answerOf } from '../base/error-mapping.ts'
 import { AppError, ClientDisconnectedError, RateLimitedError, statusOf, ValidationError } from '../base/errors.ts'
+import { authenticateBy, presentedClient } from '../domain/oauth/client-assertions.ts'
 import { registerClient, requireTokenClient } from '../domain/oauth/clients.ts'
 import { exchangeCode, renew, revoke } from '../domain/oauth/connection-tokens.ts'
 import { OAuthError } from '../domain/oauth/errors.ts'
@@ -21,6 +22,15 @@ import { type CountRequest, takeFrom } from './rate-limits.ts'
 
 /** Limits of a body. */
 const limits = { bytes: 16 * 1024, ms: 30_000 } as const
+
+/** Seconds until the host of a program is tried again. */
+const awaySeconds = 60
+
+/** The statuses of errors of OAuth. All other errors are 400. */
+const statuses: Readonly<Partial<Record<OAuthError['code'], number>>> = {
+  invalid_client: 401,
+  temporarily_unavailable: 503,
+}
 
 /** The limit of an IP address for each client. All users of a hosted program share its addresses. */
 const perClient: Limit = { name: 'oauth', quota: 300, windowSeconds: 60 }
@@ -83,7 +93,7 @@ export function oauthEndpoints(deps: Deps, { countRequest, newSharedCounter }: P
 async function answerToken(asked: Asked): Promise<void> {
   const { deps, issuer, res, grants } = asked
   const form = await readFields(asked)
-  const clientId = required(form, 'client_id')
+  const { clientId, authenticate } = presented(asked, form)
   await count(asked, clientId)
   await requireTokenClient(deps, clientId)
   const resource = resourceOf(issuer, form.get('resource'))
@@ -91,16 +101,15 @@ async function answerToken(asked: Asked): Promise<void> {
     case 'authorization_code': {
       const exchange = { code: required(form, 'code'), redirectUri: required(form, 'redirect_uri') }
       const verifier = required(form, 'code_verifier')
-      res.json(await exchangeCode(deps, { ...exchange, clientId, verifier, resource }))
+      res.json(await exchangeCode(deps, { ...exchange, clientId, verifier, resource }, authenticate))
       return
     }
     case 'refresh_token': {
       const renewal = { refreshToken: required(form, 'refresh_token'), scope: form.get('scope') ?? undefined }
-      res.json(
-        await renew(deps, { ...renewal, clientId, resource }, async (grantId) => {
-          if (grants !== undefined) await takeFrom(grants, grantId, res)
-        }),
-      )
+      const countRenewal = async (grantId: string) => {
+        if (grants !== undefined) await takeFrom(grants, grantId, res)
+      }
+      res.json(await renew(deps, { ...renewal, clientId, resource }, { count: countRenewal, authenticate }))
       return
     }
     default:
@@ -110,10 +119,17 @@ async function answerToken(asked: Asked): Promise<void> {
 
 async function answerRevocation(asked: Asked): Promise<void> {
   const form = await readFields(asked)
-  const [token, clientId] = [required(form, 'token'), required(form, 'client_id')]
+  const token = required(form, 'token')
+  const { clientId, authenticate } = presented(asked, form)
   await count(asked, clientId)
-  await revoke(asked.deps, token, clientId)
+  await revoke(asked.deps, { token, clientId }, authenticate)
   asked.res.status(200).end()
+}
+
+/** Reads the client of a request. It is authenticated once its grant is known. @throws OAuthError */
+function presented({ deps, issuer }: Asked, form: URLSearchParams) {
+  const { clientId, assertion } = presentedClient(form)
+  return { clientId, authenticate: authenticateBy(deps, { issuer, assertion }) }
 }
 
 async function answerRegistration(asked: Asked): Promise<void> {
@@ -165,8 +181,8 @@ function answerError(deps: Deps, req: Request, res: Response, error: unknown): v
   if (!req.complete) res.set('Connection', 'close')
   if (error instanceof OAuthError) {
     note(req, { code: error.code })
-    const status = error.code === 'invalid_client' ? 401 : 400
-    res.status(status).json({ error: error.code, error_description: error.message })
+    if (error.code === 'temporarily_unavailable') res.set('Retry-After', String(awaySeconds))
+    res.status(statuses[error.code] ?? 400).json({ error: error.code, error_description: error.message })
     return
   }
   const meaning = answerOf(error)

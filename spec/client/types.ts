@@ -99,10 +99,14 @@ export interface components {
             readonly grant_types_supported: readonly string[];
             /** @description PKCE is required. */
             readonly code_challenge_methods_supported: readonly string[];
-            /** @description Programs have no secret. */
+            /** @description Programs have no secret. Those with a metadata document can sign assertions. */
             readonly token_endpoint_auth_methods_supported: readonly string[];
-            /** @description Programs have no secret. */
+            /** @description The algorithms of assertions. */
+            readonly token_endpoint_auth_signing_alg_values_supported: readonly string[];
+            /** @description Programs have no secret. Those with a metadata document can sign assertions. */
             readonly revocation_endpoint_auth_methods_supported: readonly string[];
+            /** @description The algorithms of assertions. */
+            readonly revocation_endpoint_auth_signing_alg_values_supported: readonly string[];
             /** @description A larger scope includes the smaller ones. */
             readonly scopes_supported: readonly string[];
             /** @description The id of a program can be the URL of its document. */
@@ -161,10 +165,14 @@ export interface components {
             readonly grant_types_supported?: readonly string[];
             /** @description PKCE is required. */
             readonly code_challenge_methods_supported?: readonly string[];
-            /** @description Programs have no secret. */
+            /** @description Programs have no secret. Those with a metadata document can sign assertions. */
             readonly token_endpoint_auth_methods_supported?: readonly string[];
-            /** @description Programs have no secret. */
+            /** @description The algorithms of assertions. */
+            readonly token_endpoint_auth_signing_alg_values_supported?: readonly string[];
+            /** @description Programs have no secret. Those with a metadata document can sign assertions. */
             readonly revocation_endpoint_auth_methods_supported?: readonly string[];
+            /** @description The algorithms of assertions. */
+            readonly revocation_endpoint_auth_signing_alg_values_supported?: readonly string[];
             /** @description A larger scope includes the smaller ones. */
             readonly scopes_supported?: readonly string[];
             /** @description The id of a program can be the URL of its document. */

@@ -98,7 +98,7 @@ describe('the discovery of connections', () => {
       expect(body).to.deep.include(server)
       expect(body).to.include({ issuer: 'https://grove.example' })
       expect(body.id_token_signing_alg_values_supported).to.deep.equal(['ES256'])
-      expect(server.token_endpoint_auth_methods_supported).to.deep.equal(['none'])
+      expect(server.token_endpoint_auth_methods_supported).to.deep.equal(['none', 'private_key_jwt'])
     })
   })
 

@@ -1,6 +1,7 @@
 /** The programs that users connect. */
 
 import { hasGrantOfClient } from '../../../index/credentials/oauth.ts'
+import type { OauthGrant } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { Person } from '../actor.ts'
 import { isDocumentUrl } from './documents.ts'
@@ -24,6 +25,8 @@ export interface Client {
   /** The host that vouches for it. */
   readonly host?: string
   readonly redirectUris: readonly string[]
+  /** How it authenticates at the token endpoint, at least. */
+  readonly method: OauthGrant['method']
 }
 
 type OAuthConfig = Pick<Deps['config'], 'oauthRedirects' | 'oauthClients'>
@@ -75,7 +78,7 @@ function judgeDynamicClient(config: OAuthConfig, clientId: string): Client | und
   if (described === undefined || !allowsDynamic(config)) return undefined
   const { oauthRedirects = defaultRedirects } = config
   if (!described.redirectUris.every((uri) => mayRegister(uri, oauthRedirects))) return undefined
-  return { id: clientId, kind: 'dynamic', ...described }
+  return { id: clientId, kind: 'dynamic', method: 'none', ...described }
 }
 
 /** @throws UnknownProgramError */

@@ -11,6 +11,7 @@ import {
   deleteGrant,
   deleteOauthToken,
   findCode,
+  findGrantOfCode,
   findGrantOfToken,
   findOauthToken,
   insertOauthTokens,
@@ -30,6 +31,7 @@ import { personOf } from '../accounts/user-view.ts'
 import { anonymous, includesAccess } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { queueNotice } from '../mail/notices.ts'
+import type { Authenticate } from './client-assertions.ts'
 import { OAuthError } from './errors.ts'
 import { accessIn, type Resource, scopeOf } from './scopes.ts'
 
@@ -75,10 +77,16 @@ type Refusal = 'invalid' | 'target' | { readonly reused: OauthGrant }
 /**
  * Exchanges a code. A code that is used twice may be stolen, so the connection ends.
  *
- * @throws OAuthError invalid_grant, invalid_target
+ * @throws OAuthError invalid_grant, invalid_target; errors of `authenticate`
  */
-export async function exchangeCode(deps: Deps, exchange: CodeExchange): Promise<TokenAnswer> {
+export async function exchangeCode(
+  deps: Deps,
+  exchange: CodeExchange,
+  authenticate: Authenticate,
+): Promise<TokenAnswer> {
   const hash = hashOf(exchange.code)
+  const known = await findGrantOfCode(deps.credentials.read, hash)
+  if (known?.client_id === exchange.clientId) await authenticate(known)
   const now = deps.now()
   const outcome = await deps.credentials.write(async (trx): Promise<TokenAnswer | Refusal> => {
     const grant = await lockGrantOfCode(trx, hash)
@@ -110,16 +118,17 @@ export interface Renewal {
  * and the connection ends.
  *
  * @param count counts the renewal of a connection, and refuses too many
- * @throws OAuthError invalid_grant, invalid_scope, invalid_target; errors of `count`
+ * @throws OAuthError invalid_grant, invalid_scope, invalid_target; errors of `count` and `authenticate`
  */
 export async function renew(
   deps: Deps,
   { refreshToken, clientId, scope, resource }: Renewal,
-  count: (grantId: string) => Promise<void>,
+  { count, authenticate }: { readonly count: (grantId: string) => Promise<void>; readonly authenticate: Authenticate },
 ): Promise<TokenAnswer> {
   const hash = hashOf(refreshToken)
   const known = await findGrantOfToken(deps.credentials.read, hash)
   if (known?.kind === 'refresh') await count(known.id)
+  if (known?.client_id === clientId) await authenticate(known)
   const asked = accessIn(scope)
   if (known !== undefined && asked !== undefined && !includesAccess(known.access, asked))
     throw new OAuthError('invalid_scope', 'The user has not allowed this scope; ask for consent again')
@@ -142,9 +151,19 @@ export async function renew(
   return answerOr(deps, outcome, 'The refresh token is unknown, expired, used up or revoked, or not for this client')
 }
 
-/** Ends a token. A refresh token ends its connection. Does nothing for an unknown one. Source: RFC 7009. */
-export async function revoke(deps: Deps, token: string, clientId: string): Promise<void> {
+/**
+ * Ends a token. A refresh token ends its connection. Does nothing for an unknown one. Source: RFC 7009.
+ *
+ * @throws errors of `authenticate`
+ */
+export async function revoke(
+  deps: Deps,
+  { token, clientId }: { readonly token: string; readonly clientId: string },
+  authenticate: Authenticate,
+): Promise<void> {
   const hash = hashOf(token)
+  const known = await findGrantOfToken(deps.credentials.read, hash)
+  if (known?.client_id === clientId) await authenticate(known)
   const ended = await deps.credentials.write(async (trx) => {
     const grant = await lockGrantOfToken(trx, hash)
     const found = grant && (await findOauthToken(trx, hash))

@@ -6,6 +6,7 @@ import {
   countGrants,
   deleteDeadGrants,
   deleteDeadGrantsOf,
+  deleteExpiredAssertions,
   deleteExpiredCodes,
   deleteExpiredOauthTokens,
   deleteGrant,
@@ -85,7 +86,7 @@ export async function connect(deps: Deps, actor: Person, request: AuthorizeReque
     org_id: org_id ?? null,
     node_id: node_id ?? null,
     resource: request.resource,
-    method: 'none',
+    method: request.client.method,
     created_at: now.toISOString(),
     last_used_at: null,
   }
@@ -160,7 +161,7 @@ export async function endConnectionsOf(deps: Deps, clientId: string): Promise<nu
   return ended.length
 }
 
-/** Deletes expired tokens and codes, and connections that no program can use. */
+/** Deletes expired tokens, codes and assertions, and connections that no program can use. */
 export async function forgetDeadConnections({ credentials, now }: Deps): Promise<void> {
   const at = now()
   const codesUntil = new Date(at.getTime() - codeKnownMs).toISOString()
@@ -168,6 +169,7 @@ export async function forgetDeadConnections({ credentials, now }: Deps): Promise
     await deleteDeadGrants(trx, at.toISOString())
     await deleteExpiredOauthTokens(trx, at.toISOString())
     await deleteExpiredCodes(trx, codesUntil)
+    await deleteExpiredAssertions(trx, at.toISOString())
     await deleteOldOauthClients(trx, new Date(at.getTime() - staleMs).toISOString())
   })
 }

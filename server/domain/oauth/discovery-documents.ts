@@ -3,8 +3,12 @@
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { idTokenMembers } from '../accounts/tokens.ts'
+import { assertionAlgorithms } from './client-assertions.ts'
 import { issuerOf } from './issuer.ts'
 import { allScopes, type Resource, resourceUrl, usualScopes } from './scopes.ts'
+
+/** `none` comes first: some programs use their documents only if it is listed. */
+const authMethods = ['none', 'private_key_jwt'] as const
 
 /** @throws AppError not_found: connections are off */
 function requireIssuer(deps: Deps, base: string): string {
@@ -56,8 +60,10 @@ function serverMembers(issuer: string) {
     response_modes_supported: ['query'],
     grant_types_supported: ['authorization_code', 'refresh_token'],
     code_challenge_methods_supported: ['S256'],
-    token_endpoint_auth_methods_supported: ['none'],
-    revocation_endpoint_auth_methods_supported: ['none'],
+    token_endpoint_auth_methods_supported: [...authMethods],
+    token_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
+    revocation_endpoint_auth_methods_supported: [...authMethods],
+    revocation_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
     scopes_supported: [...allScopes],
     client_id_metadata_document_supported: true,
     authorization_response_iss_parameter_supported: true,

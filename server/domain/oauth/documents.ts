@@ -13,7 +13,14 @@ export interface Metadata {
   /** The host that vouches for the program. */
   readonly host: string
   readonly redirectUris: readonly string[]
+  /** `private_key_jwt`: it allows nothing else. `none`: it may come without an assertion. */
+  readonly method: 'none' | 'private_key_jwt'
+  /** Absent: it does not sign assertions. */
+  readonly keys?: KeySource
 }
+
+/** The public keys of a program, or the URL that has them. */
+export type KeySource = { readonly jwks: object } | { readonly jwksUri: string }
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -38,8 +45,7 @@ export function judgeDocument(id: string, text: string, redirects: readonly stri
   if (redirectUris.length === 0) throw wrong('has only redirect URIs that the operator does not allow')
   requireValue(members, 'grant_types', 'authorization_code')
   requireValue(members, 'response_types', 'code')
-  requireMethod(members)
-  return { name: plainName(name), host: new URL(id).hostname, redirectUris }
+  return { name: plainName(name), host: new URL(id).hostname, redirectUris, ...authenticationOf(members) }
 }
 
 function membersOf(text: string): Members {
@@ -61,18 +67,28 @@ function requireValue(members: Members, name: string, value: string): void {
 }
 
 /**
- * Requires that the program may come without a secret. `token_endpoint_auth_method` is only what it prefers.
+ * Returns how the program authenticates. `token_endpoint_auth_method` is only what it prefers.
  *
  * @throws UnknownProgramError
  */
-function requireMethod(members: Members): void {
+function authenticationOf(members: Members): Pick<Metadata, 'method' | 'keys'> {
   if (members.client_secret !== undefined) throw wrong('has a secret, which everybody can read')
   const { token_endpoint_auth_method: preferred, token_endpoint_auth_methods_supported: supported = [] } = members
   if (!Array.isArray(supported)) throw wrong('has token_endpoint_auth_methods_supported, but not as a list')
   const methods: readonly unknown[] = preferred === undefined ? supported : [preferred, ...supported]
   if (methods.some((method) => typeof method !== 'string' || method.startsWith('client_secret_')))
     throw wrong('names a method with a secret, which a public document cannot have')
-  if (methods.length > 0 && !methods.includes('none')) throw wrong('does not allow the method none at /oauth/token')
+  const keys = methods.includes('private_key_jwt') ? keySourceOf(members) : undefined
+  if (methods.length === 0 || methods.includes('none')) return { method: 'none', ...(keys && { keys }) }
+  if (!methods.includes('private_key_jwt')) throw wrong('allows neither none nor private_key_jwt at /oauth/token')
+  if (keys === undefined) throw wrong('allows only private_key_jwt, and must have either jwks or jwks_uri')
+  return { method: 'private_key_jwt', keys }
+}
+
+/** Undefined: the document has no keys, or both members, which RFC 7591 forbids. */
+function keySourceOf({ jwks, jwks_uri: jwksUri }: Members): KeySource | undefined {
+  if (typeof jwks === 'object' && jwks !== null && jwksUri === undefined) return { jwks }
+  return typeof jwksUri === 'string' && jwks === undefined ? { jwksUri } : undefined
 }
 
 function wrong(what: string): UnknownProgramError {

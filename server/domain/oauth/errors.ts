@@ -1,6 +1,6 @@
 /** Errors of OAuth, which programs and pages show in different ways. */
 
-/** The codes of RFC 6749 §5.2, RFC 7591 §3.2.2 and RFC 8707 §2. */
+/** The codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2 and RFC 8707 §2. */
 export type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -10,13 +10,14 @@ export type OAuthErrorCode =
   | 'unsupported_grant_type'
   | 'invalid_redirect_uri'
   | 'invalid_client_metadata'
+  | 'temporarily_unavailable'
 
 /** A program has sent something that OAuth does not allow. `message` is a sentence for its developer. */
 export class OAuthError extends Error {
   readonly code: OAuthErrorCode
 
-  constructor(code: OAuthErrorCode, message: string) {
-    super(message)
+  constructor(code: OAuthErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
     this.name = 'OAuthError'
     this.code = code
   }
