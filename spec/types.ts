@@ -5033,7 +5033,7 @@ export interface components {
             origin: components["schemas"]["AuditOrigin"];
             /** @description The `X-Request-Id` of the request. */
             request_id?: string;
-            /** @description Further facts, by action. `count`, `bytes` and `last_at` if it happened several times. An event has its `seq`, its `time` and its data. */
+            /** @description Further facts, by action. `count`, `bytes` and `last_at` if it happened several times. An event has its `seq`, its `time` and its data. `via` is the program that did it, with the id of its token or connection. */
             detail: {
                 [key: string]: unknown;
             };
@@ -8426,7 +8426,7 @@ export interface components {
              * @example push
              */
             via?: string;
-            /** @description Ids, names and commits, by `type`. `actor` is who did it, if that is known. A long list is cut, with `truncated`. */
+            /** @description Ids, names and commits, by `type`. `actor` is who did it, if that is known, and `via` is the program that did it for them. A long list is cut, with `truncated`. */
             data: {
                 [key: string]: unknown;
             };

@@ -20,8 +20,11 @@ export function isAgentName(name: string): boolean {
   return /^[\w./-]{1,64}$/.test(name)
 }
 
+/** The credential of a caller. */
+type Credentialed = Pick<Person, 'connection' | 'isBot' | 'tokenId'>
+
 /** Returns how the caller makes a change. Without a request, a command makes it. */
-export function viaOf({ origin }: { readonly origin?: Origin }, person: Person): Via {
+export function viaOf({ origin }: { readonly origin?: Origin }, person: Credentialed): Via {
   const { connection, isBot, tokenId } = person
   const by = isBot ? 'bot' : connection ? 'connection' : tokenId === undefined ? 'session' : 'token'
   const id = connection?.id ?? tokenId

@@ -510,7 +510,7 @@ export interface components {
             readonly origin: components["schemas"]["AuditOrigin"];
             /** @description The `X-Request-Id` of the request. */
             readonly request_id?: string;
-            /** @description Further facts, by action. `count`, `bytes` and `last_at` if it happened several times. An event has its `seq`, its `time` and its data. */
+            /** @description Further facts, by action. `count`, `bytes` and `last_at` if it happened several times. An event has its `seq`, its `time` and its data. `via` is the program that did it, with the id of its token or connection. */
             readonly detail: {
                 readonly [key: string]: unknown;
             };
@@ -3847,7 +3847,7 @@ export interface components {
             readonly seq: number;
             /** @description How it came about: `rest`, `mcp`, `page`, `push`, `command`, or `path` for a ref that was moved in the data folder. Absent if it is unknown. */
             readonly via?: string;
-            /** @description Ids, names and commits, by `type`. `actor` is who did it, if that is known. A long list is cut, with `truncated`. */
+            /** @description Ids, names and commits, by `type`. `actor` is who did it, if that is known, and `via` is the program that did it for them. A long list is cut, with `truncated`. */
             readonly data: {
                 readonly [key: string]: unknown;
             };

@@ -22,7 +22,8 @@ export async function documentedFields(): Promise<Map<string, Fields>> {
 /** Lists fields that an event has and the page does not, or the other way round. */
 export function fieldFaults({ type, data }: LoggedEvent, documented: ReadonlyMap<string, Fields>): string[] {
   const { always, sometimes } = documented.get(type) ?? { always: [], sometimes: [] }
-  const names = Object.keys(data).filter((name) => name !== 'actor' && name !== 'truncated')
+  const common = ['actor', 'via', 'truncated']
+  const names = Object.keys(data).filter((name) => !common.includes(name))
   return [
     ...names.filter((name) => !always.includes(name) && !sometimes.includes(name)).map((name) => `${type} has ${name}`),
     ...always.filter((name) => !names.includes(name)).map((name) => `${type} has no ${name}`),

@@ -12,6 +12,7 @@ import type { Deps } from '../../base/deps.ts'
 import type { Anonymous, Operator, Person } from '../actor.ts'
 import { syncEvents } from '../event-log/durable-events.ts'
 import { stripControls } from '../format/text-rules.ts'
+import { isByAgent, viaOf } from '../via.ts'
 import { type AuditAction, isUrgent } from './actions.ts'
 
 export type AuditDeps = Pick<Deps, 'events' | 'now' | 'log' | 'origin' | 'config'>
@@ -34,7 +35,7 @@ interface AuditTarget {
 export interface AuditEntry {
   readonly action: AuditAction
   /** Absent: the service itself. */
-  readonly actor?: Pick<Person, 'kind' | 'id' | 'name' | 'tokenId'> | Anonymous | Operator
+  readonly actor?: Pick<Person, 'kind' | 'id' | 'name' | 'tokenId' | 'connection' | 'isBot'> | Anonymous | Operator
   readonly orgId?: string
   readonly nodeId?: string
   readonly target?: AuditTarget
@@ -161,6 +162,8 @@ function rowOf(deps: AuditDeps, entry: AuditEntry, merge_key: string | null): Ne
   const { origin } = deps
   const person = actor?.kind === 'person' ? actor : undefined
   const agent = origin?.userAgent
+  const via = person && viaOf(deps, person)
+  const facts = isByAgent(via) ? { ...detail, via } : detail
   return {
     id: newId(),
     at_ms: deps.now().getTime(),
@@ -179,7 +182,7 @@ function rowOf(deps: AuditDeps, entry: AuditEntry, merge_key: string | null): Ne
     request_id: origin?.requestId ?? null,
     count: 1,
     bytes: 0,
-    detail: detail === undefined ? null : JSON.stringify(detail),
+    detail: facts === undefined ? null : JSON.stringify(facts),
     merge_key,
   }
 }

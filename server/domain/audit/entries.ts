@@ -71,13 +71,17 @@ interface EventBody {
   readonly subject?: string
   readonly time: string
   readonly via?: string
-  readonly data: Readonly<Record<string, unknown>> & { readonly actor?: AuditEntryView['actor'] }
+  readonly data: Readonly<Record<string, unknown>> & {
+    readonly actor?: AuditEntryView['actor']
+    readonly via?: object
+  }
 }
 
 export function eventView({ org_id, seq, recorded_ms, body, origin }: RecordedEvent): AuditEntryView {
   const { id, type, subject, time, via, data } = JSON.parse(body) as EventBody // encodeEvent has made it
-  const { actor = { kind: 'unknown' }, ...rest } = data
-  const { request_id, token_id, ...from } = parseOrigin(origin)
+  const { actor = { kind: 'unknown' }, via: program, ...rest } = data
+  const { request_id, token_id, connection_id, ...from } = parseOrigin(origin)
+  const credential = connection_id ?? token_id
   const nodeId = subject?.replace(/^nodes\//, '')
   return {
     id,
@@ -89,7 +93,12 @@ export function eventView({ org_id, seq, recorded_ms, body, origin }: RecordedEv
     outcome: 'success',
     origin: { ...from, ...(via !== undefined && { via }) },
     ...(request_id !== undefined && { request_id }),
-    detail: { ...rest, seq, time },
+    detail: {
+      ...rest,
+      ...(program && { via: { ...program, ...(credential !== undefined && { id: credential }) } }),
+      seq,
+      time,
+    },
   }
 }
 

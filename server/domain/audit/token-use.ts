@@ -1,5 +1,6 @@
 /** Uses of personal access tokens and connections in the audit. */
-import type { Person } from '../actor.ts'
+import { AppError } from '../../base/errors.ts'
+import type { Actor, Person } from '../actor.ts'
 import { type AuditDeps, auditRepeat } from './audit.ts'
 
 /** The token or the connection of the request. Undefined: it is a session. */
@@ -44,4 +45,20 @@ export async function auditTokenRefusal(deps: AuditDeps, actor: Person, { operat
     },
     { per: 'hour', key: `${target.id} ${operation} ${deps.origin?.address ?? ''}` },
   )
+}
+
+/** Runs an operation. If it refuses a token, such as one that may only propose, that is counted. @throws its errors */
+export async function auditingScope<T>(
+  deps: AuditDeps,
+  actor: Actor,
+  excess: Excess,
+  run: () => T,
+): Promise<Awaited<T>> {
+  try {
+    return await run()
+  } catch (error) {
+    const isExcess = error instanceof AppError && error.code === 'token_scope'
+    if (isExcess && actor.kind === 'person') await auditTokenRefusal(deps, actor, excess)
+    throw error
+  }
 }

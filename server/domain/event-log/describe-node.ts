@@ -29,7 +29,7 @@ import type { NodeAt } from '../targets.ts'
 import { contentChange } from './content-events.ts'
 import { encodeEvent } from './event-json.ts'
 import type { EventFacts } from './event-types.ts'
-import { howOf, readIntents } from './intents.ts'
+import { type How, howOf, readIntents } from './intents.ts'
 import { actorOf, ledgerEvents, parseSeal } from './ledger-events.ts'
 import { listNewCommits } from './ledger-walk.ts'
 import { readRecordedRefs } from './recorded-refs.ts'
@@ -294,7 +294,7 @@ async function openFrom({ index }: Deps, { nodeId }: NodeAt, branch: string) {
 /** Describes commits of a ledger, oldest first. */
 export async function describeLedger(repo: Repo, commits: readonly Oid[], intentOf: IntentOf): Promise<EventFacts[]> {
   const described: EventFacts[][] = []
-  let how: Pick<EventFacts, 'via' | 'origin'> = {}
+  let how: How = {}
   let identity = ''
   for (const oid of [...commits].reverse()) {
     const { committer, message } = await readCommit(repo, oid)

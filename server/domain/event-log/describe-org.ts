@@ -13,7 +13,7 @@ import { timeOf } from '../format/signatures.ts'
 import { main, orgRepo } from '../layout.ts'
 import type { Described } from './describe-node.ts'
 import type { EventActor, EventFacts } from './event-types.ts'
-import { howOf, type KnownIntent, readIntents } from './intents.ts'
+import { type How, howOf, type KnownIntent, readIntents } from './intents.ts'
 import { actorOf } from './ledger-events.ts'
 import { listNewCommits } from './ledger-walk.ts'
 
@@ -59,10 +59,7 @@ function described(step: RecordedStep, events: readonly EventFacts[]): Described
   return { step, events, isWhole: true, linked: [] }
 }
 
-function who(
-  intent: KnownIntent | undefined,
-  actor: EventActor | undefined,
-): Pick<EventFacts, 'actor' | 'via' | 'origin'> {
+function who(intent: KnownIntent | undefined, actor: EventActor | undefined): How & Pick<EventFacts, 'actor'> {
   const known = intent?.actor ?? actor
   return { ...(known && { actor: known }), ...howOf(intent) }
 }

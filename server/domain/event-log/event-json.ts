@@ -13,12 +13,12 @@ const publicTypes: readonly EventType[] = ['node.created', 'node.updated', 'node
 
 /** Encodes an event of an organisation, or of one of its nodes. */
 export function encodeEvent(orgId: string, nodeId: string | null, facts: EventFacts): NewEvent {
-  const { type, key, at, actor, via, origin = null } = facts
+  const { type, key, at, actor, via, program, origin = null } = facts
   const id = createHash('sha256')
     .update([orgId, nodeId ?? '', type, key].join('\n'))
     .digest('hex')
     .slice(0, 32)
-  const data = { ...(actor && { actor }), ...bounded(facts.data) }
+  const data = { ...(actor && { actor }), ...(program && { via: program }), ...bounded(facts.data) }
   const isPublic =
     publicTypes.includes(type) || type.startsWith('tag.') || (type.startsWith('branch.') && facts.data.name === 'main')
   const render = (seq?: number) =>

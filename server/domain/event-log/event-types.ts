@@ -1,5 +1,8 @@
 /** The types of events, and the JSON of an event: CloudEvents 1.0, structured. */
 
+import type { Door } from '../origin.ts'
+import type { Via } from '../via.ts'
+
 export const eventTypes = [
   'log.began',
   'org.created',
@@ -54,7 +57,10 @@ export interface EventActor {
 }
 
 /** How it came about. `path`: a ref was moved in the folder, without the service. */
-export type EventVia = 'rest' | 'mcp' | 'page' | 'push' | 'command' | 'path'
+type EventDoor = Door | 'path'
+
+/** The program that did it. Anyone may read events of published organisations, so it has no id of a credential. */
+type EventProgram = Omit<Via, 'id'>
 
 /** An event before it has a place in the log. */
 export interface EventFacts {
@@ -64,7 +70,9 @@ export interface EventFacts {
   /** ISO 8601. */
   readonly at: string
   readonly actor?: EventActor
-  readonly via?: EventVia
+  readonly via?: EventDoor
+  /** Absent for a user, and for a script with a token of its user. */
+  readonly program?: EventProgram
   /** How the request came, as JSON. It is stored next to the event, and only the audit shows it. */
   readonly origin?: string
   /** Ids, names and object ids. Never a text that can be erased, and never an e-mail address. */

@@ -8,19 +8,19 @@ import type { Decision, Move } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { findIntents, findIntentsOf, type Intent, putIntents } from '../../../index/log/intents.ts'
 import type { Deps } from '../../base/deps.ts'
+import type { Person } from '../actor.ts'
 import { idOfRepo, ledgerRef } from '../layout.ts'
-import type { Origin } from '../origin.ts'
-import type { EventActor, EventFacts, EventVia } from './event-types.ts'
+import { doors, type Origin } from '../origin.ts'
+import { isByAgent, parseRecordedVia, type Via, viaOf } from '../via.ts'
+import type { EventActor, EventFacts } from './event-types.ts'
 
 type IntentDeps = Pick<Deps, 'events' | 'now' | 'log' | 'origin'>
 
 /** The user or the operator who makes a change. */
-export interface Mover {
+export interface Mover extends Pick<Person, 'tokenId' | 'connection' | 'isBot'> {
   readonly kind?: 'person' | 'operator'
   readonly id?: string
   readonly name: string
-  /** The personal access token of the request. */
-  readonly tokenId?: string
 }
 
 /** The longest wait for the database, in milliseconds. The caller holds locks of refs. */
@@ -51,8 +51,12 @@ export async function noteIntents(
     ...(mover.id !== undefined && { id: mover.id }),
     name: mover.name,
   }
-  const via = origin?.door ?? 'command'
-  const shared = { actor: JSON.stringify(actor), via, origin: origin ? encodeOrigin(origin, mover) : null }
+  const { id: _, ...via } = viaOf(origin === undefined ? {} : { origin }, mover)
+  const shared = {
+    actor: JSON.stringify(actor),
+    via: JSON.stringify(via),
+    origin: origin ? encodeOrigin(origin, mover) : null,
+  }
   const rows = moves.map(({ id, ref, to }) => ({ node_id: id, ref, to_oid: to ?? '', ...shared }))
   const written = events
     .write((trx) => putIntents(trx, rows, now()))
@@ -60,12 +64,13 @@ export async function noteIntents(
   await Promise.race([written, sleep(patienceMs, undefined, { ref: false })])
 }
 
-function encodeOrigin({ requestId, address, userAgent }: Origin, { tokenId }: Mover): string {
+function encodeOrigin({ requestId, address, userAgent }: Origin, { tokenId, connection }: Mover): string {
   const stored: StoredOrigin = {
     request_id: requestId,
     address,
     ...(userAgent !== undefined && { user_agent: userAgent }),
     ...(tokenId !== undefined && { token_id: tokenId }),
+    ...(connection && { connection_id: connection.id }),
   }
   return JSON.stringify(stored)
 }
@@ -76,19 +81,28 @@ export interface StoredOrigin {
   readonly address: string
   readonly user_agent?: string
   readonly token_id?: string
+  readonly connection_id?: string
 }
 
 export interface KnownIntent {
   readonly actor?: EventActor
-  readonly via: EventVia
+  /** Undefined: this version does not know the door. */
+  readonly via: Via | undefined
   readonly origin: string | null
 }
 
+/** How something came about. */
+export type How = Pick<EventFacts, 'via' | 'program' | 'origin'>
+
 /** Returns how something came about. @param unknown the way without an intent */
-export function howOf(intent: KnownIntent | undefined, unknown?: EventVia): Pick<EventFacts, 'via' | 'origin'> {
-  const via = intent?.via ?? unknown
+export function howOf(intent: KnownIntent | undefined, unknown?: 'path'): How {
+  const door = intent === undefined ? unknown : intent.via?.door
   const origin = intent?.origin ?? undefined
-  return { ...(via !== undefined && { via }), ...(origin !== undefined && { origin }) }
+  return {
+    ...(door !== undefined && { via: door }),
+    ...(intent?.via && isByAgent(intent.via) && { program: intent.via }),
+    ...(origin !== undefined && { origin }),
+  }
 }
 
 /** Returns a function that finds who moved a ref to an object. */
@@ -119,5 +133,11 @@ export async function readCreations(
 }
 
 function parseIntent({ actor, via, origin }: Intent): KnownIntent {
-  return { actor: JSON.parse(actor) as EventActor, via: via as EventVia, origin } // noteIntents writes them
+  return { actor: JSON.parse(actor) as EventActor, via: parseVia(via), origin } // noteIntents writes them
+}
+
+/** Parses what an intent records. Older versions wrote only the door. */
+function parseVia(text: string): Via | undefined {
+  const door = doors.find((one) => one === text)
+  return door === undefined ? parseRecordedVia(JSON.parse(text)) : { door, by: 'session' }
 }

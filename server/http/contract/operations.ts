@@ -8,6 +8,7 @@ import type { operations } from '../../../spec/types.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { SignInFrom } from '../../domain/accounts/sessions.ts'
 import type { Actor, Anonymous, Person } from '../../domain/actor.ts'
+import { auditingScope } from '../../domain/audit/token-use.ts'
 import { ImmutableAnswer } from '../../domain/branches/immutable-answers.ts'
 import { networkOf } from '../connection/addresses.ts'
 import { baseUrl, publicPath } from '../connection/base-url.ts'
@@ -158,7 +159,9 @@ export async function callHandler(deps: Deps, handlers: Handlers, { req, res, ty
   lease?.before()
   const upload = operation.body === 'stream' ? () => openUpload(req, res) : undefined
   const input = withSignal({ path, query, body, upload, type, base, client, from }, () => disconnectSignal(req, res))
-  const answer = await handler(asked, actor, input)
+  const answer = await auditingScope(asked, actor, { operation: operation.id, orgId: match.parameters.org_id }, () =>
+    handler(asked, actor, input),
+  )
   // The process may have been stopped since its last transaction.
   lease?.after()
   return answer

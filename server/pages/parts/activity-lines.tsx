@@ -7,6 +7,7 @@ import { type ActivityNames, proposalKey } from './activity-names.ts'
 import { plural, When } from './dates.tsx'
 import { aRole, roles } from './roles.tsx'
 import { entryLink } from './talk.ts'
+import { ViaName } from './via.tsx'
 
 interface LinesProps {
   readonly urls: Urls
@@ -67,8 +68,13 @@ function Line(said: Said) {
 /** Sentences without a subject: nobody did it. */
 const impersonal: readonly ActivityType[] = ['log.began', 'org.reset', 'node.reset']
 
-function Who({ data: { actor } }: { readonly data: ActivityEvent['data'] }) {
-  return <strong>{whoOf(actor)}</strong>
+function Who({ data: { actor, via } }: { readonly data: ActivityEvent['data'] }) {
+  return (
+    <>
+      <strong>{whoOf(actor)}</strong>
+      <ViaName via={via} />
+    </>
+  )
 }
 
 function whoOf(actor: ActivityEvent['data']['actor']): string {

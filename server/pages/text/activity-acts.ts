@@ -8,6 +8,8 @@ export type ActivityType = components['schemas']['KnownEventType']
 /** The data of an event that its line shows. Each type has some of these fields. */
 interface EventData {
   readonly actor?: { readonly kind: string; readonly id?: string; readonly name: string }
+  /** The program that did it. */
+  readonly via?: { readonly client_name?: string }
   readonly title?: string
   readonly name?: string
   readonly before?: unknown
@@ -159,6 +161,6 @@ function isAlike(later: ActivityEvent, earlier: ActivityEvent): boolean {
   )
 }
 
-function actorKey({ data: { actor }, via }: ActivityEvent): string {
-  return actor === undefined ? `${via}` : `${actor.kind} ${actor.id ?? actor.name}`
+function actorKey({ data: { actor, via: program }, via }: ActivityEvent): string {
+  return actor === undefined ? `${via}` : `${actor.kind} ${actor.id ?? actor.name} ${program?.client_name ?? ''}`
 }
