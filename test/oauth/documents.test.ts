@@ -13,6 +13,7 @@ import {
   validDocument,
 } from '../support/documents.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { connectMcp } from '../support/mcp-program.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 
 describe('programs with a metadata document', () => {
@@ -58,6 +59,18 @@ describe('programs with a metadata document', () => {
     serve('claude', '', { status: 404 })
     expect((await renew(asked, body.refresh_token)).status).to.equal(200)
   })
+
+  for (const revision of ['2025-11-25', '2026-07-28'] as const)
+    it(`connect by the official client of MCP, with revision ${revision}`, async () => {
+      serve('official', validDocument('official'))
+      const document = documentUrl('official')
+      const { client: model, visited } = await connectMcp(`${grove.url}/mcp`, user, { revision, document })
+      expect(visited.map(({ searchParams }) => searchParams.get('client_id'))).to.deep.equal([document])
+      const { tools } = await model.listTools()
+      expect(tools.map(({ name }) => name)).to.include('list_organisations')
+      const [connection] = (await ann.get('/auth/connections?limit=1')).body.connections
+      expect(connection).to.include({ client_id: document, resource: 'mcp' })
+    })
 
   it('are advertised', async () => {
     const { body } = await client(grove).get('/.well-known/oauth-authorization-server')

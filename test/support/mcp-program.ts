@@ -14,10 +14,16 @@ import { closeAfterFile } from './processes.ts'
 class Kept implements OAuthClientProvider {
   readonly redirectUrl = callback
   readonly clientMetadata = { client_name: 'Robin', redirect_uris: [callback] }
+  /** The URL of its metadata document. Undefined: it registers itself. */
+  readonly clientMetadataUrl?: string
   readonly visited: URL[] = []
   private client: Awaited<ReturnType<OAuthClientProvider['clientInformation']>>
   private kept: Awaited<ReturnType<OAuthClientProvider['tokens']>>
   private verifier = ''
+
+  constructor(clientMetadataUrl: string | undefined) {
+    if (clientMetadataUrl !== undefined) this.clientMetadataUrl = clientMetadataUrl
+  }
   private discovered: Awaited<ReturnType<NonNullable<OAuthClientProvider['discoveryState']>>>
 
   readonly clientInformation = () => this.client
@@ -65,9 +71,15 @@ export async function connectMcp(
   {
     revision = '2026-07-28',
     fetch,
-  }: { readonly revision?: '2025-11-25' | '2026-07-28'; readonly fetch?: typeof globalThis.fetch } = {},
+    document,
+  }: {
+    readonly revision?: '2025-11-25' | '2026-07-28'
+    readonly fetch?: typeof globalThis.fetch
+    /** The URL of the program's metadata document. */
+    readonly document?: string
+  } = {},
 ): Promise<McpProgram> {
-  const kept = new Kept()
+  const kept = new Kept(document)
   const mode = revision === '2026-07-28' ? { pin: revision } : ('legacy' as const)
   const newTransport = () =>
     new StreamableHTTPClientTransport(new URL(url), { authProvider: kept, ...(fetch && { fetch }) })
