@@ -140,6 +140,60 @@ describe('programs with a metadata document', () => {
     expect((await exchange(asked, await allow(asked, user))).status).to.equal(200)
   })
 
+  const common = {
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  }
+  /** Documents of the shape of well-known programs, and the redirect URI that they send. */
+  const shapes: Readonly<Record<string, readonly [document: object, sent: string]>> = {
+    'a hosted assistant': [
+      {
+        ...common,
+        client_uri: 'https://hooks.example',
+        redirect_uris: ['https://hooks.example/api/mcp/auth_callback'],
+      },
+      'https://hooks.example/api/mcp/auth_callback',
+    ],
+    'a command line, on loopback without a port': [
+      { ...common, redirect_uris: ['http://localhost/callback', 'http://127.0.0.1/callback'] },
+      'http://127.0.0.1:54545/callback',
+    ],
+    'an editor, with a fixed port, a page and a logo': [
+      {
+        ...common,
+        ...{ client_uri: 'https://hooks.example/product', logo_uri: 'https://hooks.example/logo.png' },
+        application_type: 'native',
+        redirect_uris: ['http://127.0.0.1:33418/', 'http://127.0.0.1/', 'https://hooks.example/redirect'],
+      },
+      'http://127.0.0.1:33418/',
+    ],
+    'an editor, also with a private scheme': [
+      { ...common, redirect_uris: ['other-editor://callback', 'http://127.0.0.1/callback'] },
+      'http://127.0.0.1:9999/callback',
+    ],
+    'a hosted assistant with keys, and extra members': [
+      {
+        ...{ ...common, token_endpoint_auth_method: 'private_key_jwt' },
+        token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
+        ...{ token_endpoint_auth_signing_alg: 'RS256', jwks_uri: 'https://hooks.example/jwks.json' },
+        ...{ scope: '', contacts: ['a@hooks.example'], software_id: 'x' },
+        redirect_uris: [
+          'https://hooks.example/connector/oauth/x',
+          'https://hooks.example/connector_platform_oauth_redirect',
+        ],
+      },
+      'https://hooks.example/connector/oauth/x',
+    ],
+  }
+  for (const [name, [document, sent]] of Object.entries(shapes))
+    it(`have the shape of ${name}`, async () => {
+      at += 24 * 3_600_000 + 61_000
+      serve('shape', validDocument('shape', document))
+      expect((await askFor('shape', { redirect_uri: sent })).status).to.equal(200)
+      expect((await askFor('shape', { redirect_uri: 'https://evil.example/cb' })).status).to.equal(400)
+    })
+
   it('use any port on loopback, and other addresses only as their document has them', async () => {
     serve('ports', validDocument('ports', { redirect_uris: ['http://localhost/callback', 'https://hooks.example/cb'] }))
     for (const [redirect, status] of [
