@@ -8490,7 +8490,7 @@ export interface components {
             token_org_id?: components["schemas"]["Uuid"];
             /** @description With `token_scope`, the only node that the token can access. */
             token_node_id?: components["schemas"]["Uuid"];
-            /** @description With `quota_exceeded`, how much the organisation has. */
+            /** @description With `quota_exceeded`, how much the organisation has, or how many organisations the user owns. */
             used?: number;
             /** @description With `quota_exceeded`, how much it may have. */
             limit?: number;
@@ -8498,7 +8498,7 @@ export interface components {
              * @description With `quota_exceeded`, what is counted.
              * @enum {string}
              */
-            what?: "nodes";
+            what?: "nodes" | "orgs";
             /** @description With `merge_conflict`, the files in conflict. */
             paths?: string[];
             /** @description With `invalid_content`, the problems. */
@@ -8576,7 +8576,7 @@ export interface components {
         };
         /**
          * @description `forbidden`: the caller's role does not allow it. `token_scope`: the personal access token does not allow it.
-         *     `quota_exceeded`: the organisation has as many nodes as the operator allows.
+         *     `quota_exceeded`: the organisation has as many nodes as the operator allows, or the user owns as many organisations.
          */
         Forbidden: {
             headers: {

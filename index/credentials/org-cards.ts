@@ -77,6 +77,18 @@ export async function listCardsOf(db: CredentialsDb, userId: string, { limit, of
   return { rows, total: await totalOf(mine) }
 }
 
+/** Counts the organisations that a user owns in all cells. */
+export function countOwnedCards(db: CredentialsDb, userId: string): Promise<number> {
+  return totalOf(
+    db
+      .selectFrom('org_member')
+      .innerJoin('place', 'place.org_id', 'org_member.org_id')
+      .where('org_member.user_id', '=', userId)
+      .where('org_member.role', '=', 'owner')
+      .where('place.state', '!=', 'gone'),
+  )
+}
+
 /** Lists the organisations of all cells with their owners. Organisations and owners are sorted oldest first. */
 export async function listCardsWithOwners(db: CredentialsDb, { limit, offset }: Slice) {
   const all = db

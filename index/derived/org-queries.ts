@@ -97,6 +97,11 @@ export async function listOrgsOf(db: IndexDb, userId: string, { limit, offset }:
   return { rows, total: await totalOf(mine) }
 }
 
+/** Counts the organisations that a user owns. */
+export function countOwnedOrgs(db: IndexDb, userId: string): Promise<number> {
+  return totalOf(db.selectFrom('member').where('user_id', '=', userId).where('role', '=', 'owner'))
+}
+
 /**
  * Lists the organisations of a member, with the numbers of other members and other owners. Bots are not counted: they
  * do not keep an organisation.

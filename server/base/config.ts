@@ -42,6 +42,8 @@ export interface Config {
   readonly trashDays: number
   /** The most nodes of an organisation. 0 or absent: no limit. */
   readonly quotaNodes?: number
+  /** The most organisations that a user may own when creating one. 0 or absent: no limit. */
+  readonly quotaOrgs?: number
   /** Days for which events are kept. */
   readonly eventRetentionDays: number
   /** Days for which the audit is kept; 0: for ever. Absent: a year. */
@@ -154,6 +156,7 @@ const environment = z.object({
   SECRET_KEY: z.string().refine(isKey, 'must be 32 bytes in base64, as openssl rand -base64 32 prints them').optional(),
   TRASH_DAYS: wholeNumber(trashDays.shortest, trashDays.longest).default(trashDays.default),
   QUOTA_NODES: wholeNumber(0, 1_000_000_000).default(0),
+  QUOTA_ORGS: wholeNumber(0, 1_000_000).default(100),
   EVENT_RETENTION_DAYS: wholeNumber(eventDays.shortest, eventDays.longest).default(eventDays.default),
   AUDIT_RETENTION_DAYS: wholeNumber(0, longestAuditDays).default(auditDays),
   AUDIT_FETCHES: oneOf(['on', 'off']).default('on'),
@@ -320,6 +323,7 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     ...(data.SECRET_KEY === undefined ? {} : { secretKey: data.SECRET_KEY }),
     trashDays: data.TRASH_DAYS,
     quotaNodes: data.QUOTA_NODES,
+    quotaOrgs: data.QUOTA_ORGS,
     eventRetentionDays: data.EVENT_RETENTION_DAYS,
     auditRetentionDays: data.AUDIT_RETENTION_DAYS,
     auditFetches: data.AUDIT_FETCHES === 'on',

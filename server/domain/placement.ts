@@ -8,6 +8,7 @@ import type { Fence, Store } from '../../gitstore/store.ts'
 import type { ChangedPlace } from '../../index/credentials/place-changes.ts'
 import type { FoundPlace } from '../../index/credentials/places.ts'
 import {
+  countOwnedOrgs,
   listOrgsOf,
   type listOrgsWithOthers,
   listOrgsWithOwners,
@@ -87,6 +88,8 @@ export interface Placement {
     personId: string,
     page: Page,
   ): Promise<{ readonly rows: readonly (OrgColumns & { readonly role: Role })[]; readonly total: number }>
+  /** Counts the organisations that a user owns in all services. */
+  countOwnedOrgs(index: IndexDb, personId: string): Promise<number>
   /** Lists the organisations of all services, oldest first. */
   listOrgsWithOwners(index: IndexDb, page: Page): Promise<OrgsWithOwners>
   /** Lists the organisations that a user has in other services. */
@@ -116,6 +119,7 @@ export const singleService: Placement = {
   declare: () => done,
   updateCard: () => done,
   listOrgsOf,
+  countOwnedOrgs,
   listOrgsWithOwners,
   listOrgsElsewhere: () => Promise.resolve([]),
   listDeletedMembers: () => Promise.resolve([]),

@@ -3904,7 +3904,7 @@ export interface components {
             readonly token_org_id?: components["schemas"]["Uuid"];
             /** @description With `token_scope`, the only node that the token can access. */
             readonly token_node_id?: components["schemas"]["Uuid"];
-            /** @description With `quota_exceeded`, how much the organisation has. */
+            /** @description With `quota_exceeded`, how much the organisation has, or how many organisations the user owns. */
             readonly used?: number;
             /** @description With `quota_exceeded`, how much it may have. */
             readonly limit?: number;
@@ -3912,7 +3912,7 @@ export interface components {
              * @description With `quota_exceeded`, what is counted.
              * @enum {string}
              */
-            readonly what?: "nodes";
+            readonly what?: "nodes" | "orgs";
             /** @description With `merge_conflict`, the files in conflict. */
             readonly paths?: readonly string[];
             /** @description With `invalid_content`, the problems. */
@@ -3974,7 +3974,7 @@ export interface components {
         };
         /**
          * @description `forbidden`: the caller's role does not allow it. `token_scope`: the personal access token does not allow it.
-         *     `quota_exceeded`: the organisation has as many nodes as the operator allows.
+         *     `quota_exceeded`: the organisation has as many nodes as the operator allows, or the user owns as many organisations.
          */
         readonly Forbidden: {
             headers: {

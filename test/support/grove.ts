@@ -48,6 +48,8 @@ export interface GroveOptions {
   readonly fetchAllow?: readonly string[]
   /** The most nodes of an organisation. */
   readonly quotaNodes?: number
+  /** The most organisations that a user may own. Default: no limit. */
+  readonly quotaOrgs?: number
   /** Default: webhooks may have http URLs. */
   readonly webhookHttp?: boolean
   readonly secretKey?: string
@@ -89,6 +91,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     auditFetches = true,
     fetchAllow = ['127.0.0.1'],
     quotaNodes = 0,
+    quotaOrgs = 0,
     webhookHttp = true,
     secretKey,
     smtpUrl,
@@ -118,6 +121,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     auditFetches,
     fetchAllow,
     quotaNodes,
+    quotaOrgs,
     webhookHttp,
     passwordLogin,
   }

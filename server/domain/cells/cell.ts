@@ -6,6 +6,7 @@ import { exists } from '../../../gitstore/fs-exists.ts'
 import type { Fence, Store } from '../../../gitstore/store.ts'
 import { findCell, listCells } from '../../../index/credentials/cells.ts'
 import {
+  countOwnedCards,
   isMemberBehind,
   listCardsOf,
   listCardsWithOwners,
@@ -173,6 +174,10 @@ export class Cell implements Placement {
 
   listOrgsOf(_index: IndexDb, personId: string, page: Page) {
     return listCardsOf(this.#credentials.read, personId, page)
+  }
+
+  countOwnedOrgs(_index: IndexDb, personId: string) {
+    return countOwnedCards(this.#credentials.read, personId)
   }
 
   /** The directory does not count nodes. The index counts those of organisations here. */

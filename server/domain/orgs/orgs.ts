@@ -25,6 +25,7 @@ import { withNodeIntent } from '../indexing/recovered.ts'
 import { main, orgFolder, orgRepo, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { OrgColumns } from '../placement.ts'
+import { withRoomForOrg } from '../quotas.ts'
 import type { OrgAt } from '../targets.ts'
 import { changeOrg, indexChangedOrg, orgIsGone, requireOwner } from './org-changes.ts'
 import { admitRules, completeRules, findNodesIn, type RuleInput } from './rules.ts'
@@ -66,10 +67,15 @@ export interface OrgInput {
  *
  * @param given the id of a personal organisation, which even a cell closed to new organisations creates
  * @throws GitError repo_exists if a given id is already used in any cell
- * @throws AppError moving, outcome_unknown; ValidationError a rule is invalid
+ * @throws AppError moving, outcome_unknown, quota_exceeded; ValidationError a rule is invalid
  */
 export async function createOrg(deps: Deps, actor: Person, input: OrgInput, given?: string): Promise<Org> {
-  const id = given ?? newId()
+  if (given !== undefined) return writeOrg(deps, actor, input, given)
+  await deps.placement.requireOpen()
+  return withRoomForOrg(deps, actor.id, () => writeOrg(deps, actor, input, newId()))
+}
+
+async function writeOrg(deps: Deps, actor: Person, input: OrgInput, id: string): Promise<Org> {
   const completed = completeRules(input.rules ?? [])
   const now = deps.now()
   const created_at = now.toISOString()
@@ -89,7 +95,6 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, give
     }),
     members,
   }
-  if (given === undefined) await deps.placement.requireOpen()
   await deps.placement.claim(id)
   await mkdir(making)
   await createRepo(join(making, orgRepository), async (draft) => {
