@@ -16,6 +16,7 @@ import { newObjectDraft, type ObjectDraft, rememberObject } from './objects/obje
 import { encodePack } from './objects/pack-format.ts'
 import { packedRefsText } from './refs/packed-refs.ts'
 import type { Oid, PendingObject, Repo } from './repo.ts'
+import { noteCreated } from './repo-bytes.ts'
 import { config, head, moveRepo } from './repo-folders.ts'
 import { unfinishedName } from './temporary-names.ts'
 
@@ -44,12 +45,15 @@ const maxOpenFiles = 64
 export async function createRepo(dir: string, fill: (draft: ObjectDraft) => Promise<NewRefs>): Promise<Repo> {
   const objects = new Map<Oid, PendingObject>()
   const refs = await fill(newObjectDraft({ dir }, objects))
+  let bytes = 0
   await withTemporaryFolder(dir, async (making) => {
-    const files = await writeRepo(making, { refs, objects })
-    await syncOpen(files)
+    const written = await writeRepo(making, { refs, objects })
+    bytes = written.bytes
+    await syncOpen(written.open)
     const made = objects.size > 0 ? [...folders, packFolder] : folders
     await allDone(made.map((name) => syncDirectory(join(making, name))))
   })
+  noteCreated({ dir }, bytes)
   for (const [oid, object] of objects) rememberObject({ dir }, oid, object)
   return { dir }
 }
@@ -61,7 +65,7 @@ export async function createRepo(dir: string, fill: (draft: ObjectDraft) => Prom
  */
 export async function createRepoBy(dir: string, write: (repo: Repo) => Promise<void>): Promise<Repo> {
   await withTemporaryFolder(dir, async (making) => {
-    await syncOpen(await writeRepo(making, { refs: new Map(), objects: new Map() }))
+    await syncOpen((await writeRepo(making, { refs: new Map(), objects: new Map() })).open)
     await write({ dir: making })
     await allDone(folders.map((name) => syncDirectory(join(making, name))))
   })
@@ -84,8 +88,15 @@ function asMissing(error: unknown): unknown {
   return asStorageError(error)
 }
 
-/** Writes all files, and returns their descriptors, open and unsynced. */
-async function writeRepo(dir: string, { refs, objects }: RepoContents): Promise<number[]> {
+interface WrittenRepo {
+  /** Descriptors of all files, unsynced. */
+  readonly open: readonly number[]
+  /** Bytes of the pack and its index. */
+  readonly bytes: number
+}
+
+/** Writes all files, which stay open. */
+async function writeRepo(dir: string, { refs, objects }: RepoContents): Promise<WrittenRepo> {
   const pack = objects.size > 0 ? await encodePack(objects) : undefined
   await takeSyncTurn()
   for (const name of folders) mkdirSync(join(dir, name))
@@ -102,7 +113,7 @@ async function writeRepo(dir: string, { refs, objects }: RepoContents): Promise<
       await write(`${packFolder}/${pack.name}.pack`, pack.pack, 0o444)
       await write(`${packFolder}/${pack.name}.idx`, pack.index, 0o444)
     }
-    return open
+    return { open, bytes: (pack?.pack.length ?? 0) + (pack?.index.length ?? 0) }
   } catch (error) {
     open.forEach(closeSync)
     throw error
@@ -119,8 +130,11 @@ async function syncOpen(files: readonly number[]): Promise<void> {
 
 /** New repositories of one folder, staged below it under a temporary name. */
 export interface StagedRepos {
-  /** Writes a repository that is not durable yet. `name` is the name of its folder. */
-  add(name: string, contents: RepoContents): Promise<void>
+  /**
+   * Writes a repository that is not durable yet, and returns the bytes of its objects. `name` is the name of its
+   * folder.
+   */
+  add(name: string, contents: RepoContents): Promise<number>
   /** Makes all of them durable. */
   sync(): Promise<void>
   /**
@@ -146,11 +160,12 @@ export function stageRepos(folder: string): StagedRepos {
   const names: string[] = []
   return {
     add: async (name, contents) => {
-      const files = await writeRepo(join(staging, name), contents).catch((error: unknown) => {
+      const { open, bytes } = await writeRepo(join(staging, name), contents).catch((error: unknown) => {
         throw asMissing(error)
       })
-      files.forEach(closeSync)
+      open.forEach(closeSync)
       names.push(name)
+      return bytes
     },
     sync: async () => {
       // This reports a failure even if the machine's syncfs does not.

@@ -4,6 +4,7 @@ import { closeSync, futimesSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { allDone, discard, nameFile, syncDirectory, syncFile, takeSyncTurn, writeOpen } from '../durable.ts'
 import { asStorageError, codeOf, GitError } from '../errors.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
+import { noteWritten } from '../repo-bytes.ts'
 import { temporaryObject } from '../temporary-names.ts'
 import { type CommitFields, commitContent, rememberCommit } from './commits.ts'
 import { encodeLoose, objectId } from './object-format.ts'
@@ -125,6 +126,8 @@ interface OpenObject {
   readonly path: string
   /** The name until the file is synced. Undefined for an object that existed. */
   readonly temporary: string | undefined
+  /** Bytes of a new file; 0 for an object that existed. */
+  readonly bytes: number
 }
 
 /**
@@ -141,6 +144,7 @@ async function storeGroup(repo: Repo, group: readonly StoredObject[], made: Set<
     await takeSyncTurn()
     for (const object of open) {
       if (object.temporary) nameFile(object.temporary, object.path)
+      noteWritten(repo, object.bytes)
       named.add(object)
     }
   } finally {
@@ -155,12 +159,12 @@ async function openObject(repo: Repo, object: StoredObject, made: Set<string>): 
   const fanOut = fanOutOf(repo, object.oid)
   const path = `${fanOut}/${object.oid.slice(2)}`
   const known = statSync(path, { throwIfNoEntry: false })
-  if (known && known.size > 0) return { file: openFreshened(path), path, temporary: undefined }
+  if (known && known.size > 0) return { file: openFreshened(path), path, temporary: undefined, bytes: 0 }
   const temporary = `${fanOut}/${temporaryObject()}`
   const content = await encodeLoose(object)
   for (let attempt = 0; ; attempt++) {
     try {
-      return { file: await writeOpen(temporary, content, 0o444), path, temporary }
+      return { file: await writeOpen(temporary, content, 0o444), path, temporary, bytes: content.length }
     } catch (error) {
       // The directory is missing, or `git gc` has just removed it as empty. Nothing is awaited between the next two
       // steps.

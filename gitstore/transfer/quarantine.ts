@@ -4,10 +4,14 @@ import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { syncDirectory } from '../durable.ts'
 import { codeOf } from '../errors.ts'
+import { ignoreMissing } from '../fs-exists.ts'
 import { type GitProcess, killGroup } from '../native.ts'
 import type { Repo } from '../repo.ts'
+import { noteWritten } from '../repo-bytes.ts'
 import { childrenOf } from './process-tree.ts'
 
+/** The name of the hook's file with the bytes of a push, in the mark. */
+const receivedFile = 'bytes'
 /** Milliseconds that Git has to end on its own. */
 const endTimeoutMs = 5_000
 /**
@@ -48,6 +52,12 @@ async function quarantinesOf({ dir }: Repo, pid: number): Promise<string[]> {
   const folders = named.map((path) => resolve(dir, path))
   const own = folders.filter((path) => dirname(path) === join(dir, 'objects') && /^tmp_objdir-/.test(basename(path)))
   return [...new Set(own)]
+}
+
+/** Counts the bytes that the hook of a push has found in quarantine. Without its file, maintenance finds them. */
+export async function countReceived(repo: Repo, mark: string): Promise<void> {
+  const text = (await ignoreMissing(readFile(join(mark, receivedFile), 'utf8'))) ?? ''
+  if (/^\d{1,15}\n$/.test(text)) noteWritten(repo, Number(text))
 }
 
 /** Syncs the folders that Git has written to. Git does not do that. @throws GitError storage_error */

@@ -16,6 +16,7 @@ import { flush, pktLine } from './pkt-line.ts'
 import { type Judge, oneLine, procReceive } from './proc-receive.ts'
 import { watchCpu } from './process-tree.ts'
 import { type PushHead, pushReader, refusalOf } from './push-request.ts'
+import { countReceived } from './quarantine.ts'
 import { type PushGate, startService } from './service-process.ts'
 
 /** Git lists its capabilities in a moment, for any number of refs. */
@@ -128,6 +129,7 @@ export async function servePush(
     cpu.end()
     // Git is still to be killed, and its client already knows that nothing moves.
     if (cut.signal.aborted) return { refused: new Map(push.commands.map(({ ref }) => [ref, 'cut off'])), lines: [] }
+    await countReceived(repo, gate.mark)
     return judge(push)
   }
   const served = Promise.all([

@@ -71,13 +71,15 @@ const roots = `select id, org_id, not exists (
 const levelCounts = `select org_id, source as parent, count(*) as nodes from main.edge
   where edge_type = 'parent_child' group by org_id, source
   union all select org_id, '', count(*) from main.node where is_root = 1 group by org_id`
-const usage = 'select org_id, count(*) as nodes from main.node group by org_id'
+const usage = `select org_id, sum(nodes) as nodes, sum(bytes) as bytes from (
+  select org_id, count(*) as nodes, coalesce(sum(bytes), 0) as bytes from main.node group by org_id
+  union all select org_id, 0, sum(bytes) from main.trash_usage group by org_id) group by org_id`
 
 /** Levels of the tree, and counts. They depend on several nodes, so a damaged repository would change them in a rebuilt index. */
 const levelTables: readonly Table[] = [
   { ...table('node', ['one.org_id', 'one.id'], '', 'is_root'), derived: roots },
   { ...table('level_count', ['one.org_id', "nullif(one.parent, '')"], 'parent', 'nodes'), derived: levelCounts },
-  { ...table('org_usage', ['one.org_id', 'null'], '', 'nodes'), derived: usage },
+  { ...table('org_usage', ['one.org_id', 'null'], '', 'nodes bytes'), derived: usage },
 ]
 
 /**

@@ -136,6 +136,12 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, usage)
     },
   },
+  // The bytes of nodes that exist are measured in the background.
+  '023_bytes': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, bytes)
+    },
+  },
 }
 
 /** The number of nodes of each organisation. Triggers keep it, so that a check reads one row. */
@@ -150,6 +156,40 @@ const usage = [
     update org_usage set nodes = nodes - 1 where org_id = old.org_id;
     delete from org_usage where org_id = old.org_id and nodes = 0; end`,
 ]
+
+/** Adds up the bytes of nodes, and those of their copies in the trash. */
+const bytes = [
+  'alter table node add column bytes integer',
+  'alter table org_usage add column bytes integer not null default 0',
+  `create table trash_usage (
+    org_id text not null references org (id) on delete cascade, node_id text not null, bytes integer not null,
+    primary key (org_id, node_id)) without rowid`,
+  'drop trigger node_enters_usage',
+  'drop trigger node_leaves_usage',
+  `create trigger node_enters_usage after insert on node begin
+    ${useMore('new', 1, 'coalesce(new.bytes, 0)')}; end`,
+  `create trigger node_leaves_usage after delete on node begin
+    insert into trash_usage (org_id, node_id, bytes) select old.org_id, old.id, old.bytes
+      where old.bytes > 0 and exists (select 1 from org where id = old.org_id)
+      on conflict (org_id, node_id) do update set bytes = bytes + excluded.bytes;
+    ${useLess('old', 1, 'coalesce(old.bytes, 0)')}; end`,
+  `create trigger node_changes_usage after update of bytes on node when new.bytes is not old.bytes begin
+    ${useMore('new', 0, 'coalesce(new.bytes, 0) - coalesce(old.bytes, 0)')}; end`,
+  `create trigger trash_enters_usage after insert on trash_usage begin ${useMore('new', 0, 'new.bytes')}; end`,
+  `create trigger trash_leaves_usage after delete on trash_usage begin ${useLess('old', 0, 'old.bytes')}; end`,
+  `create trigger trash_changes_usage after update of bytes on trash_usage begin
+    ${useMore('new', 0, 'new.bytes - old.bytes')}; end`,
+]
+
+function useMore(row: string, nodes: number, bytes: string): string {
+  return `insert into org_usage (org_id, nodes, bytes) values (${row}.org_id, ${nodes}, ${bytes})
+    on conflict (org_id) do update set nodes = nodes + excluded.nodes, bytes = bytes + excluded.bytes`
+}
+
+function useLess(row: string, nodes: number, bytes: string): string {
+  return `update org_usage set nodes = nodes - ${nodes}, bytes = bytes - (${bytes}) where org_id = ${row}.org_id;
+    delete from org_usage where org_id = ${row}.org_id and nodes = 0 and bytes = 0`
+}
 
 /** Checks of commits. The table starts empty: no ledger that was read before has any. */
 const checks = [

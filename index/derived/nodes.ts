@@ -32,6 +32,8 @@ export interface NodeChange {
   readonly orgId: string
   readonly nodeId: string
   readonly ledger: string
+  /** Bytes to add to the row. A node without a row has all its bytes here. */
+  readonly bytes: number
   /** Full ref names to object ids. `branches` has the current refs, `indexed` those in the rows. */
   readonly branches: ReadonlyMap<string, string>
   readonly indexed: ReadonlyMap<string, string>
@@ -84,6 +86,7 @@ export async function replaceNodeRows(
     const { numUpdatedRows } = await trx
       .updateTable('node')
       .set({ version: row.version + 1, ...ledgers, ...(fields ?? {}) } satisfies Updateable<NodeTable>)
+      .$if(change.bytes > 0, (update) => update.set((of) => ({ bytes: of('bytes', '+', change.bytes) })))
       .where('id', '=', nodeId)
       .where('version', '=', row.version)
       .executeTakeFirst()
@@ -92,7 +95,7 @@ export async function replaceNodeRows(
     await trx.deleteFrom('tombstone').where('node_id', '=', nodeId).execute()
     await trx
       .insertInto('node')
-      .values({ id: nodeId, org_id: orgId, ...ledgers, version: 1, changed: 0, ...fields })
+      .values({ id: nodeId, org_id: orgId, ...ledgers, bytes: change.bytes, version: 1, changed: 0, ...fields })
       .execute()
   }
   for (const log of change.logs) if (!(await storeLog(trx, nodeId, log))) throw new StaleWriteError()

@@ -43,11 +43,6 @@ export async function findRole(db: IndexDb, orgId: string, userId: string): Prom
   return row?.role
 }
 
-/** Counts the organisation's nodes, from one row. */
-export async function readNodeCount(db: IndexDb, orgId: string): Promise<number> {
-  return (await db.selectFrom('org_usage').select('nodes').where('org_id', '=', orgId).executeTakeFirst())?.nodes ?? 0
-}
-
 /** Returns the commit of org.git's main that the row was read from. Undefined without a row. */
 export async function findOrgHead(db: IndexDb, orgId: string): Promise<string | undefined> {
   return (await db.selectFrom('org').select('head').where('id', '=', orgId).executeTakeFirst())?.head

@@ -74,6 +74,8 @@ export interface NodeTable {
   changed: number
   /** The title's key (title-order.ts). Siblings are in its order, then by id. */
   title_key: Generated<string>
+  /** Bytes of the files of its objects. Null if they are not measured yet. */
+  bytes: Generated<number | null>
   /** 1 without a parent in the organisation. Children of an `unsettled_parent` may have another value. */
   is_root: Generated<number>
 }
@@ -96,10 +98,19 @@ interface LevelCountTable {
   nodes: number
 }
 
-/** What an organisation uses. Triggers keep it. Absent without nodes. */
+/** What an organisation uses. Triggers keep it. Absent without nodes and bytes. */
 interface OrgUsageTable {
   org_id: string
   nodes: number
+  /** The bytes of its nodes and its trash. */
+  bytes: number
+}
+
+/** The bytes of a node in the trash, in all copies. */
+interface TrashUsageTable {
+  org_id: string
+  node_id: string
+  bytes: number
 }
 
 interface NodeTextTable {
@@ -360,6 +371,7 @@ export interface IndexSchema {
   unsettled_parent: UnsettledParentTable
   level_count: LevelCountTable
   org_usage: OrgUsageTable
+  trash_usage: TrashUsageTable
   branch: BranchTable
   chain: ChainTable
   entry: EntryTable

@@ -1,5 +1,5 @@
 /** The most that an organisation may hold, and that a user may own. */
-import { readNodeCount } from '../../index/derived/org-queries.ts'
+import { readUsage } from '../../index/derived/usage.ts'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
 
@@ -29,7 +29,7 @@ export async function withRoomForNodes<T>(
 ): Promise<T> {
   const { quotaNodes: limit = 0 } = deps.config
   if (limit === 0 || added === 0) return work()
-  const count = () => readNodeCount(deps.index.read, orgId)
+  const count = async () => (await readUsage(deps.index.read, orgId)).nodes
   return withRoom(`nodes ${orgId}`, { count, added, require: (used) => requireNodes(used, added, limit) }, work)
 }
 
@@ -57,7 +57,7 @@ export async function withRoomForOrg<T>(
 export async function requireRoomForNodes({ config, index }: QuotaDeps, orgId: string, added: number): Promise<void> {
   const { quotaNodes: limit = 0 } = config
   if (limit === 0 || added === 0) return
-  requireNodes(await readNodeCount(index.read, orgId), added, limit)
+  requireNodes((await readUsage(index.read, orgId)).nodes, added, limit)
 }
 
 interface Room {

@@ -9,6 +9,7 @@ import { maintain, needsOf } from '../../../gitstore/upkeep/maintenance.ts'
 import { listReposToMaintain, markMaintained, ownRepository } from '../../../index/derived/change-log.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import { correctBytes, countTrash } from '../indexing/byte-counts.ts'
 import { maintenanceRef, nodeRepo, orgRepo } from '../layout.ts'
 import { finishErasures } from '../review/erasure.ts'
 import { createWalk, repositoriesAtOnce } from './walk.ts'
@@ -45,6 +46,8 @@ export async function maintainRepositories(deps: Deps): Promise<void> {
             reposOf(deps, orgId, isFirst ? [...nodeIds, ownRepository] : nodeIds),
             failures,
           )
+          await correctAll(deps, orgId, nodeIds)
+          if (isFirst) await countTrash(deps, orgId)
           return true
         })
     } catch (error) {
@@ -67,9 +70,18 @@ async function maintainMoved(deps: Deps, failures: Map<string, Failure>): Promis
   let gitMs = 0
   for (const moved of await listReposToMaintain(deps.index.read, repositoriesAtOnce)) {
     gitMs += await maintainSome(deps, reposOf(deps, moved.org_id, [moved.node_id]), failures)
+    if (moved.node_id !== ownRepository) await correctBytes(deps, moved.org_id, moved.node_id)
     await deps.index.write((trx) => markMaintained(trx, moved))
   }
   return gitMs
+}
+
+/** Measures the nodes of a walk, because other programs may have changed them. */
+async function correctAll(deps: Deps, orgId: string, nodeIds: readonly string[]): Promise<void> {
+  for (const id of nodeIds) {
+    if (deps.draining.aborted) return
+    await correctBytes(deps, orgId, id)
+  }
 }
 
 function reposOf({ store }: Deps, orgId: string, nodeIds: readonly string[]): Repo[] {

@@ -8,6 +8,7 @@ import { GitError, isGitError } from '../../../gitstore/errors.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import { listUnindexed, markIndexed } from '../../../gitstore/refs/unindexed-moves.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { markCounted, measureRepo, readUncounted, type Uncounted } from '../../../gitstore/repo-bytes.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { countMoves } from '../../../index/derived/change-log.ts'
 import { isUnfinished, reviewersLedger, unfinished } from '../../../index/derived/entries-ledger.ts'
@@ -17,6 +18,7 @@ import { deleteNodeRows, findNodeState, replaceNodeRows, StaleWriteError } from 
 import { deleteOrgRow, findOrgHead, isOrgRowWhole } from '../../../index/derived/org-queries.ts'
 import { replaceOrgRows } from '../../../index/derived/orgs.ts'
 import { listOpenPulls, listPullNumbers } from '../../../index/derived/pulls.ts'
+import { addBytes } from '../../../index/derived/usage.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
@@ -41,8 +43,13 @@ export async function indexNode(deps: Deps, orgId: string, nodeId: string): Prom
   await countFailure(deps, 'node', async () => {
     for (let round = 0; round < rounds; round++) {
       const unindexed = listUnindexed(repo)
-      const outcome = await indexOnce(deps, orgId, nodeId, repo)
+      const uncounted = readUncounted(repo)
+      const outcome = await indexOnce(deps, orgId, nodeId, repo, uncounted)
       if (outcome === 'again') continue
+      // No ref has moved, but objects may have been written.
+      if (outcome === 'agrees' && uncounted.added > 0)
+        await deps.index.write((trx) => addBytes(trx, nodeId, uncounted.added))
+      markCounted(repo, uncounted)
       // Tags have no rows.
       if (outcome === 'agrees' && unindexed.length > 0)
         await deps.index.write((trx) => countMoves(trx, orgId, [nodeId]))
@@ -104,11 +111,11 @@ async function indexOnce(
   orgId: string,
   nodeId: string,
   repo: Repo,
+  uncounted: Uncounted,
 ): Promise<'agrees' | 'written' | 'again'> {
   const row = await findNodeState(deps.index.read, nodeId)
   if (row && row.org_id !== orgId) return 'written'
-  if (!repoExists(repo))
-    return !row || (await deps.index.write((trx) => deleteNodeRows(trx, row))) ? 'written' : 'again'
+  if (!repoExists(repo)) return !row || (await deleteGone(deps, row, uncounted)) ? 'written' : 'again'
   const indexed = row ? await indexedBranches(deps.index.read, row) : new Map<string, Oid>()
   const known = (await listOpenPulls(deps.index.read, nodeId)).map(fromRow)
   const ledger = readRef(repo, ledgerRef)
@@ -141,6 +148,7 @@ async function indexOnce(
     orgId,
     nodeId,
     ledger,
+    bytes: row ? uncounted.added : await wholeBytes(repo, uncounted),
     branches,
     indexed,
     logs,
@@ -160,6 +168,19 @@ async function indexOnce(
     if (await orgIsBehind(deps, orgId)) return 'again'
     throw error
   }
+}
+
+/** Deletes the rows of a node without a repository. Its record of the deletion is not counted yet. */
+function deleteGone({ index }: Deps, row: NodeRow, { added }: Uncounted): Promise<boolean> {
+  return index.write(async (trx) => {
+    if (added > 0) await addBytes(trx, row.id, added)
+    return deleteNodeRows(trx, row)
+  })
+}
+
+/** Returns the bytes of a repository without a row. Measures it only if this process has not created it. */
+async function wholeBytes(repo: Repo, { created, added }: Uncounted): Promise<number> {
+  return created === undefined ? measureRepo(repo) : created + added
 }
 
 /** True if an erasure has removed this version of the ledger in the meantime. */
@@ -204,6 +225,8 @@ export async function indexOrg(deps: Deps, orgId: string, how?: 'with its card')
   if (how === undefined) await tryUpdateCard(deps, orgId)
   else await deps.placement.updateCard(deps.store, orgId)
   markIndexed(repo, unindexed)
+  // Its own repository does not count.
+  markCounted(repo, readUncounted(repo))
 }
 
 /** Updates the card of an organisation. A failure is only logged, because the sweep writes the card. */

@@ -19,11 +19,11 @@ export async function nodeFields(repo: Repo, row: NodeRow | undefined, ledger: O
   }
 }
 
-/** The rows of a new node, with one commit on main and no pull requests. */
-export async function newNodeRows(repo: Repo, ledger: Oid, head: Oid): Promise<NewNodeRows> {
+/** The rows of a new node, with one commit on main and no pull requests. @param bytes those of its objects */
+export async function newNodeRows(repo: Repo, ledger: Oid, head: Oid, bytes: number): Promise<NewNodeRows> {
   const { content, text, ...state } = await readState(repo, ledger, head)
   return {
-    node: { ...state, ...contentFields(content, text), ledger, head },
+    node: { ...state, ...contentFields(content, text), ledger, head, bytes },
     text,
     tags: content.tags,
     edges: edgesOf(state.id, content),

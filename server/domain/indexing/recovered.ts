@@ -6,6 +6,7 @@ import type { Repo } from '../../../gitstore/repo.ts'
 import { countMoves, ownRepository } from '../../../index/derived/change-log.ts'
 import type { Deps } from '../../base/deps.ts'
 import { isId, orgRepository } from '../layout.ts'
+import { correctBytes } from './byte-counts.ts'
 import { indexNode, indexOrg } from './index-node.ts'
 
 /**
@@ -46,10 +47,14 @@ export async function recoverRepository(deps: Deps, { dir }: Repo): Promise<void
   else if (isId(nodeId)) await indexLeft(deps, orgId, nodeId)
 }
 
-/** Indexes a repository and counts a move. The dead process may have moved tags, which have no rows. */
+/**
+ * Indexes a repository and counts a move. The dead process may have moved tags, which have no rows, and written objects,
+ * which are measured.
+ */
 async function indexLeft(deps: Deps, orgId: string, nodeId?: string): Promise<void> {
   try {
     await (nodeId === undefined ? indexOrg(deps, orgId) : indexNode(deps, orgId, nodeId))
+    if (nodeId !== undefined) await correctBytes(deps, orgId, nodeId)
   } catch (error) {
     if (!isDamage(error)) throw error
     deps.log.error({ err: error, orgId, nodeId }, 'a repository that a dead process has changed cannot be read')

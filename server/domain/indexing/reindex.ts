@@ -8,6 +8,7 @@ import { forgetWholeOrgs } from '../../../index/derived/whole-orgs.ts'
 import { declareFilled } from '../../../index/sqlite/rebuildable-database.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { PathProblem } from '../format/path-problem.ts'
+import { countTrash } from './byte-counts.ts'
 import { indexNode, indexOrg } from './index-node.ts'
 import { listMoved } from './moved-nodes.ts'
 import type { Queue } from './partial-index.ts'
@@ -79,6 +80,7 @@ export async function indexAll(
     onProgress(done, total)
     if (nodes.length === 0 && !deps.draining.aborted) {
       left.delete(org)
+      if (isEntered) await countTrash(deps, org)
       await queue?.done(org)
     }
     await nextTurn()

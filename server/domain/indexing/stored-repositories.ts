@@ -2,11 +2,22 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { listNames } from '../../../gitstore/fs-exists.ts'
+import type { Repo } from '../../../gitstore/repo.ts'
 import { eachRepo, listRepos } from '../../../gitstore/repo-folders.ts'
+import type { Store } from '../../../gitstore/store.ts'
 import { eachNodeId } from '../../../index/derived/node-queries.ts'
 import { listOrgIds } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { arrivingFolder, isId, ledgerRef, main, orgFolder, orgRepository } from '../layout.ts'
+import {
+  arrivingFolder,
+  isId,
+  ledgerRef,
+  main,
+  orgFolder,
+  orgRepository,
+  parseTrashedNode,
+  trashFolder,
+} from '../layout.ts'
 
 export interface StoredRepository {
   /** The path below the data folder: `<org id>/<node id>.git` or `<org id>/org.git`. */
@@ -46,4 +57,23 @@ export async function listNodes({ store, index }: Pick<Deps, 'store' | 'index'>,
 /** The ref that holds the identity of a repository. */
 export function identityRef({ nodeId }: Pick<StoredRepository, 'nodeId'>): string {
   return nodeId === undefined ? main : ledgerRef
+}
+
+/** The repository of a deleted node. A node that was created and deleted again has several. */
+export interface TrashedNode {
+  readonly nodeId: string
+  /** Milliseconds since 1970. */
+  readonly deletedMs: number
+  readonly repo: Repo
+}
+
+/** Lists the trash of an organisation, in no order. Yields the event loop after each thousand. */
+export async function listTrashed(store: Store, orgId: string): Promise<TrashedNode[]> {
+  const folder = join(trashFolder(store), orgId)
+  const found: TrashedNode[] = []
+  for await (const name of eachRepo(folder)) {
+    const parsed = parseTrashedNode(name)
+    if (parsed) found.push({ ...parsed, repo: { dir: join(folder, `${name}.git`) } })
+  }
+  return found
 }

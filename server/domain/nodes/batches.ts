@@ -458,8 +458,8 @@ async function stage(
     [main, head],
     [ledgerRef, ledger],
   ])
-  await staged.add(`${id}.git`, { refs, objects })
-  return { head, row: await newNodeRows(draft.repo, ledger, head) }
+  const bytes = await staged.add(`${id}.git`, { refs, objects })
+  return { head, row: await newNodeRows(draft.repo, ledger, head, bytes) }
 }
 
 /** Publishes the nodes and indexes them. After a fault, the nodes published before it are also indexed. */

@@ -5,7 +5,7 @@ import { isDamage, isGitError } from '../../../gitstore/errors.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
-import { eachRepo, moveRepo, repoExists } from '../../../gitstore/repo-folders.ts'
+import { moveRepo, repoExists } from '../../../gitstore/repo-folders.ts'
 import type { Store } from '../../../gitstore/store.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
 import { isAncestor } from '../../../index/derived/edges.ts'
@@ -20,8 +20,10 @@ import { type Mover, noteIntents } from '../event-log/intents.ts'
 import { readContent } from '../format/node-format.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import { edgeFile } from '../format/paths.ts'
+import { countTrash } from '../indexing/byte-counts.ts'
 import { indexNode, readResult } from '../indexing/index-node.ts'
-import { isId, ledgerRef, main, nodeRepo, orgRepo, parseTrashedNode, trashFolder } from '../layout.ts'
+import { listTrashed, type TrashedNode } from '../indexing/stored-repositories.ts'
+import { isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
 import { readDeletion } from '../ledger/deletions.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -30,18 +32,10 @@ import type { NodeAt, OrgAt } from '../targets.ts'
 import { toNode } from './nodes.ts'
 import { nodeExistsError, nodeTakenError } from './taken-ids.ts'
 
-/** The repository of a deleted node. A node that was created and deleted again has several. */
-export interface TrashedNode {
-  readonly nodeId: string
-  /** Milliseconds since 1970. */
-  readonly deletedMs: number
-  readonly repo: Repo
-}
-
 /** Lists the deleted nodes, the last deleted first. @throws errors of authorizeOrg */
 export async function listTrash(deps: Deps, actor: Actor, at: OrgAt, page: Page) {
   await authorizeOrg(deps, actor, at, 'maintainer')
-  const all = await readTrash(deps.store, at.orgId)
+  const all = await listTrashed(deps.store, at.orgId)
   const nodes = []
   for (const one of newestOf(all, page)) {
     const read = await readTrashed(one)
@@ -82,7 +76,7 @@ export async function findCopy(
   { orgId, nodeId }: NodeAt,
   deletedAt?: string,
 ): Promise<TrashedNode | undefined> {
-  const copies = (await readTrash(store, orgId)).filter((one) => one.nodeId === nodeId)
+  const copies = (await listTrashed(store, orgId)).filter((one) => one.nodeId === nodeId)
   if (deletedAt !== undefined) return copies.find(({ deletedMs }) => deletedMs === Date.parse(deletedAt))
   return copies.sort((a, b) => b.deletedMs - a.deletedMs)[0]
 }
@@ -113,6 +107,7 @@ export async function putBack(
     await noteIntents(deps, by, [{ id: nodeId, ref: ledgerRef, to: readRef(copy.repo, ledgerRef) }])
     await moveRepo(copy.repo.dir, repo.dir)
     await indexRestored(deps, at)
+    await countTrash(deps, orgId, (id) => id === nodeId)
   }).catch((error: unknown) => {
     throw refusalOf(deps, at, error)
   })
@@ -161,17 +156,6 @@ async function findCycles({ index }: Deps, { orgId, nodeId }: NodeAt, repo: Repo
     problems.push({ path: edgeFile('parents', id), reason })
   }
   return problems
-}
-
-/** Reads the names in the trash of an organisation, in no order. Yields the event loop after each thousand. */
-async function readTrash(store: Store, orgId: string): Promise<TrashedNode[]> {
-  const folder = join(trashFolder(store), orgId)
-  const found: TrashedNode[] = []
-  for await (const name of eachRepo(folder)) {
-    const parsed = parseTrashedNode(name)
-    if (parsed) found.push({ ...parsed, repo: { dir: join(folder, `${name}.git`) } })
-  }
-  return found
 }
 
 /**

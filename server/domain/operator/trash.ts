@@ -15,6 +15,7 @@ import { deleteBotsOf } from '../accounts/bots.ts'
 import { operator } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { recordNodes } from '../event-log/record.ts'
+import { countTrash } from '../indexing/byte-counts.ts'
 import { historiesOf } from '../indexing/history.ts'
 import { isId, isTime, nodeRepo, orgRepo, parseTrashedNode, trashFolder } from '../layout.ts'
 import { findCopy, putBack } from '../nodes/trash.ts'
@@ -101,6 +102,8 @@ export async function purge(
     }
     onProgress(done + 1, due.length)
   }
+  for (const [orgId, nodes] of nodesByOrg(due))
+    if (repoExists(orgRepo(deps.store, orgId))) await countTrash(deps, orgId, (id) => nodes.includes(id))
   return { removed: removed.map(asTrashed), kept: all.filter((one) => !due.includes(one)).map(asTrashed) }
 }
 

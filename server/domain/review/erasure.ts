@@ -19,6 +19,7 @@ import { AppError } from '../../base/errors.ts'
 import { hiddenEmail } from '../format/hidden-emails.ts'
 import { entriesFolder, entryFile, pullFile } from '../format/paths.ts'
 import { signature } from '../format/signatures.ts'
+import { correctBytes } from '../indexing/byte-counts.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { ledgerRef, maintenanceRef, nodeRepo } from '../layout.ts'
 import type { EntryUser, Erased } from '../ledger/entries.ts'
@@ -78,7 +79,9 @@ export async function eraseFromLedger(deps: Deps, at: NodeAt, input: ErasureInpu
   if (rewritten > 0) await tryIndexNode(deps, at.orgId, at.nodeId)
   // Nothing may have kept the head, such as one without comments.
   if ('head' in target && (await hasObject(repo, target.head))) await markErasing(repo, target.head)
-  return { rewritten, removed: await finishErasures(deps, repo, input), heldBy }
+  const removed = await finishErasures(deps, repo, input)
+  await correctBytes(deps, at.orgId, at.nodeId)
+  return { rewritten, removed, heldBy }
 }
 
 async function rewriteLedger(deps: Deps, at: NodeAt, repo: Repo, input: ErasureInput): Promise<number> {

@@ -24,9 +24,16 @@ import { listNodeStates } from '../../../../index/derived/node-queries.ts'
 import type { MovedRow, RowRange } from '../../../../index/log/moved-tables.ts'
 import { withFileLock } from '../../../../index/sqlite/file-lock.ts'
 import { AppError } from '../../../base/errors.ts'
+import { correctBytes, countTrash } from '../../indexing/byte-counts.ts'
 import { indexOrg } from '../../indexing/index-node.ts'
 import { withNodeIntent } from '../../indexing/recovered.ts'
-import { indexMoved, indexMovedOrg, type UnreadableRepository } from '../../indexing/reindex.ts'
+import {
+  type IndexOne,
+  indexMoved,
+  indexMovedOrg,
+  indexOne,
+  type UnreadableRepository,
+} from '../../indexing/reindex.ts'
 import { listNodes } from '../../indexing/stored-repositories.ts'
 import { arrivingFolder, epochFile, isId, orgFolder, trashFolder, trashName } from '../../layout.ts'
 import type { CellDeps } from '../cell.ts'
@@ -219,6 +226,7 @@ async function putIntoPlace(deps: CellDeps, at: Pick<Sender, 'orgId'>, { epoch }
   await withNodeIntent(deps, at.orgId, [], async () => {
     await moveRepo(folder, orgFolder(deps.store, at.orgId))
     await indexOrg(deps, at.orgId)
+    await countTrash(deps, at.orgId, () => true)
   })
 }
 
@@ -276,7 +284,7 @@ async function indexArrived(
   const nodes = (await listNodes(staged, orgId)).filter((id) => id > beyond)
   while (nodes.length > 0 && failed.length === 0) {
     const some = nodes.splice(0, nodesAtOnce)
-    await indexMoved(staged, orgId, some, failed)
+    await indexMoved(staged, orgId, some, failed, indexMeasured)
     const other = (await listNodeStates(deps.index.read, some)).find((row) => row.org_id !== orgId)
     if (other !== undefined)
       throw new AppError('node_exists', `The organisation ${other.org_id} in this cell also has a node ${other.id}`)
@@ -286,6 +294,12 @@ async function indexArrived(
   const [first] = failed
   if (first === undefined) return undefined
   throw isDamage(first.error) ? new AppError('repo_damaged', `${first.path}: ${first.reason}`) : first.error
+}
+
+/** Indexes a node and measures it, because Git has written its packs. */
+const indexMeasured: IndexOne = async (deps, orgId, nodeId) => {
+  await indexOne(deps, orgId, nodeId)
+  if (nodeId !== undefined) await correctBytes(deps, orgId, nodeId)
 }
 
 /** Returns dependencies whose repositories are the arriving ones. */

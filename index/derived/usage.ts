@@ -1,0 +1,62 @@
+/** Bytes of nodes, of deleted nodes, and of organisations. Triggers keep the sums. */
+import { sql, type Transaction } from 'kysely'
+import type { IndexDb, IndexSchema } from './schema.ts'
+import { inSlices } from './slices.ts'
+
+export interface Usage {
+  readonly nodes: number
+  /** Also of deleted nodes. */
+  readonly bytes: number
+}
+
+/** Reads what an organisation uses, from one row. */
+export async function readUsage(db: IndexDb, orgId: string): Promise<Usage> {
+  const row = await db.selectFrom('org_usage').select(['nodes', 'bytes']).where('org_id', '=', orgId).executeTakeFirst()
+  return row ?? { nodes: 0, bytes: 0 }
+}
+
+/** Adds bytes that were written to a node. Bytes that are not measured yet stay so. */
+export async function addBytes(trx: Transaction<IndexSchema>, nodeId: string, bytes: number): Promise<void> {
+  await sql`update node set bytes = bytes + ${bytes} where id = ${nodeId}`.execute(trx)
+}
+
+/** Returns the bytes of a node. Null: they are not measured yet. Undefined: it has no row. */
+export async function findBytes(db: IndexDb, nodeId: string): Promise<number | null | undefined> {
+  return (await db.selectFrom('node').select('bytes').where('id', '=', nodeId).executeTakeFirst())?.bytes
+}
+
+/** Sets the measured bytes of a node. Returns false if others were added since `before` was read. */
+export async function replaceBytes(
+  trx: Transaction<IndexSchema>,
+  nodeId: string,
+  before: number | null,
+  bytes: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('node')
+    .set({ bytes })
+    .where('id', '=', nodeId)
+    .where('bytes', before === null ? 'is' : '=', before)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Lists the nodes in the trash of an organisation that have a row. */
+export async function listTrashBytes(db: IndexDb, orgId: string): Promise<string[]> {
+  const rows = await db.selectFrom('trash_usage').select('node_id').where('org_id', '=', orgId).execute()
+  return rows.map(({ node_id }) => node_id)
+}
+
+/** Replaces the rows of nodes in the trash. Nodes without bytes have no row. */
+export async function replaceTrashBytes(
+  trx: Transaction<IndexSchema>,
+  orgId: string,
+  bytesOf: ReadonlyMap<string, number>,
+): Promise<void> {
+  await inSlices([...bytesOf], async (some) => {
+    const ids = some.map(([id]) => id)
+    await trx.deleteFrom('trash_usage').where('org_id', '=', orgId).where('node_id', 'in', ids).execute()
+    const rows = some.flatMap(([node_id, bytes]) => (bytes > 0 ? [{ org_id: orgId, node_id, bytes }] : []))
+    if (rows.length > 0) await trx.insertInto('trash_usage').values(rows).execute()
+  })
+}
