@@ -1385,7 +1385,7 @@ export interface paths {
          * Delete a node
          * @description Requires the `maintainer` role. Everything under the node is 404 immediately, and edges to it are hidden. Its
          *     repository stays in the trash, from which `POST …/trash/{node_id}/restore` restores it, until the operator
-         *     purges it.
+         *     purges it. Until then, its bytes count for the quota of the organisation.
          */
         delete: operations["deleteNode"];
         options?: never;
@@ -8498,7 +8498,7 @@ export interface components {
              * @description With `quota_exceeded`, what is counted.
              * @enum {string}
              */
-            what?: "nodes" | "orgs";
+            what?: "nodes" | "bytes" | "orgs";
             /** @description With `merge_conflict`, the files in conflict. */
             paths?: string[];
             /** @description With `invalid_content`, the problems. */
@@ -8576,7 +8576,8 @@ export interface components {
         };
         /**
          * @description `forbidden`: the caller's role does not allow it. `token_scope`: the personal access token does not allow it.
-         *     `quota_exceeded`: the organisation has as many nodes as the operator allows, or the user owns as many organisations.
+         *     `quota_exceeded`: the organisation has as many nodes or bytes as the operator allows, or the user owns as many
+         *     organisations.
          */
         Forbidden: {
             headers: {

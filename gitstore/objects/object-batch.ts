@@ -25,6 +25,8 @@ export interface ObjectDraft {
 
 /** A draft for a repository that exists. Its objects are on disk after `save`. */
 export interface ObjectBatch extends ObjectDraft {
+  /** Lists the objects that `save` will write. */
+  unsaved(): readonly PendingObject[]
   /**
    * Writes and syncs the unsaved objects. Takes about 2 ms for one commit. May be called again after more objects.
    * After an error some objects may be on disk, where they are harmless.
@@ -44,6 +46,7 @@ export function newObjectBatch(repo: Repo): ObjectBatch {
   const unsaved = new Set<Oid>()
   return {
     ...draftOf(repo, pending, unsaved),
+    unsaved: () => [...unsaved].flatMap((oid) => pending.get(oid) ?? []),
     save: async () => {
       const batch = [...unsaved].flatMap((oid) => {
         const found = pending.get(oid)

@@ -35,6 +35,8 @@ export interface ServiceOptions {
   readonly advertises: boolean
   /** Only for a push that is received. */
   readonly gate?: PushGate
+  /** The bytes that the push may add. Undefined: only Git's limit holds. */
+  readonly bytesLeft?: number | undefined
 }
 
 /** Closes a repository to pushes whose objects are still in quarantine. Both are absolute paths. */
@@ -47,7 +49,7 @@ export interface PushGate {
 
 /** @throws GitError busy, native_failed: the hooks are missing */
 export function startService(repo: Repo, options: ServiceOptions): GitProcess {
-  const { service, shown, version, bodyBytes, advertises, gate } = options
+  const { service, shown, version, bodyBytes, advertises, gate, bytesLeft } = options
   const settings = [
     'safe.directory=*',
     'transfer.hideRefs=refs/',
@@ -65,6 +67,7 @@ export function startService(repo: Repo, options: ServiceOptions): GitProcess {
         GROVE_LARGEST_BLOB: String(blobLimitBytes),
         GROVE_LARGEST_OTHER: String(otherLimitBytes),
         GROVE_LATEST_TIME: String(latestTime),
+        ...(bytesLeft !== undefined && { GROVE_BYTES_LEFT: String(bytesLeft) }),
         ...(gate && { GROVE_PUSH_MARK: gate.mark, GROVE_CLOSED_BY: gate.closedBy }),
       },
       // The path is relative, so that Git's messages to a client do not contain the path of the data folder.

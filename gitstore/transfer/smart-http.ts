@@ -94,9 +94,19 @@ export interface PushRules {
   readonly judge: Judge
   /** Seconds of CPU time that Git may take before `judge` is asked. A large pack gets more. */
   readonly cpuSeconds: number
-  /** Called when Git has taken more time, and the push is refused. */
+  /** Called when the push is refused because of its time or its size. */
   readonly overspent: (reason: string) => void
   readonly gate: PushGate
+  /** Absent: any number of bytes, up to the limit of Git's settings. */
+  readonly room?: PushRoom | undefined
+}
+
+/** The bytes that a push may add. */
+export interface PushRoom {
+  /** The bytes that were left when the push began. */
+  readonly left: number
+  /** Counts bytes as they come. Returns the reason to refuse the push, if there are too many. */
+  received(bytes: number): string | undefined
 }
 
 /**
@@ -110,18 +120,31 @@ export async function servePush(
   head: PushHead,
   input: Readable,
   output: Writable,
-  { judge, cpuSeconds, overspent, gate }: PushRules,
+  { judge, cpuSeconds, overspent, gate, room }: PushRules,
 ): Promise<void> {
-  const child = startService(repo, { ...conversation, shown: ['refs/'], advertises: false, gate })
+  const child = startService(repo, {
+    ...conversation,
+    shown: ['refs/'],
+    advertises: false,
+    gate,
+    bytesLeft: room?.left,
+  })
   const [, , , protocol, messages] = child.stdio as unknown as readonly [0, 0, 0, Duplex, Duplex] // receive-pack has these two
   child.stdin.write(head.bytes)
   const cut = new AbortController()
-  const cpu = watchCpu(child, cpuSeconds, (allowed) => {
-    const reason = `git needs more than ${allowed} s of CPU time for this push; push it in several parts, older commits first`
+  const cutOff = (reason: string) => {
+    if (cut.signal.aborted) return
     overspent(reason)
     cut.abort(new CutOffError(reason, refusalOf(head, new Map(head.refs.map((ref) => [ref, reason])))))
+  }
+  const cpu = watchCpu(child, cpuSeconds, (allowed) =>
+    cutOff(`git needs more than ${allowed} s of CPU time for this push; push it in several parts, older commits first`),
+  )
+  input.on('data', (chunk: Buffer) => {
+    cpu.received(chunk.length)
+    const reason = room?.received(chunk.length)
+    if (reason !== undefined) cutOff(reason)
   })
-  input.on('data', (chunk: Buffer) => cpu.received(chunk.length))
   writeInput(input, child)
   const options = { bands: head.bands, isPush: true, cut: cut.signal }
   const answer = relayOutput(repo, child, conversation, output, options).finally(cpu.end)

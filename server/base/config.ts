@@ -42,6 +42,8 @@ export interface Config {
   readonly trashDays: number
   /** The most nodes of an organisation. 0 or absent: no limit. */
   readonly quotaNodes?: number
+  /** The most bytes of an organisation. 0 or absent: no limit. */
+  readonly quotaBytes?: number
   /** The most organisations that a user may own when creating one. 0 or absent: no limit. */
   readonly quotaOrgs?: number
   /** Days for which events are kept. */
@@ -156,6 +158,7 @@ const environment = z.object({
   SECRET_KEY: z.string().refine(isKey, 'must be 32 bytes in base64, as openssl rand -base64 32 prints them').optional(),
   TRASH_DAYS: wholeNumber(trashDays.shortest, trashDays.longest).default(trashDays.default),
   QUOTA_NODES: wholeNumber(0, 1_000_000_000).default(0),
+  QUOTA_BYTES: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
   QUOTA_ORGS: wholeNumber(0, 1_000_000).default(100),
   EVENT_RETENTION_DAYS: wholeNumber(eventDays.shortest, eventDays.longest).default(eventDays.default),
   AUDIT_RETENTION_DAYS: wholeNumber(0, longestAuditDays).default(auditDays),
@@ -323,6 +326,7 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     ...(data.SECRET_KEY === undefined ? {} : { secretKey: data.SECRET_KEY }),
     trashDays: data.TRASH_DAYS,
     quotaNodes: data.QUOTA_NODES,
+    quotaBytes: data.QUOTA_BYTES,
     quotaOrgs: data.QUOTA_ORGS,
     eventRetentionDays: data.EVENT_RETENTION_DAYS,
     auditRetentionDays: data.AUDIT_RETENTION_DAYS,

@@ -2,18 +2,19 @@
 import { readUsage } from '../../index/derived/usage.ts'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
+import { withRoom } from './room.ts'
 
 type QuotaDeps = Pick<Deps, 'config' | 'index'>
 
-interface Creations {
-  /** Creations that run in this process. The count that is read may have some of them already. */
-  running: number
-  /** How many creations have ended. */
-  ended: number
+/** The limits of an organisation. 0: none. */
+export interface OrgLimits {
+  readonly nodes: number
+  readonly bytes: number
 }
 
-/** Creations by what they count for, in this process. An entry has some 100 bytes. */
-const creations = new Map<string, Creations>()
+export async function limitsOf({ config }: Pick<Deps, 'config'>, _orgId: string): Promise<OrgLimits> {
+  return { nodes: config.quotaNodes ?? 0, bytes: config.quotaBytes ?? 0 }
+}
 
 /**
  * Runs `work`, which creates nodes, if `QUOTA_NODES` has room for them. Without a quota it reads nothing. Nodes that
@@ -27,10 +28,12 @@ export async function withRoomForNodes<T>(
   added: number,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { quotaNodes: limit = 0 } = deps.config
-  if (limit === 0 || added === 0) return work()
+  if (added === 0) return work()
+  const { nodes: limit } = await limitsOf(deps, orgId)
+  if (limit === 0) return work()
   const count = async () => (await readUsage(deps.index.read, orgId)).nodes
-  return withRoom(`nodes ${orgId}`, { count, added, require: (used) => requireNodes(used, added, limit) }, work)
+  const require = (used: number) => requireNodes(used, added, limit)
+  return withRoom(`nodes ${orgId}`, count, { amount: added, require }, work)
 }
 
 /**
@@ -46,7 +49,7 @@ export async function withRoomForOrg<T>(
   const { quotaOrgs: limit = 0 } = config
   if (limit === 0) return work()
   const count = () => placement.countOwnedOrgs(index.read, personId)
-  return withRoom(`orgs ${personId}`, { count, added: 1, require: (used) => requireOrg(used, limit) }, work)
+  return withRoom(`orgs ${personId}`, count, { amount: 1, require: (used) => requireOrg(used, limit) }, work)
 }
 
 /**
@@ -54,41 +57,10 @@ export async function withRoomForOrg<T>(
  *
  * @throws AppError quota_exceeded
  */
-export async function requireRoomForNodes({ config, index }: QuotaDeps, orgId: string, added: number): Promise<void> {
-  const { quotaNodes: limit = 0 } = config
-  if (limit === 0 || added === 0) return
-  requireNodes((await readUsage(index.read, orgId)).nodes, added, limit)
-}
-
-interface Room {
-  /** Counts what exists. */
-  count(): Promise<number>
-  readonly added: number
-  /** Throws without room for `added` more. */
-  require(used: number): void
-}
-
-async function withRoom<T>(key: string, { count, added, require }: Room, work: () => Promise<T>): Promise<T> {
-  const of = creations.get(key) ?? { running: 0, ended: 0 }
-  creations.set(key, of)
-  const used = await countAround(of, count)
-  require(used + of.running)
-  of.running += added
-  try {
-    return await work()
-  } finally {
-    of.running -= added
-    of.ended++
-  }
-}
-
-/** Reads the count. Repeats it if a creation has ended since, which then is neither running nor counted. */
-async function countAround(of: Creations, count: () => Promise<number>): Promise<number> {
-  for (;;) {
-    const { ended } = of
-    const used = await count()
-    if (of.ended === ended) return used
-  }
+export async function requireRoomForNodes(deps: QuotaDeps, orgId: string, added: number): Promise<void> {
+  if (added === 0) return
+  const { nodes: limit } = await limitsOf(deps, orgId)
+  if (limit > 0) requireNodes((await readUsage(deps.index.read, orgId)).nodes, added, limit)
 }
 
 function requireNodes(used: number, added: number, limit: number): void {

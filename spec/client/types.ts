@@ -3912,7 +3912,7 @@ export interface components {
              * @description With `quota_exceeded`, what is counted.
              * @enum {string}
              */
-            readonly what?: "nodes" | "orgs";
+            readonly what?: "nodes" | "bytes" | "orgs";
             /** @description With `merge_conflict`, the files in conflict. */
             readonly paths?: readonly string[];
             /** @description With `invalid_content`, the problems. */
@@ -3974,7 +3974,8 @@ export interface components {
         };
         /**
          * @description `forbidden`: the caller's role does not allow it. `token_scope`: the personal access token does not allow it.
-         *     `quota_exceeded`: the organisation has as many nodes as the operator allows, or the user owns as many organisations.
+         *     `quota_exceeded`: the organisation has as many nodes or bytes as the operator allows, or the user owns as many
+         *     organisations.
          */
         readonly Forbidden: {
             headers: {

@@ -7,12 +7,26 @@ import type { Grove } from '../support/grove.ts'
 
 const run = promisify(execFile)
 
-/** Adds up the sizes of the files of objects of all nodes of an organisation, and of its trash, with `find`. */
+/** Adds up the sizes of the files of objects of all nodes of an organisation, and of its trash, with `find`. Skips unfinished files. */
 export async function diskBytes({ dataDir }: Pick<Grove, 'dataDir'>, org: string): Promise<number> {
   const folders = [join(dataDir, org), join(dataDir, 'trash', org)]
   let bytes = 0
   for (const folder of folders) {
-    const words = [folder, '-type', 'f', '-path', '*.git/objects/*', '-not', '-path', '*/org.git/*', '-printf', '%s\n']
+    const words = [
+      folder,
+      '-type',
+      'f',
+      '-path',
+      '*.git/objects/*',
+      '-not',
+      '-path',
+      '*/org.git/*',
+      '-not',
+      '-path',
+      '*/tmp_*',
+      '-printf',
+      '%s\n',
+    ]
     const { stdout } = await run('find', words).catch(() => ({ stdout: '' }))
     for (const size of stdout.split('\n')) bytes += Number(size)
   }

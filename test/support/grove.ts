@@ -48,6 +48,8 @@ export interface GroveOptions {
   readonly fetchAllow?: readonly string[]
   /** The most nodes of an organisation. */
   readonly quotaNodes?: number
+  /** The most bytes of an organisation. */
+  readonly quotaBytes?: number
   /** The most organisations that a user may own. Default: no limit. */
   readonly quotaOrgs?: number
   /** Default: webhooks may have http URLs. */
@@ -91,6 +93,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     auditFetches = true,
     fetchAllow = ['127.0.0.1'],
     quotaNodes = 0,
+    quotaBytes = 0,
     quotaOrgs = 0,
     webhookHttp = true,
     secretKey,
@@ -121,6 +124,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     auditFetches,
     fetchAllow,
     quotaNodes,
+    quotaBytes,
     quotaOrgs,
     webhookHttp,
     passwordLogin,

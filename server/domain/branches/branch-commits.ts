@@ -9,6 +9,7 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError, type Problem, ValidationError } from '../../base/errors.ts'
 import { type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
+import { type TakeRoom, withByteRoom } from '../byte-quota.ts'
 import { requireFreeBranch } from '../consent/rule-checks.ts'
 import { withIntent } from '../event-log/intents.ts'
 import { excerpt } from '../format/excerpt.ts'
@@ -42,7 +43,8 @@ export interface CommitRequest {
 /**
  * Commits to a branch by compare-and-swap under its lock. The index is up to date when this returns.
  *
- * @throws AppError head_moved, branch_not_found, no_changes, pull_request_required, forbidden, token_scope
+ * @throws AppError head_moved, branch_not_found, no_changes, pull_request_required, forbidden, token_scope,
+ *   quota_exceeded
  * @throws ValidationError the content breaks a rule, or the message is too long
  */
 export async function commitToBranch(
@@ -52,10 +54,22 @@ export async function commitToBranch(
   request: CommitRequest,
 ): Promise<Oid> {
   const ref = branchRef(request.branch)
-  const { repo, org, node } = access
+  const { repo, org } = access
   refuseLongText(['body', 'message'], request.message)
   refuseOwnVia(['body', 'message'], request.message)
   await readAhead(repo, ref)
+  return withByteRoom(deps, org.id, (take) => commitUnderLock(deps, actor, access, request, take))
+}
+
+async function commitUnderLock(
+  deps: Deps,
+  actor: Person,
+  access: NodeAccess,
+  request: CommitRequest,
+  take: TakeRoom,
+): Promise<Oid> {
+  const ref = branchRef(request.branch)
+  const { repo, org, node } = access
   return withGraphLockIf(deps, access, ref === main && request.addsParents, () =>
     updateRefs(deps.store, locksOf(actor, repo, ref), async (current) => {
       const head = current({ repo, ref })
@@ -72,6 +86,7 @@ export async function commitToBranch(
       const parents = head === null ? [] : [head]
       const message = withVia(normalizeLineEnds(request.message), trailerOf(deps, actor))
       const oid = await draft.commit({ tree, parents, author: person, committer: person, message })
+      await take(draft.unsaved())
       return withIntent(deps, actor, { moves: [{ repo, ref, to: oid }], value: oid, save: draft.save })
     }),
   ).then(async (oid) => {

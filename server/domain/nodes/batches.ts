@@ -21,6 +21,7 @@ import type { Person } from '../actor.ts'
 import { commitToBranch, problemOf, withGraphLockOn } from '../branches/branch-commits.ts'
 import { findContentProblems, newParents } from '../branches/content-rules.ts'
 import { readTree, requireBranchName } from '../branches/revisions.ts'
+import { type TakeRoom, withByteRoom } from '../byte-quota.ts'
 import { rulesForAnyNode, rulesOfBranch } from '../consent/branch-rules.ts'
 import { pullRequestRequired } from '../consent/rule-checks.ts'
 import { noteIntents } from '../event-log/intents.ts'
@@ -231,12 +232,14 @@ async function create(batch: Batch, built: readonly Built[]): Promise<void> {
   const { deps, actor, access, options, coming, outcomes } = batch
   const moves = built.map(({ move }) => move)
   const nodes = built.map((one) => ({ ...one, hasParents: one.move.after.parents.length > 0 }))
-  const heads = await withRoomForNodes(deps, access.org.id, built.length, () =>
-    createAll(deps, actor, access.org.id, nodes, async () => {
+  const make = async (take: TakeRoom) => {
+    await take(nodes.flatMap(({ objects }) => [...objects.values()]))
+    return createAll(deps, actor, access.org.id, nodes, async () => {
       const { problems } = await judgeGraph(deps.index.read, access.org.id, moves, coming)
       refuse(options, problems)
-    }),
-  )
+    })
+  }
+  const heads = await withRoomForNodes(deps, access.org.id, built.length, () => withByteRoom(deps, access.org.id, make))
   for (const [id, head] of heads) outcomes.set(id, { id, head, status: 'created' })
 }
 

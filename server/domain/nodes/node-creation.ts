@@ -12,6 +12,7 @@ import { invalid, ValidationError } from '../../base/errors.ts'
 import { authorizeNodeInOrg, authorizeOrg, type OrgAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { problemsOf, refuseProblems, withGraphLock } from '../branches/branch-commits.ts'
+import { type TakeRoom, withByteRoom } from '../byte-quota.ts'
 import { noteIntents } from '../event-log/intents.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { placesOf } from '../format/json-text.ts'
@@ -116,7 +117,7 @@ export async function createNodeFrom(
 ): Promise<string> {
   const orgId = org.id
   const id = seed.id ?? newId()
-  const make = async (): Promise<void> => {
+  const make = async (take: TakeRoom): Promise<void> => {
     const created_at = deps.now().toISOString()
     await createRepo(nodeRepo(deps.store, orgId, id).dir, async (draft) => {
       const refs = new Map<string, Oid>()
@@ -132,6 +133,7 @@ export async function createNodeFrom(
       }
       if (seed.id !== undefined) await refuseTaken(deps, orgId, [id])
       const ledger = await startLedger(draft, { id, org_id: orgId, title: seed.title, created_at }, actor)
+      await take(draft.repo.pending?.values() ?? [])
       await noteIntents(deps, actor, [{ id, ref: ledgerRef, to: ledger }])
       return refs.set(ledgerRef, ledger)
     }).catch((error: unknown) => {
@@ -139,14 +141,14 @@ export async function createNodeFrom(
       throw error
     })
   }
-  const create = () =>
+  const create = (take: TakeRoom) =>
     seed.hasParents
-      ? withGraphLock(deps, orgId, id, make)
+      ? withGraphLock(deps, orgId, id, () => make(take))
       : withNodeIntent(deps, orgId, [id], async () => {
-          await make()
+          await make(take)
           await tryIndexNode(deps, orgId, id)
         })
-  await withRoomForNodes(deps, orgId, 1, create)
+  await withRoomForNodes(deps, orgId, 1, () => withByteRoom(deps, orgId, create))
   return id
 }
 

@@ -10,6 +10,7 @@ import { authorizeNode, type NodeAccess, recheckAccess, requireRole } from '../a
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import { addsParents, headMovedError, problemsOf, refuseProblems, withGraphLockIf } from '../branches/branch-commits.ts'
 import { readTree } from '../branches/revisions.ts'
+import { requireBytesLeft } from '../byte-quota.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { requireFreeBranch } from '../consent/rule-checks.ts'
 import { withIntent } from '../event-log/intents.ts'
@@ -37,7 +38,7 @@ export const semaphore = createCallerSemaphore({
  * Rebases the source onto the target.
  *
  * @throws AppError merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected,
- *   source_branch_missing, target_branch_missing, too_many_commits, pull_request_required, busy; the reason of `signal`, after which nothing
+ *   source_branch_missing, target_branch_missing, too_many_commits, pull_request_required, busy, quota_exceeded; the reason of `signal`, after which nothing
  *   moves
  */
 export async function updatePullBranch(deps: Deps, context: RequestContext<Person>, at: PullAt): Promise<PullRequest> {
@@ -57,6 +58,7 @@ export async function updatePullBranch(deps: Deps, context: RequestContext<Perso
   if (source.ref === main) {
     if (!(await history.contains(onto, from))) throw new AppError('branch_protected', '`main` cannot be rewritten')
   }
+  await requireBytesLeft(deps, at.orgId)
   const { ahead } = await history.divergence(onto, from)
   if (ahead > maxCommits)
     throw tooManyCommits(`The pull request has ${ahead} commits; the service can rebase at most ${maxCommits}`)

@@ -15,6 +15,7 @@ import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import { problemsOf, refuseProblems } from '../branches/branch-commits.ts'
 import { countRefRoom, pathProblems, tooManyRefsMessage } from '../branches/ref-rules.ts'
 import { readTree } from '../branches/revisions.ts'
+import { requireBytesLeft } from '../byte-quota.ts'
 import { requireMaker } from '../consent/rule-checks.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { signature } from '../format/signatures.ts'
@@ -39,7 +40,7 @@ export interface UndoInput {
  *
  * @throws AppError not_merged, target_branch_missing, merge_conflict with `paths`, too_large, too_many_branches, busy
  * @throws AppError no_changes if nothing is left to undo, pull_request_exists with the `number` of an open undo
- * @throws AppError branch_exists, branch_name_taken; the reason of `signal`, after which nothing has changed
+ * @throws AppError branch_exists, branch_name_taken, quota_exceeded; the reason of `signal`, after which nothing has changed
  * @throws ValidationError the branch name or the resulting content is invalid
  */
 export async function undoPull(
@@ -54,6 +55,7 @@ export async function undoPull(
   const pull = await findPullRow(deps, at)
   if (pull.status !== 'merged')
     throw new AppError('not_merged', `Only a merged pull request can be undone; this one is ${pull.status}`)
+  await requireBytesLeft(deps, at.orgId)
   const onto = targetHead(access, pull)
   await refuseSecond(deps, access, access.node.ledger, pull, named)
   const title = input.title ?? titleOf(pull)

@@ -26,6 +26,7 @@ import { type Credential, isWithin } from '../accounts/access-tokens.ts'
 import { anonymous, includesAccess } from '../actor.ts'
 import { findRefProblem } from '../branches/ref-rules.ts'
 import { type Audience, audienceOf, listVisibleRefs, visiblePlaces } from '../branches/visible-refs.ts'
+import { openPushRoom, requireBytesLeft } from '../byte-quota.ts'
 import type { PullPage } from '../consent/wording.ts'
 import { main, maintenanceFile, orgRepo } from '../layout.ts'
 import { maintenanceError } from '../maintenance-mode.ts'
@@ -73,7 +74,8 @@ const pushLimitBytes = 2 ** 22
  * Opens the repository if the caller may use the service on it.
  *
  * @param pageOf the page of a pull request of the node
- * @throws AppError unauthenticated, org_not_found, node_not_found, forbidden, token_scope; GitError as authorizeNode
+ * @throws AppError unauthenticated, org_not_found, node_not_found, forbidden, token_scope, quota_exceeded; GitError as
+ *   authorizeNode
  */
 export async function openSmartHttp(
   deps: Deps,
@@ -98,6 +100,7 @@ export async function openSmartHttp(
     if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to push')
     const access = await authorizeNode(deps, actor, node, 'contributor')
     refuseReadOnly(access.repo)
+    await requireBytesLeft(deps, orgId)
     return pushService(deps, access, (push) => receivePush(deps, actor, node, push, pageOf))
   }
   const { repo, role } = await authorizeNode(deps, actor, node, 'public')
@@ -177,6 +180,12 @@ function isRefusedWhole(refused: ReadonlyMap<string, string | undefined>): refus
   return [...refused.values()].every((problem) => problem !== undefined)
 }
 
+/** Returns the message of a full quota. @throws any other error */
+function quotaReason(error: unknown): string {
+  if (error instanceof AppError && error.code === 'quota_exceeded') return error.message
+  throw error
+}
+
 let pushes = 0
 
 function pushService(deps: Deps, access: NodeAccess, judge: (push: Push) => Promise<PushOutcome>): SmartHttp {
@@ -210,17 +219,27 @@ function pushService(deps: Deps, access: NodeAccess, judge: (push: Push) => Prom
         const overspent = (reason: string) => {
           reported = later.refused([reason])
         }
+        const room = await openPushRoom(deps, access.org.id, later.bodyBytes).catch(quotaReason)
+        if (typeof room === 'string') {
+          await later.refused([room])
+          output.end(refusalOf(head, new Map(head.refs.map((ref) => [ref, room]))))
+          return
+        }
         await markOutcomeUnknown(noted, (watched) =>
           servePush(repo, conversation(later), head, input, output, {
             judge: watched,
             cpuSeconds: config.pushCpuSeconds,
             overspent,
+            room,
             gate: {
               mark: join(store.run, store.process, `push-${++pushes}`),
               closedBy: join(store.root, maintenanceFile),
             },
           }),
-        ).finally(() => reported)
+        ).finally(() => {
+          room?.end()
+          return reported
+        })
       }
       return { work: 'pack', answer }
     },

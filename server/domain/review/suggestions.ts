@@ -16,6 +16,7 @@ import { findFile, readExactText } from '../anchors/anchored-files.ts'
 import { type PlacedEdit, placeEdits } from '../anchors/suggested-edits.ts'
 import { addsParents, headMovedError, problemsOf, refuseProblems, withGraphLockIf } from '../branches/branch-commits.ts'
 import { readTree } from '../branches/revisions.ts'
+import { type TakeRoom, withByteRoom } from '../byte-quota.ts'
 import { requireFreeBranch } from '../consent/rule-checks.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { signature } from '../format/signatures.ts'
@@ -63,7 +64,7 @@ interface Suggestion {
  * transaction. If one commit has all of them already, returns that commit.
  *
  * @throws AppError applied, suggestion_outdated, suggestions_overlap (with `comments`), comment_not_found, merged,
- *   closed, head_moved, no_changes, pull_request_required, source_branch_missing, forbidden
+ *   closed, head_moved, no_changes, pull_request_required, source_branch_missing, forbidden, quota_exceeded
  * @throws ValidationError a comment has no suggestion, or the resulting content breaks a rule
  */
 export async function applySuggestions(
@@ -165,7 +166,7 @@ async function attempt(deps: Deps, actor: Person, access: NodeAccess, asked: Att
   await check()
   const adds = source.ref === main && (await addsParents(draft.repo, before, tree))
   const message = await messageOf(deps, actor, { ...input, number: row.number }, chosen)
-  const decide = async (ledger: Oid): Promise<Decision<Outcome>> => {
+  const decide = async (take: TakeRoom, ledger: Oid): Promise<Decision<Outcome>> => {
     if (ledger !== asked.ledger && !(await isSame(repo, ledger, row.number, chosen)))
       return { moves: [], value: { ledger } }
     await requireMovable(deps, access, await readPull(repo, ledger, row.number), input)
@@ -176,6 +177,7 @@ async function attempt(deps: Deps, actor: Person, access: NodeAccess, asked: Att
     const commit = await draft.commit({ tree, parents: [head], author: person, committer: person, message: signed })
     const entries = entriesOf(chosen, { by: { id: actor.id, ...by }, at, commit })
     const subject = `apply ${row.number} ${chosen.map(({ entry }) => entry).join(' ')}`
+    await take(draft.unsaved())
     await draft.save()
     const act = { number: row.number, message: subject, entries, by, at, keep: commit }
     const to = await appendEntries(repo, ledger, act)
@@ -188,7 +190,9 @@ async function attempt(deps: Deps, actor: Person, access: NodeAccess, asked: Att
     }
   }
   return withGraphLockIf(deps, access, adds, () =>
-    changeLedger(deps, actor, access, { ref: source.ref }, decide, [source]),
+    withByteRoom(deps, access.org.id, (take) =>
+      changeLedger(deps, actor, access, { ref: source.ref }, (ledger) => decide(take, ledger), [source]),
+    ),
   )
 }
 

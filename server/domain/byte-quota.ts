@@ -1,0 +1,128 @@
+/** The quota of bytes: refuses changes that would exceed it, before they are written. */
+import { encodeLoose } from '../../gitstore/objects/object-format.ts'
+import type { PendingObject } from '../../gitstore/repo.ts'
+import type { PushRoom } from '../../gitstore/transfer/smart-http.ts'
+import { readUsage } from '../../index/derived/usage.ts'
+import type { Deps } from '../base/deps.ts'
+import { AppError } from '../base/errors.ts'
+import { limitsOf } from './quotas.ts'
+import { type Hold, openHold } from './room.ts'
+
+type ByteDeps = Pick<Deps, 'config' | 'index'>
+
+/** Holds room for objects that are about to be written. @throws AppError quota_exceeded */
+export type TakeRoom = (objects: Iterable<PendingObject>) => Promise<void>
+
+/**
+ * Runs `work`, which takes room for objects before it writes them, and indexes them. Without a limit it reads nothing
+ * but that.
+ *
+ * @throws AppError quota_exceeded; errors of `work`
+ */
+export async function withByteRoom<T>(deps: ByteDeps, orgId: string, work: (take: TakeRoom) => Promise<T>): Promise<T> {
+  const hold = holdOf(deps, orgId)
+  const take: TakeRoom = async (objects) => {
+    const { bytes: limit } = await limitsOf(deps, orgId)
+    if (limit === 0) return
+    const all = [...objects]
+    if (await fits(hold, sizeOf(all), limit)) return
+    // Deflated, they are smaller. That is only computed if it decides.
+    await requireFit(hold, await deflatedSizeOf(all), limit)
+  }
+  try {
+    return await work(take)
+  } finally {
+    hold.end('added')
+  }
+}
+
+/**
+ * Refuses a change whose size is not known if nothing is left.
+ *
+ * @throws AppError quota_exceeded
+ */
+export async function requireBytesLeft(deps: ByteDeps, orgId: string): Promise<void> {
+  const { bytes: limit } = await limitsOf(deps, orgId)
+  if (limit === 0) return
+  const total = (await holdOf(deps, orgId).see()).total()
+  if (total >= limit) throw bytesExceeded(total, limit)
+}
+
+/** Room for one push. It ends when the index counts the push. */
+export interface HeldPushRoom extends PushRoom {
+  end(): void
+}
+
+/**
+ * Opens room for a push, which gets what is left. Undefined without a limit.
+ *
+ * @param size the bytes of the request; undefined: the client does not say it
+ * @throws AppError quota_exceeded
+ */
+export async function openPushRoom(
+  deps: ByteDeps,
+  orgId: string,
+  size: number | undefined,
+): Promise<HeldPushRoom | undefined> {
+  const { bytes: limit } = await limitsOf(deps, orgId)
+  if (limit === 0) return undefined
+  const hold = holdOf(deps, orgId)
+  const seen = await hold.see()
+  const left = limit - seen.total()
+  if (left <= 0) throw bytesExceeded(seen.total(), limit)
+  let held = size ?? 0
+  if (held > left) throw bytesExceeded(seen.total(), limit, held)
+  seen.hold(held)
+  let received = 0
+  let isCut = false
+  return {
+    left,
+    received: (bytes) => {
+      received += bytes
+      const more = received - held
+      if (more <= 0) return undefined
+      held += more
+      seen.hold(more)
+      isCut ||= seen.total() > limit
+      return isCut ? bytesExceeded(seen.total() - more, limit, more).message : undefined
+    },
+    end: () => hold.end(isCut ? 'nothing' : 'added'),
+  }
+}
+
+function holdOf({ index }: ByteDeps, orgId: string): Hold {
+  return openHold(`bytes ${orgId}`, async () => (await readUsage(index.read, orgId)).bytes)
+}
+
+async function fits(hold: Hold, size: number, limit: number): Promise<boolean> {
+  const seen = await hold.see()
+  if (seen.total() + size > limit) return false
+  seen.hold(size)
+  return true
+}
+
+/** @throws AppError quota_exceeded */
+async function requireFit(hold: Hold, size: number, limit: number): Promise<void> {
+  const seen = await hold.see()
+  if (seen.total() + size > limit) throw bytesExceeded(seen.total(), limit, size)
+  seen.hold(size)
+}
+
+/** Bytes of a file that is no longer than its content, with its header. */
+const headerBytes = 32
+
+function sizeOf(objects: readonly PendingObject[]): number {
+  return objects.reduce((sum, { content }) => sum + content.length + headerBytes, 0)
+}
+
+async function deflatedSizeOf(objects: readonly PendingObject[]): Promise<number> {
+  let bytes = 0
+  for (const object of objects) bytes += (await encodeLoose(object)).length
+  return bytes
+}
+
+function bytesExceeded(used: number, limit: number, more?: number): AppError {
+  const rest = more === undefined ? 'nothing is left' : `${more} more do not fit`
+  const detail = `The organisation has ${used} of at most ${limit} bytes, so ${rest}. Deleted nodes count until they are purged. Ask the operator to purge them, or for a higher quota`
+  return new AppError('quota_exceeded', detail, { used, limit, what: 'bytes' })
+}
