@@ -158,6 +158,7 @@ export const rights = {
   deleteAccount: { authorization: 'required', token: 'none', maintenance: 'refused' },
   resetAccount: { authorization: 'required', token: 'none', maintenance: 'served' },
   listAllOrgs: { authorization: 'required', token: 'none', maintenance: 'served' },
+  updateOrgLimits: { authorization: 'required', token: 'none', maintenance: 'served' },
   listPlaces: { authorization: 'required', token: 'none', maintenance: 'served' },
   listServiceAudit: { authorization: 'required', token: 'none', maintenance: 'served' },
   getServiceStatus: { authorization: 'required', token: 'none', maintenance: 'served' },

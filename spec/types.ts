@@ -4240,6 +4240,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/orgs/{org_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Set the limits of an organisation
+         * @description They replace those that the operator has configured. `null` returns to them, and 0 means no limit. An empty
+         *     object changes nothing and returns the usage. The limits move with the organisation to another cell.
+         */
+        patch: operations["updateOrgLimits"];
+        trace?: never;
+    };
     "/admin/places": {
         parameters: {
             query?: never;
@@ -5275,6 +5302,24 @@ export interface components {
             nodes?: number;
             /** @description The owners, in the order in which they joined. With cells, the oldest account first. */
             owners: components["schemas"]["OrgOwner"][];
+        };
+        /** @description The limits to change. Other limits stay as they are. */
+        OrgLimits: {
+            /** @description The most nodes. 0: no limit. Null: as configured. */
+            max_nodes?: number | null;
+            /** @description The most bytes. 0: no limit. Null: as configured. */
+            max_bytes?: number | null;
+        };
+        /** @description The content of an organisation, and its limits. */
+        OrgUsage: {
+            /** @description Number of nodes. */
+            nodes: number;
+            /** @description Bytes of the Git objects of its nodes, with those in the trash. */
+            bytes: number;
+            /** @description The most nodes. Absent if there is no limit. */
+            max_nodes?: number;
+            /** @description The most bytes. Absent if there is no limit. */
+            max_bytes?: number;
         };
         /** @description A page of organisations. */
         ManagedOrgPage: {
@@ -17623,6 +17668,63 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateOrgLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "max_bytes": 10737418240
+                 *     }
+                 */
+                "application/json": components["schemas"]["OrgLimits"];
+            };
+        };
+        responses: {
+            /** @description The usage with the new limits. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "nodes": 3,
+                     *       "bytes": 28611,
+                     *       "max_bytes": 10737418240
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OrgUsage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

@@ -146,6 +146,7 @@ const keys: Readonly<
   feed_token: ['account_id'],
   cell: ['name'],
   place: ['org_id'],
+  org_limit: ['org_id'],
   org_card: ['org_id'],
   org_member: ['org_id', 'user_id'],
 }

@@ -15,6 +15,8 @@ function wordsOf(db: Kysely<unknown>) {
     keyed: word('strict, without rowid', ''),
     /** Milliseconds since 1970, in 64 bits. */
     milliseconds: word('integer', 'bigint'),
+    /** A count, in 64 bits. */
+    count: word('integer', 'bigint'),
     /** The id in a private JWK. */
     kid: word("json_extract(jwk, '$.kid')", "jwk::json ->> 'kid'"),
   }
@@ -460,6 +462,18 @@ export const credentialsMigrations: Record<string, Migration> = {
         ) ${keyed}`.execute(db)
       await sql`create index mail_due on mail (next_at) where failed_at is null`.execute(db)
       await sql`create index mail_account on mail (account_id)`.execute(db)
+    },
+  },
+  // Two cells share the rows, so that an organisation keeps its limits when it moves.
+  '019_quotas': {
+    async up(db) {
+      const { text, keyed, count } = wordsOf(db)
+      await sql`
+        create table org_limit (
+          org_id ${text} primary key,
+          max_nodes ${count},
+          max_bytes ${count}
+        ) ${keyed}`.execute(db)
     },
   },
   '021_assertions': {

@@ -25,6 +25,7 @@ export interface CredentialsSchema {
   pending_membership: PendingMembership
   cell: CellRow
   place: PlaceRow
+  org_limit: OrgLimit
   org_card: OrgCard
   org_member: OrgMember
   read_mark: ReadMark
@@ -397,6 +398,13 @@ export interface PlaceRow {
   target: string | null
   /** When the state began, in milliseconds since 1970 by the database's clock. */
   since: number
+}
+
+/** The limits of one organisation. Null: the configured one. 0: no limit. */
+export interface OrgLimit {
+  org_id: string
+  max_nodes: number | null
+  max_bytes: number | null
 }
 
 /** An organisation's card, for the lists of a user's organisations. Follows org.git as the index does. */

@@ -5,10 +5,10 @@ import type { PushRoom } from '../../gitstore/transfer/smart-http.ts'
 import { readUsage } from '../../index/derived/usage.ts'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
-import { limitsOf } from './quotas.ts'
+import { withLimits } from './quotas.ts'
 import { type Hold, openHold } from './room.ts'
 
-type ByteDeps = Pick<Deps, 'config' | 'index'>
+type ByteDeps = Pick<Deps, 'config' | 'credentials' | 'index'>
 
 /** Holds room for objects that are about to be written. @throws AppError quota_exceeded */
 export type TakeRoom = (objects: Iterable<PendingObject>) => Promise<void>
@@ -22,12 +22,13 @@ export type TakeRoom = (objects: Iterable<PendingObject>) => Promise<void>
 export async function withByteRoom<T>(deps: ByteDeps, orgId: string, work: (take: TakeRoom) => Promise<T>): Promise<T> {
   const hold = holdOf(deps, orgId)
   const take: TakeRoom = async (objects) => {
-    const { bytes: limit } = await limitsOf(deps, orgId)
-    if (limit === 0) return
     const all = [...objects]
-    if (await fits(hold, sizeOf(all), limit)) return
-    // Deflated, they are smaller. That is only computed if it decides.
-    await requireFit(hold, await deflatedSizeOf(all), limit)
+    await withLimits(deps, orgId, async ({ bytes: limit }) => {
+      if (limit === 0) return
+      if (await fits(hold, sizeOf(all), limit)) return
+      // Deflated, they are smaller. That is only computed if it decides.
+      await requireFit(hold, await deflatedSizeOf(all), limit)
+    })
   }
   try {
     return await work(take)
@@ -42,10 +43,11 @@ export async function withByteRoom<T>(deps: ByteDeps, orgId: string, work: (take
  * @throws AppError quota_exceeded
  */
 export async function requireBytesLeft(deps: ByteDeps, orgId: string): Promise<void> {
-  const { bytes: limit } = await limitsOf(deps, orgId)
-  if (limit === 0) return
-  const total = (await holdOf(deps, orgId).see()).total()
-  if (total >= limit) throw bytesExceeded(total, limit)
+  await withLimits(deps, orgId, async ({ bytes: limit }) => {
+    if (limit === 0) return
+    const total = (await holdOf(deps, orgId).see()).total()
+    if (total >= limit) throw bytesExceeded(total, limit)
+  })
 }
 
 /** Room for one push. It ends when the index counts the push. */
@@ -59,20 +61,24 @@ export interface HeldPushRoom extends PushRoom {
  * @param size the bytes of the request; undefined: the client does not say it
  * @throws AppError quota_exceeded
  */
-export async function openPushRoom(
+export function openPushRoom(
   deps: ByteDeps,
   orgId: string,
   size: number | undefined,
 ): Promise<HeldPushRoom | undefined> {
-  const { bytes: limit } = await limitsOf(deps, orgId)
-  if (limit === 0) return undefined
-  const hold = holdOf(deps, orgId)
+  return withLimits(deps, orgId, async ({ bytes: limit }) =>
+    limit === 0 ? undefined : pushRoomBelow(limit, holdOf(deps, orgId), size ?? 0),
+  )
+}
+
+/** @param size the bytes that it holds from the start */
+async function pushRoomBelow(limit: number, hold: Hold, size: number): Promise<HeldPushRoom> {
   const seen = await hold.see()
   const left = limit - seen.total()
   if (left <= 0) throw bytesExceeded(seen.total(), limit)
-  let held = size ?? 0
-  if (held > left) throw bytesExceeded(seen.total(), limit, held)
-  seen.hold(held)
+  if (size > left) throw bytesExceeded(seen.total(), limit, size)
+  seen.hold(size)
+  let held = size
   let received = 0
   let isCut = false
   return {

@@ -1,23 +1,84 @@
 /** The most that an organisation may hold, and that a user may own. */
-import { readUsage } from '../../index/derived/usage.ts'
+import { findLimit } from '../../index/credentials/limits.ts'
+import { readUsage, type Usage } from '../../index/derived/usage.ts'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
-import { withRoom } from './room.ts'
+import { openHold } from './room.ts'
 
-type QuotaDeps = Pick<Deps, 'config' | 'index'>
+type LimitDeps = Pick<Deps, 'config' | 'credentials'>
+type QuotaDeps = LimitDeps & Pick<Deps, 'index'>
 
 /** The limits of an organisation. 0: none. */
-export interface OrgLimits {
+interface OrgLimits {
   readonly nodes: number
   readonly bytes: number
 }
 
-export async function limitsOf({ config }: Pick<Deps, 'config'>, _orgId: string): Promise<OrgLimits> {
-  return { nodes: config.quotaNodes ?? 0, bytes: config.quotaBytes ?? 0 }
+/** Milliseconds for which a process remembers limits. A refusal reads them again. */
+const knownMs = 10_000
+/** The most organisations whose limits are remembered. */
+const maxKnown = 10_000
+
+interface Known {
+  readonly limits: OrgLimits
+  readonly until: number
+}
+
+/** The limits that this process has read, by the database and the organisation. */
+const known = new WeakMap<Deps['credentials'], Map<string, Known>>()
+
+/**
+ * Runs `check` with the limits of an organisation. If it refuses, they are read again, because an administrator may have
+ * raised them.
+ *
+ * @throws errors of `check`; DatabaseError
+ */
+export async function withLimits<T>(
+  deps: LimitDeps,
+  orgId: string,
+  check: (limits: OrgLimits) => Promise<T>,
+): Promise<T> {
+  const remembered = known.get(deps.credentials)?.get(orgId)
+  if (remembered === undefined || performance.now() > remembered.until) return check(await readLimits(deps, orgId))
+  try {
+    return await check(remembered.limits)
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'quota_exceeded') throw error
+    return check(await readLimits(deps, orgId))
+  }
+}
+
+/** Reads the limits of an organisation, and remembers them. @throws DatabaseError */
+async function readLimits({ config, credentials }: LimitDeps, orgId: string): Promise<OrgLimits> {
+  const own = await findLimit(credentials.read, orgId)
+  const limits = {
+    nodes: own?.max_nodes ?? config.quotaNodes ?? 0,
+    bytes: own?.max_bytes ?? config.quotaBytes ?? 0,
+  }
+  const all = known.get(credentials) ?? new Map<string, Known>()
+  if (all.size >= maxKnown) all.clear()
+  known.set(credentials, all.set(orgId, { limits, until: performance.now() + knownMs }))
+  return limits
+}
+
+/** The usage of an organisation, and its limits. A limit is absent if there is none. */
+export interface OrgUsage extends Usage {
+  readonly max_nodes?: number
+  readonly max_bytes?: number
+}
+
+/** Reads what an organisation uses, with its limits. @throws DatabaseError */
+export async function readOrgUsage(deps: QuotaDeps, orgId: string): Promise<OrgUsage> {
+  const { nodes, bytes } = await readLimits(deps, orgId)
+  return {
+    ...(await readUsage(deps.index.read, orgId)),
+    ...(nodes > 0 && { max_nodes: nodes }),
+    ...(bytes > 0 && { max_bytes: bytes }),
+  }
 }
 
 /**
- * Runs `work`, which creates nodes, if `QUOTA_NODES` has room for them. Without a quota it reads nothing. Nodes that
+ * Runs `work`, which creates nodes, if the limit has room for them. Nodes that
  * this process is creating count, so each process can exceed the quota only by those of other processes.
  *
  * @throws AppError quota_exceeded; errors of `work`
@@ -29,11 +90,18 @@ export async function withRoomForNodes<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   if (added === 0) return work()
-  const { nodes: limit } = await limitsOf(deps, orgId)
-  if (limit === 0) return work()
-  const count = async () => (await readUsage(deps.index.read, orgId)).nodes
-  const require = (used: number) => requireNodes(used, added, limit)
-  return withRoom(`nodes ${orgId}`, count, { amount: added, require }, work)
+  const hold = openHold(`nodes ${orgId}`, async () => (await readUsage(deps.index.read, orgId)).nodes)
+  try {
+    await withLimits(deps, orgId, async ({ nodes: limit }) => {
+      if (limit === 0) return
+      const seen = await hold.see()
+      requireNodes(seen.total(), added, limit)
+      seen.hold(added)
+    })
+    return await work()
+  } finally {
+    hold.end('added')
+  }
 }
 
 /**
@@ -48,8 +116,15 @@ export async function withRoomForOrg<T>(
 ): Promise<T> {
   const { quotaOrgs: limit = 0 } = config
   if (limit === 0) return work()
-  const count = () => placement.countOwnedOrgs(index.read, personId)
-  return withRoom(`orgs ${personId}`, count, { amount: 1, require: (used) => requireOrg(used, limit) }, work)
+  const hold = openHold(`orgs ${personId}`, () => placement.countOwnedOrgs(index.read, personId))
+  try {
+    const seen = await hold.see()
+    requireOrg(seen.total(), limit)
+    seen.hold(1)
+    return await work()
+  } finally {
+    hold.end('added')
+  }
 }
 
 /**
@@ -59,8 +134,9 @@ export async function withRoomForOrg<T>(
  */
 export async function requireRoomForNodes(deps: QuotaDeps, orgId: string, added: number): Promise<void> {
   if (added === 0) return
-  const { nodes: limit } = await limitsOf(deps, orgId)
-  if (limit > 0) requireNodes((await readUsage(deps.index.read, orgId)).nodes, added, limit)
+  await withLimits(deps, orgId, async ({ nodes: limit }) => {
+    if (limit > 0) requireNodes((await readUsage(deps.index.read, orgId)).nodes, added, limit)
+  })
 }
 
 function requireNodes(used: number, added: number, limit: number): void {

@@ -65,21 +65,3 @@ async function countAround(all: Holders, count: () => Promise<number>): Promise<
     if (all.ended === ended) return { counted, added }
   }
 }
-
-/** Runs `work` with room for `amount`. @param require throws if there is too much for it @throws errors of `work` */
-export async function withRoom<T>(
-  key: string,
-  count: () => Promise<number>,
-  { amount, require }: { readonly amount: number; require(used: number): void },
-  work: () => Promise<T>,
-): Promise<T> {
-  const hold = openHold(key, count)
-  try {
-    const seen = await hold.see()
-    require(seen.total())
-    seen.hold(amount)
-    return await work()
-  } finally {
-    hold.end('added')
-  }
-}

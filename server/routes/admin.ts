@@ -1,10 +1,11 @@
 /** Operations for administrators of the service. Responses with tokens are never cached. */
 import * as administration from '../domain/accounts/administration.ts'
 import { listServiceAudit } from '../domain/audit/listing.ts'
+import { changeLimits } from '../domain/operator/quotas.ts'
 import { readServiceStatus } from '../domain/operator/status.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { noStore, withHeaders } from '../http/responses/responses.ts'
-import { accountAt } from './path-params.ts'
+import { accountAt, orgAt } from './path-params.ts'
 
 export const adminRoutes: HandlersOf<
   | 'listAccounts'
@@ -14,6 +15,7 @@ export const adminRoutes: HandlersOf<
   | 'deleteAccount'
   | 'resetAccount'
   | 'listAllOrgs'
+  | 'updateOrgLimits'
   | 'listPlaces'
   | 'listServiceAudit'
   | 'getServiceStatus'
@@ -30,6 +32,7 @@ export const adminRoutes: HandlersOf<
   resetAccount: async (deps, actor, { path }) =>
     withHeaders(await administration.resetManagedAccount(deps, actor, accountAt(path)), noStore),
   listAllOrgs: (deps, actor, { query }) => administration.listAllOrgs(deps, actor, query),
+  updateOrgLimits: (deps, actor, { path, body }) => changeLimits(deps, actor, orgAt(path), body),
   listPlaces: (deps, actor, { query }) => administration.listPlaces(deps, actor, query),
   listServiceAudit: (deps, actor, { query }) => listServiceAudit(deps, actor, query),
   getServiceStatus: (deps, actor) => readServiceStatus(deps, actor),

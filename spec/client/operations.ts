@@ -158,6 +158,7 @@ export const operations = {
   deleteAccount: 'DELETE /admin/accounts/{account_id}',
   resetAccount: 'POST /admin/accounts/{account_id}/reset',
   listAllOrgs: 'GET /admin/orgs',
+  updateOrgLimits: 'PATCH /admin/orgs/{org_id}',
   listPlaces: 'GET /admin/places',
   listServiceAudit: 'GET /admin/audit',
   getServiceStatus: 'GET /admin/status',

@@ -753,6 +753,24 @@ export interface components {
             /** @description The owners, in the order in which they joined. With cells, the oldest account first. */
             readonly owners: readonly components["schemas"]["OrgOwner"][];
         };
+        /** @description The limits to change. Other limits stay as they are. */
+        readonly OrgLimits: {
+            /** @description The most nodes. 0: no limit. Null: as configured. */
+            readonly max_nodes?: number | null;
+            /** @description The most bytes. 0: no limit. Null: as configured. */
+            readonly max_bytes?: number | null;
+        };
+        /** @description The content of an organisation, and its limits. */
+        readonly OrgUsage: {
+            /** @description Number of nodes. */
+            readonly nodes: number;
+            /** @description Bytes of the Git objects of its nodes, with those in the trash. */
+            readonly bytes: number;
+            /** @description The most nodes. Absent if there is no limit. */
+            readonly max_nodes?: number;
+            /** @description The most bytes. Absent if there is no limit. */
+            readonly max_bytes?: number;
+        };
         /** @description A page of organisations. */
         readonly ManagedOrgPage: {
             /** @description The organisations of this page. */
@@ -8839,6 +8857,33 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["ManagedOrgPage"];
+                };
+            };
+        };
+    };
+    readonly updateOrgLimits: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["OrgLimits"];
+            };
+        };
+        readonly responses: {
+            /** @description The usage with the new limits. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["OrgUsage"];
                 };
             };
         };

@@ -49,6 +49,7 @@ describe('what a personal access token may do', () => {
     deleteAccount: 'none',
     resetAccount: 'none',
     listAllOrgs: 'none',
+    updateOrgLimits: 'none',
     listPlaces: 'none',
     getServiceStatus: 'none',
     listMyConnections: 'none',

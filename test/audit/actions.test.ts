@@ -262,6 +262,10 @@ const requests: Partial<Record<AuditAction, () => Promise<Made>>> = {
     await cliDone('import', join(desk.dir, 'notes'), '--as', 'ann@example.org', '--org', ann.org)
     return { has: { ...operator, org_id: ann.org, detail: { account_id: ann.user.id } } }
   },
+  'org.limited': async () => {
+    await made(root.patch(`/admin/orgs/${ann.org}`, { max_nodes: 0 }, agent))
+    return { user: root, has: { org_id: ann.org, target: { type: 'org', id: ann.org }, detail: { max_nodes: 0 } } }
+  },
   'node.restored': async () => {
     const node = await newNode(grove, ann)
     await ann.delete(node.at)

@@ -558,6 +558,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   },
   resetAccount: { need: 'administrator', attempt: onGuest },
   listAllOrgs: { need: 'administrator', attempt: () => ({}) },
+  updateOrgLimits: { need: 'administrator', attempt: () => ({ body: {} }) },
   listPlaces: { need: 'administrator', attempt: () => ({}) },
   listServiceAudit: { need: 'administrator', attempt: () => ({}) },
   getServiceStatus: { need: 'administrator', attempt: () => ({}) },

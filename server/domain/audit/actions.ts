@@ -46,6 +46,7 @@ export const auditActions = [
   'org.cloned',
   'org.exported',
   'org.imported',
+  'org.limited',
   'node.restored',
   'trash.purged',
   'text.erased',

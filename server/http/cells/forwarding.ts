@@ -75,7 +75,7 @@ function mayBeGone(meaning: ReturnType<typeof answerOf>): boolean {
  * cell answers them.
  */
 function organisationOf(req: Request): string | undefined {
-  const [, kind, found = ''] = /^\/(orgs|public\/orgs|o|git)\/([^/?]+)/.exec(req.originalUrl) ?? []
+  const [, kind, found = ''] = /^\/(orgs|public\/orgs|admin\/orgs|o|git)\/([^/?]+)/.exec(req.originalUrl) ?? []
   // The router also decodes a segment.
   const segment = decodePercent(found) ?? found
   const id = kind === 'o' ? (idIn(segment) ?? '') : canonicalId(segment)

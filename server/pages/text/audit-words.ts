@@ -43,6 +43,7 @@ const words: Readonly<Record<string, string>> = {
   'org.cloned': 'Cloned the repository of the organisation',
   'org.exported': 'Exported pages',
   'org.imported': 'Imported pages',
+  'org.limited': 'Changed the limits of the organisation',
   'node.restored': 'Restored a page',
   'trash.purged': 'Removed from the trash for good',
   'text.erased': 'Erased a text',

@@ -1,0 +1,36 @@
+/** Limits of single organisations, which administrators set. */
+import { findLimit, putLimit } from '../../../index/credentials/limits.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { findOrg } from '../access.ts'
+import { type Administrator, requireAdministrator } from '../accounts/administration.ts'
+import { audit } from '../audit/audit.ts'
+import { type OrgUsage, readOrgUsage } from '../quotas.ts'
+import type { OrgAt } from '../targets.ts'
+
+export interface LimitChange {
+  /** Null: the configured limit. 0: no limit. Absent: as it is. */
+  readonly max_nodes?: number | null
+  readonly max_bytes?: number | null
+}
+
+/**
+ * Sets limits of an organisation. They hold at once in this process, and in others within ten seconds.
+ *
+ * @throws AppError forbidden, org_not_found
+ */
+export async function changeLimits(
+  deps: Deps,
+  actor: Administrator,
+  { orgId }: OrgAt,
+  change: LimitChange,
+): Promise<OrgUsage> {
+  requireAdministrator(actor)
+  if ((await findOrg(deps, orgId)) === undefined) throw new AppError('org_not_found', 'Organisation not found')
+  await deps.credentials.write(async (trx) => {
+    const { max_nodes = null, max_bytes = null } = (await findLimit(trx, orgId)) ?? {}
+    await putLimit(trx, { org_id: orgId, max_nodes, max_bytes, ...change })
+  })
+  await audit(deps, { action: 'org.limited', actor, orgId, target: { type: 'org', id: orgId }, detail: { ...change } })
+  return readOrgUsage(deps, orgId)
+}
