@@ -35,6 +35,9 @@ class Kept implements OAuthClientProvider {
   readonly saveTokens: OAuthClientProvider['saveTokens'] = (tokens) => {
     this.kept = tokens
   }
+  readonly invalidateCredentials: NonNullable<OAuthClientProvider['invalidateCredentials']> = (scope) => {
+    if (scope === 'tokens' || scope === 'all') this.kept = undefined
+  }
   readonly discoveryState = () => this.discovered
   readonly saveDiscoveryState: NonNullable<OAuthClientProvider['saveDiscoveryState']> = (state) => {
     this.discovered = state
@@ -52,8 +55,13 @@ export interface McpProgram {
   /** The URLs that the program has opened in the browser. */
   readonly visited: readonly URL[]
   /** Answers the last of them as the user, and lets the program continue. */
-  consent(user: Visit, choice?: Choice): Promise<void>
+  consent(user: Visit | Browsing, choice?: Choice): Promise<void>
+  /** The access token, if the program has one. */
+  token(): string | undefined
 }
+
+/** Answers the page of consent at the URL. Returns the parameters that the program gets. */
+export type Browsing = (asked: URL) => Promise<URLSearchParams>
 
 /** Allows what the page at the URL asks for. Returns the parameters that the program gets. */
 async function allowAt(url: URL, user: Visit, choice: Choice): Promise<URLSearchParams> {
@@ -67,7 +75,7 @@ async function allowAt(url: URL, user: Visit, choice: Choice): Promise<URLSearch
 /** Connects with only the URL. @param fetch leads the public URL to the service, as a proxy does */
 export async function connectMcp(
   url: string,
-  user: Visit,
+  user: Visit | Browsing,
   {
     revision = '2026-07-28',
     fetch,
@@ -90,14 +98,14 @@ export async function connectMcp(
     .catch((error: unknown) => {
       if (!(error instanceof UnauthorizedError)) throw error
     })
-  const consent = async (by: Visit, choice: Choice = {}) => {
+  const consent = async (by: Visit | Browsing, choice: Choice = {}) => {
     const asked = kept.visited.at(-1)
     if (asked === undefined) throw new Error('The program has not asked for consent')
-    await first.finishAuth(await allowAt(asked, by, choice))
+    await first.finishAuth(typeof by === 'function' ? await by(asked) : await allowAt(asked, by, choice))
   }
   await consent(user)
   const client = newClient()
   await client.connect(newTransport())
   closeAfterFile(() => client.close())
-  return { client, visited: kept.visited, consent }
+  return { client, visited: kept.visited, consent, token: () => kept.tokens()?.access_token }
 }
