@@ -78,6 +78,7 @@ export const statusOf = {
   last_owner: 409,
   own_account: 409,
   too_many_tokens: 409,
+  too_many_connections: 409,
   too_many_follows: 409,
   too_many_invitations: 409,
   too_many_webhooks: 409,

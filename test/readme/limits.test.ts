@@ -93,6 +93,7 @@ const coded: Readonly<Record<string, Constant>> = {
   'time for the client of a stream to read them': ['server/http/responses/event-stream.ts', 'drainMs', 'seconds'],
   'checks of a commit': ['server/domain/ledger/checks.ts', 'maxChecks', 'count'],
   'providers that a user has linked': ['server/domain/accounts/oidc/freshness.ts', 'maxIdentities', 'count'],
+  'programs that a user has connected': ['server/domain/oauth/connections.ts', 'mostConnections', 'count'],
   'personal access tokens of a user, including expired ones': [
     'server/domain/accounts/access-tokens.ts',
     'maxTokens',

@@ -68,8 +68,8 @@ interface MyConnection {
  * Creates a connection. Returns the code that its program exchanges for tokens.
  *
  * @throws ValidationError node_id without org_id, access beyond the request
- * @throws AppError forbidden (the caller is not a session), org_not_found, node_not_found, too_many_tokens,
- *   invalid_token (the session has just ended)
+ * @throws AppError forbidden (the caller is not a session), org_not_found, node_not_found,
+ *   too_many_connections, invalid_token (the session has just ended)
  */
 export async function connect(deps: Deps, actor: Person, request: AuthorizeRequest, consent: Consent): Promise<string> {
   requireSession(actor)
@@ -98,7 +98,10 @@ export async function connect(deps: Deps, actor: Person, request: AuthorizeReque
     if ((await countGrants(trx, actor.id, grant.created_at)) >= mostConnections) {
       const idlest = await findIdlestGrant(trx, actor.id)
       if (idlest === undefined || Date.parse(idlest.last_used_at ?? idlest.created_at) > now.getTime() - idleMs)
-        throw new AppError('too_many_tokens', `You have ${mostConnections} connections; end one that you no longer use`)
+        throw new AppError(
+          'too_many_connections',
+          `You have ${mostConnections} connections; end one that you no longer use`,
+        )
       await deleteGrant(trx, idlest.id)
     }
     await insertGrant(trx, grant)

@@ -43,6 +43,7 @@ const refusals: Readonly<Partial<Record<AppError['code'], { readonly status: num
   too_many_members: { status: 409 },
   too_many_invitations: { status: 409 },
   too_many_tokens: { status: 409 },
+  too_many_connections: { status: 409 },
   too_many_webhooks: { status: 409 },
   secret_lost: { status: 409 },
   too_many_follows: { status: 409 },
