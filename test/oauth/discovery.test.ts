@@ -4,7 +4,7 @@ import { buildOAuthProtectedResourceMetadata } from '@modelcontextprotocol/serve
 import { expect } from 'chai'
 import * as openid from 'openid-client'
 import { visitOf } from '../pages/forms.ts'
-import { callback, movesTo } from '../support/connector.ts'
+import { callback, movesTo, register } from '../support/connector.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { connectMcp } from '../support/mcp-program.ts'
 import { client, signUp } from '../support/people.ts'
@@ -102,13 +102,33 @@ describe('the discovery of connections', () => {
     })
   })
 
-  it('is absent where tokens would cross a network without TLS', async () => {
-    await withService({ publicUrl: 'http://grove.example' }, async (other) => {
-      for (const path of [wellKnown, '/.well-known/oauth-protected-resource', '/oauth/authorize'])
-        expect((await client(other).get(path)).status, path).to.equal(404)
-      expect((await client(other).post('/oauth/register', { redirect_uris: [callback] })).status).to.equal(404)
-      const { status, headers } = await client(other).post('/mcp', {})
-      expect([status, headers['www-authenticate']]).to.deep.equal([401, 'Bearer'])
+  for (const [why, options] of [
+    ['where tokens would cross a network without TLS', { publicUrl: 'http://grove.example' }],
+    ['if the operator turns connections off', { publicUrl: 'https://grove.example', oauth: false }],
+    ['if the operator turns them off on this machine', { oauth: false }],
+  ] as const)
+    it(`is absent ${why}`, async () => {
+      const program = await register(grove)
+      await withService(options, async (other) => {
+        const resource = '/.well-known/oauth-protected-resource'
+        for (const path of [wellKnown, resource, `${resource}/mcp`])
+          expect((await client(other).get(path)).status, path).to.equal(404)
+        const openIdDocument = (await client(other).get('/.well-known/openid-configuration')).body
+        expect(openIdDocument, 'of the tokens of logins').not.to.have.any.keys(
+          'token_endpoint',
+          'registration_endpoint',
+        )
+        const type = { 'content-type': 'application/x-www-form-urlencoded' }
+        for (const path of ['/oauth/token', '/oauth/revoke'])
+          expect((await client(other).post(path, 'client_id=x', type)).status, path).to.equal(404)
+        expect((await client(other).post('/oauth/register', { redirect_uris: [callback] })).status).to.equal(404)
+        const { status, headers } = await client(other).post('/mcp', {})
+        expect([status, headers['www-authenticate']]).to.deep.equal([401, 'Bearer'])
+        if (options.publicUrl === 'http://grove.example') return
+        const user = await visitOf(other, await signUp(other, 'Bea'))
+        const path = `/oauth/authorize?${new URLSearchParams(program.request)}`
+        expect((await user.open(path)).status).to.equal(404)
+        expect((await user.send('/oauth/authorize', { ...program.request, act: 'allow' })).status).to.equal(404)
+      })
     })
-  })
 })

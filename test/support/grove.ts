@@ -64,6 +64,10 @@ export interface GroveOptions {
   readonly passwordLogin?: boolean
   /** Fetches documents of programs. Default: as in production. */
   readonly fetchDocument?: Deps['fetchDocument']
+  /** Proxies whose X-Forwarded headers are trusted. Default: none. */
+  readonly trustProxy?: readonly string[]
+  /** False: programs cannot connect by OAuth. */
+  readonly oauth?: boolean
   /** Hosts whose programs may connect. Default: all. */
   readonly oauthClients?: readonly string[]
 }
@@ -103,6 +107,8 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     oidc,
     passwordLogin = true,
     fetchDocument,
+    trustProxy,
+    oauth = true,
     oauthClients,
   } = options
   const databaseUrl = postgres === true ? await databaseFor(dataDir) : postgres
@@ -128,6 +134,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     quotaOrgs,
     webhookHttp,
     passwordLogin,
+    oauth,
   }
   let logged = ''
   const memory = {
@@ -146,6 +153,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
       ...(secretKey === undefined ? {} : { secretKey }),
       ...(smtpUrl === undefined ? {} : { mail: { smtpUrl, from: mailFrom, isLocal: isMailLocal } }),
       ...(oidc === undefined ? {} : { oidc }),
+      ...(trustProxy === undefined ? {} : { trustProxy }),
       ...(oauthClients === undefined ? {} : { oauthClients }),
     },
     {
