@@ -1,6 +1,9 @@
-/** A provider that answers as a test says: with wrong claims, slowly, or not at all. */
+/**
+ * A provider that answers as a test says: with wrong claims, slowly, or not at all. The code of an exchange is its nonce,
+ * so that many may be under way.
+ */
 
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import type { Config } from '../../server/base/config.ts'
@@ -14,7 +17,7 @@ export interface Liar {
   /** Signs with another key than the published one. */
   isForged: boolean
   /** The answer to all requests; undefined: the right one. */
-  fault: 'down' | 'redirect' | 'huge' | undefined
+  fault: 'down' | 'redirect' | 'huge' | 'silent' | undefined
   /** The issuer in the discovery document. */
   named: string | undefined
   /** The profile at the userinfo endpoint. */
@@ -26,8 +29,6 @@ export interface Liar {
   /** Replaces the key, under another id. */
   rotate(): Promise<void>
   sign(claims: JWTPayload, header?: Readonly<Record<string, string>>): Promise<string>
-  /** The nonce of the next ID token. */
-  nonce: string
   close(): Promise<void>
 }
 
@@ -36,7 +37,7 @@ export async function startLiar(): Promise<Liar> {
   const newKey = async () => ({ kid: `key-${++number}`, ...(await generateKeyPair('ES256', { extractable: true })) })
   let key = await newKey()
   const forger = await newKey()
-  const answers: Readonly<Record<string, () => Promise<object>>> = {
+  const answers: Readonly<Record<string, (form: URLSearchParams) => Promise<object>>> = {
     '/.well-known/openid-configuration': async () => ({
       issuer: liar.named ?? liar.issuer,
       authorization_endpoint: `${liar.issuer}/authorize`,
@@ -49,30 +50,34 @@ export async function startLiar(): Promise<Liar> {
     }),
     '/jwks': async () => ({ keys: [{ ...(await exportJWK(key.publicKey)), kid: key.kid, alg: 'ES256', use: 'sig' }] }),
     '/userinfo': async () => ({ sub: liar.claims.sub, ...liar.profile }),
-    '/token': async () => {
+    '/token': async (form) => {
       const now = Math.floor(Date.now() / 1000)
-      const right = { iss: liar.issuer, aud: 'grove', iat: now, exp: now + 60, nonce: liar.nonce }
+      const right = { iss: liar.issuer, aud: 'grove', iat: now, exp: now + 60, nonce: form.get('code') ?? '' }
       return { access_token: 'x', token_type: 'Bearer', id_token: await liar.sign({ ...right, ...liar.claims }) }
     },
   }
   const server = createServer((req, res) => {
     const path = new URL(req.url ?? '/', 'http://localhost').pathname
+    const answer = answers[path]
     liar.asked.push(path)
+    if (liar.fault === 'silent') return
     if (liar.fault === 'down') res.writeHead(503).end()
     else if (liar.fault === 'redirect') res.writeHead(302, { location: `${liar.issuer}/elsewhere` }).end()
     else if (liar.fault === 'huge')
       res.writeHead(200, { 'content-type': 'application/json' }).end(' '.repeat(2_000_000))
+    else if (answer === undefined) res.writeHead(404).end()
     else
-      void answers[path]?.().then((body) => {
-        res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-      })
+      void formIn(req)
+        .then(answer)
+        .then((body) => {
+          res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+        })
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   const { port } = server.address() as AddressInfo // it listens on a port
   const liar: Liar = {
     issuer: `http://127.0.0.1:${port}`,
     ...{ claims: {}, isForged: false, fault: undefined, named: undefined, profile: undefined, metadata: {}, asked: [] },
-    nonce: '',
     rotate: async () => {
       key = await newKey()
     },
@@ -80,9 +85,19 @@ export async function startLiar(): Promise<Liar> {
       new SignJWT(claims)
         .setProtectedHeader({ alg: 'ES256', kid: key.kid, ...header })
         .sign(liar.isForged ? forger.privateKey : key.privateKey),
-    close: () => new Promise((done) => server.close(() => done())),
+    close: () =>
+      new Promise((done) => {
+        server.close(() => done())
+        server.closeAllConnections()
+      }),
   }
   return liar
+}
+
+async function formIn(request: IncomingMessage): Promise<URLSearchParams> {
+  let text = ''
+  for await (const part of request) text += part
+  return new URLSearchParams(text)
 }
 
 /** The settings of a provider, with the defaults of the configuration. */

@@ -53,8 +53,7 @@ export async function comeBack(
 ): Promise<Seen> {
   const sent = new URL(location).searchParams
   liar.claims = claims
-  liar.nonce = sent.get('nonce') ?? ''
-  const answer = new URLSearchParams({ code: 'code', state: sent.get('state') ?? '' })
+  const answer = new URLSearchParams({ code: sent.get('nonce') ?? '', state: sent.get('state') ?? '' })
   return visitor.ask(`${grove.url}/sign-in/oidc/acme/callback?${answer}`)
 }
 
