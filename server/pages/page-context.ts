@@ -84,6 +84,8 @@ export interface Page {
   readonly kind: 'page'
   /** Default: 200. */
   readonly status?: number
+  /** Seconds after which another try makes sense, for a page that is unavailable. */
+  readonly retryAfter?: number
   readonly head: Head
   /** The Content-Security-Policy, if it is not that of all pages. */
   readonly policy?: string

@@ -38,7 +38,8 @@ export async function sendResult(req: Request, res: Response, visit: PageContext
 }
 
 async function sendPage(req: Request, res: Response, visit: PageContext, page: Page): Promise<void> {
-  const { status = 200 } = page
+  const { status = 200, retryAfter } = page
+  if (retryAfter !== undefined) res.set('Retry-After', String(retryAfter))
   if (page.head.hasNoScript)
     res.set('Content-Security-Policy', policy.replace("script-src 'self'", "script-src 'none'"))
   if (page.policy !== undefined) res.set('Content-Security-Policy', page.policy)

@@ -2,7 +2,7 @@
 
 import { AppError } from '../../base/errors.ts'
 import type { Arrived } from '../../http/oidc/visit.ts'
-import { type PageContext, type PageResult, param, redirect } from '../page-context.ts'
+import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { asSentence } from '../text/broken-rules.ts'
 import { ownPath } from '../urls.ts'
 import { joined } from './sign-in.tsx'
@@ -69,16 +69,20 @@ const statuses: Readonly<Record<string, number>> = {
   invitation_not_found: 403,
 }
 
+/** Seconds. A provider that does not answer is asked again after 10 seconds. */
+const retryAfter = 10
+
 async function explained(visit: PageContext, act: () => Promise<PageResult>): Promise<PageResult> {
   try {
     return await act()
   } catch (error) {
     if (!(error instanceof AppError) || !explainedCodes.has(error.code)) throw error
-    return refused(visit, statuses[error.code] ?? 403, asSentence(error.message), error.code)
+    const page = refused(visit, statuses[error.code] ?? 403, asSentence(error.message), error.code)
+    return error.code === 'provider_unavailable' ? { ...page, retryAfter } : page
   }
 }
 
-function refused({ urls, person }: PageContext, status: number, says: string, code?: string): PageResult {
+function refused({ urls, person }: PageContext, status: number, says: string, code?: string): Page {
   return {
     ...{ kind: 'page', status, place: {}, facts: { says } },
     head: { title: 'Sign-in · Grove', noIndex: true },
