@@ -34,8 +34,12 @@ async function checkMail(mail: Config['mail']): Promise<string[]> {
   }
 }
 
+/** Messages of libraries that say less than their causes. */
+const vague: ReadonlySet<string> = new Set(['something went wrong', 'fetch failed'])
+
 function reasonsOf(error: unknown): string {
   const reasons: string[] = []
-  for (let one = error; one instanceof Error; one = one.cause) reasons.push(one.message)
+  for (let one = error; one instanceof Error; one = one.cause)
+    if (!vague.has(one.message) || one.cause === undefined) reasons.push(one.message)
   return [...new Set(reasons)].join(': ')
 }
