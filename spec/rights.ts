@@ -8,6 +8,8 @@ export const rights = {
   logOut: { authorization: 'none', token: 'none', maintenance: 'served' },
   changePassword: { authorization: 'optional', token: 'none', maintenance: 'served' },
   requestPasswordReset: { authorization: 'none', token: 'none', maintenance: 'refused' },
+  verifyEmail: { authorization: 'none', token: 'none', maintenance: 'served' },
+  requestVerification: { authorization: 'required', token: 'none', maintenance: 'served' },
   getMe: { authorization: 'required', token: 'read', maintenance: 'served' },
   deleteMe: { authorization: 'required', token: 'none', maintenance: 'refused' },
   updateMe: { authorization: 'required', token: 'none', maintenance: 'served' },

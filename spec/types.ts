@@ -164,6 +164,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/auth/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm an e-mail address
+         * @description Takes the token of the mail that Grove sends to a new e-mail address. The mail's link leads to the page
+         *     `/verify` with the token in the fragment. A token works for three days, and until a newer mail. Sending it
+         *     again has the same answer. A wrong token counts as a failed sign-in. `Authorization` is ignored.
+         */
+        post: operations["verifyEmail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/verify/mail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for a mail to confirm the e-mail address
+         * @description Sends the mail that confirms the current user's e-mail address again. Earlier links end. Sends none if the
+         *     address is confirmed already. The service must send mail: `password_reset` of `GET /auth/config` is then
+         *     `mail`. Otherwise the response is 403 `forbidden`.
+         */
+        post: operations["requestVerification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/me": {
         parameters: {
             query?: never;
@@ -4869,6 +4913,8 @@ export interface components {
             is_admin?: boolean;
             /** @description True for a bot, which an organisation owns, else absent. */
             is_bot?: boolean;
+            /** @description True if the user has confirmed the e-mail address, else absent. */
+            email_verified?: boolean;
             /** @description False if the account has no password, else absent. */
             has_password?: boolean;
         };
@@ -5087,6 +5133,18 @@ export interface components {
         MailRequested: {
             /** @description A sentence for the user. */
             message: string;
+        };
+        /** @description Proof that a user reads a mailbox. */
+        EmailProof: {
+            /** @description The token of the mail. */
+            token: string;
+        };
+        /** @description An e-mail address that its user has confirmed. */
+        VerifiedEmail: {
+            /** @description A sentence for the user. */
+            message: string;
+            /** @description The address. */
+            email: string;
         };
         /** @description A new e-mail address, and the password as proof. */
         EmailChange: {
@@ -9437,6 +9495,79 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    verifyEmail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "grv_verify_3Kq9…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["EmailProof"];
+            };
+        };
+        responses: {
+            /** @description The address is confirmed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerifiedEmail"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            /** @description `invalid_token`: the token is unknown or expired, or a newer mail has replaced it. */
+            401: components["responses"]["Unauthenticated"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    requestVerification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MailRequested"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

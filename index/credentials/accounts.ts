@@ -56,6 +56,7 @@ export type Profile = Pick<
   | 'owner_org_id'
   | 'has_password'
   | 'has_identity'
+  | 'email_verified_at'
 >
 
 const profileColumns = [
@@ -71,6 +72,7 @@ const profileColumns = [
   'account.owner_org_id',
   'account.has_password',
   'account.has_identity',
+  'account.email_verified_at',
 ] as const
 
 /**

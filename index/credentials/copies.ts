@@ -129,6 +129,7 @@ const keys: Readonly<
   session: ['id'],
   refresh_token: ['hash'],
   reset_token: ['hash'],
+  email_token: ['hash'],
   access_token: ['id'],
   oauth_grant: ['id'],
   oauth_token: ['hash'],

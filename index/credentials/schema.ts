@@ -37,6 +37,7 @@ export interface CredentialsSchema {
   logout_token: LogoutToken
   rate_count: RateCount
   mail: Mail
+  email_token: EmailToken
 }
 
 interface AccountTable {
@@ -369,6 +370,20 @@ export interface Mail {
   failed_at: string | null
   /** The last failure, without addresses. */
   error: string | null
+}
+
+/** A token that was mailed, and proves that its user reads the mailbox. */
+export interface EmailToken {
+  hash: string
+  account_id: string
+  /** `verify`: confirms the address of the account. */
+  kind: 'verify'
+  /** The address that got the mail. */
+  email: string
+  /** `emailKey(email)`. */
+  email_key: string
+  expires_at: string
+  used_at: string | null
 }
 
 /** A service with its own data folder, one of several that share a database. */

@@ -71,6 +71,8 @@ export interface Config {
   readonly oauthClients?: readonly string[]
   /** How mail is sent. Absent: the service sends none. */
   readonly mail?: MailConfig
+  /** `required`: users confirm their address before they create, invite, publish or connect. Absent: `off`. */
+  readonly emailVerification?: 'off' | 'required'
   /** False: users sign in and sign up only through providers. Absent: also with a password. */
   readonly passwordLogin?: boolean
   /** The services through which users sign in. Absent: there are none. */
@@ -197,6 +199,7 @@ const environment = z.object({
     .string()
     .refine(isSender, 'must be an e-mail address, or a name with one, such as Grove <grove@example.org>')
     .optional(),
+  EMAIL_VERIFICATION: oneOf(['off', 'required']).default('off'),
   PASSWORD_LOGIN: oneOf(['on', 'off']).default('on'),
   CELL: z
     .string()
@@ -339,6 +342,7 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     oauthRedirects: data.OAUTH_REDIRECTS,
     ...(data.OAUTH_CLIENTS === undefined ? {} : { oauthClients: data.OAUTH_CLIENTS }),
     ...mailOf(data),
+    emailVerification: data.EMAIL_VERIFICATION,
     passwordLogin: data.PASSWORD_LOGIN === 'on',
     ...(oidc.length === 0 ? {} : { oidc }),
     ...cellOf(data),
@@ -350,6 +354,8 @@ function mailOf(data: ReturnType<typeof parse>) {
   const { SMTP_URL: smtpUrl, MAIL_FROM: from, PUBLIC_URL: publicUrl } = data
   if (smtpUrl === undefined) {
     if (from !== undefined) throw new ConfigError('MAIL_FROM: needs SMTP_URL, the mail server')
+    if (data.EMAIL_VERIFICATION === 'required')
+      throw new ConfigError('EMAIL_VERIFICATION: required needs SMTP_URL, or nobody can confirm an address')
     return {}
   }
   if (from === undefined) throw new ConfigError('SMTP_URL: needs MAIL_FROM, the sender of mails')

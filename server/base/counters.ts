@@ -127,4 +127,4 @@ export type LimitSignIn = <T>(attempt: Attempt, work: () => Promise<T>) => Promi
  * Counts mails. Resolves to false if there are too many for the key, and the mail must not be written or sent. `all` has
  * one key.
  */
-export type LimitMail = (purpose: 'reset' | 'invitation' | 'all', key?: string) => Promise<boolean>
+export type LimitMail = (purpose: 'reset' | 'verify' | 'invitation' | 'all', key?: string) => Promise<boolean>

@@ -19,7 +19,7 @@ import { type Role, roles } from '../../index/derived/schema.ts'
 import { isDatabaseStorageError } from '../../index/sqlite/database.ts'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
-import { type Actor, includesAccess, type Person } from './actor.ts'
+import { type Actor, includesAccess, type Operator, type Person } from './actor.ts'
 import { agentPrefix, isAgentRef, isOpener, isOwnRef, type Opened, ownPrefix } from './format/ownership.ts'
 import { historyOf } from './indexing/history.ts'
 import { indexNode, indexOrg } from './indexing/index-node.ts'
@@ -101,6 +101,21 @@ export async function authorizeNodeInOrg(
 /** Returns the access with the node's current row. The index is up to date. @throws errors of `authorizeNodeInOrg` */
 export function reloadNode(deps: Deps, access: NodeAccess, need: Need): Promise<NodeAccess> {
   return authorizeNodeInOrg(deps, access, access.node.id, need)
+}
+
+/**
+ * Checks that the caller has confirmed the e-mail address, if the operator demands it. Bots have no mailbox.
+ *
+ * @throws AppError email_unverified
+ */
+export async function requireVerifiedEmail({ config, credentials }: Deps, actor: Person | Operator): Promise<void> {
+  if (config.emailVerification !== 'required' || actor.kind !== 'person' || actor.isBot) return
+  const profile = await findActiveProfile(credentials.read, actor.id)
+  if (profile?.email_verified_at != null) return
+  throw new AppError(
+    'email_unverified',
+    'Confirm your e-mail address first: follow the link in the mail, or let your profile page send it again',
+  )
 }
 
 /**

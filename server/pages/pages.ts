@@ -74,6 +74,7 @@ import { showTags } from './pages/tags.tsx'
 import { showTokens, takeTokens } from './pages/tokens.tsx'
 import { showTrash, takeTrash } from './pages/trash.tsx'
 import { showUndo, takeUndo } from './pages/undo.tsx'
+import { showVerify, takeVerify } from './pages/verify.tsx'
 import { showDelivery, showWebhook, takeDelivery, takeWebhook } from './pages/webhook.tsx'
 import { showWebhooks, takeWebhooks } from './pages/webhooks.tsx'
 import { pageHtml, sendResult, setPageHeaders } from './render.tsx'
@@ -107,6 +108,7 @@ const routes: readonly Route[] = [
   { at: '/sign-in/oidc/{provider}/callback', show: showOidcCallback },
   { at: '/sign-up', show: showSignUp, take: takeSignUp },
   { at: '/reset', show: showReset, take: takeReset },
+  { at: '/verify', show: showVerify, take: takeVerify },
   { at: '/forgot', show: showForgot, take: takeForgot },
   { at: '/sign-out', take: takeSignOut },
   { at: '/robots.txt', show: showRobots },

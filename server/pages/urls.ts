@@ -36,6 +36,8 @@ export class Urls {
   readonly signUp = (next?: string) => `${this.root}/sign-up${next === undefined ? '' : `?next=${segment(next)}`}`
   readonly signOut = () => `${this.root}/sign-out`
   readonly reset = () => `${this.root}/reset`
+  /** The page that confirms an e-mail address. */
+  readonly verify = () => `${this.root}/verify`
   /** The page that asks for a mail with a link to set a new password. */
   readonly forgot = () => `${this.root}/forgot`
   /** The page for joining with an invitation. */

@@ -1,4 +1,5 @@
 /** The writers of all mails. Each is in the folder of its noun. */
+import { writeVerification } from '../domain/accounts/email-proofs.ts'
 import { writeInvitation } from '../domain/accounts/invitations.ts'
 import { writeReset } from '../domain/accounts/password-resets.ts'
 import { writeNotice } from '../domain/mail/notices.ts'
@@ -6,6 +7,7 @@ import type { Letters } from '../domain/mail/sender.ts'
 
 export const letters: Letters = {
   reset: writeReset,
+  verify: writeVerification,
   invitation: writeInvitation,
   signed_in: writeNotice,
   connected: writeNotice,

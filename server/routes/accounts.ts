@@ -2,6 +2,7 @@
 import * as tokens from '../domain/accounts/access-tokens.ts'
 import * as accounts from '../domain/accounts/accounts.ts'
 import * as deletion from '../domain/accounts/deletion.ts'
+import { askForVerification, verifyEmail } from '../domain/accounts/email-proofs.ts'
 import { listMyIdentities, removeIdentity } from '../domain/accounts/oidc/identities.ts'
 import { askForReset } from '../domain/accounts/password-resets.ts'
 import * as profile from '../domain/accounts/profile.ts'
@@ -22,6 +23,8 @@ export const accountRoutes: HandlersOf<
   | 'logOut'
   | 'changePassword'
   | 'requestPasswordReset'
+  | 'verifyEmail'
+  | 'requestVerification'
   | 'getMe'
   | 'updateMe'
   | 'deleteMe'
@@ -51,6 +54,9 @@ export const accountRoutes: HandlersOf<
   changePassword: async (deps, actor, { body, client }) =>
     withHeaders(await accounts.changePassword(deps, actor, { ...body, ...client }), noStore),
   requestPasswordReset: (deps, _actor, { body }) => askForReset(deps, body),
+  verifyEmail: async (deps, _actor, { body, client }) =>
+    withHeaders(await verifyEmail(deps, { ...body, ...client }), noStore),
+  requestVerification: (deps, actor) => askForVerification(deps, actor),
   getMe: (deps, actor) => accounts.readMe(deps, actor),
   updateMe: (deps, actor, { body }) => profile.changeMe(deps, actor, body),
   changeEmail: (deps, actor, { body, client }) => profile.changeEmail(deps, actor, { ...body, ...client }),

@@ -8,6 +8,8 @@ export const operations = {
   logOut: 'POST /auth/logout',
   changePassword: 'POST /auth/password',
   requestPasswordReset: 'POST /auth/password/forgot',
+  verifyEmail: 'POST /auth/verify',
+  requestVerification: 'POST /auth/verify/mail',
   getMe: 'GET /auth/me',
   deleteMe: 'DELETE /auth/me',
   updateMe: 'PATCH /auth/me',

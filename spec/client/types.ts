@@ -319,6 +319,8 @@ export interface components {
             readonly is_admin?: boolean;
             /** @description True for a bot, which an organisation owns, else absent. */
             readonly is_bot?: boolean;
+            /** @description True if the user has confirmed the e-mail address, else absent. */
+            readonly email_verified?: boolean;
             /** @description False if the account has no password, else absent. */
             readonly has_password?: boolean;
         };
@@ -537,6 +539,18 @@ export interface components {
         readonly MailRequested: {
             /** @description A sentence for the user. */
             readonly message: string;
+        };
+        /** @description Proof that a user reads a mailbox. */
+        readonly EmailProof: {
+            /** @description The token of the mail. */
+            readonly token: string;
+        };
+        /** @description An e-mail address that its user has confirmed. */
+        readonly VerifiedEmail: {
+            /** @description A sentence for the user. */
+            readonly message: string;
+            /** @description The address. */
+            readonly email: string;
         };
         /** @description A new e-mail address, and the password as proof. */
         readonly EmailChange: {
@@ -4428,6 +4442,50 @@ export interface operations {
         };
         readonly responses: {
             /** @description Accepted. The same for every address. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MailRequested"];
+                };
+            };
+        };
+    };
+    readonly verifyEmail: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EmailProof"];
+            };
+        };
+        readonly responses: {
+            /** @description The address is confirmed. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["VerifiedEmail"];
+                };
+            };
+        };
+    };
+    readonly requestVerification: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Accepted. */
             readonly 202: {
                 headers: {
                     readonly [name: string]: unknown;

@@ -38,6 +38,8 @@ describe('what a personal access token may do', () => {
     createToken: 'none',
     listTokens: 'none',
     revokeToken: 'none',
+    verifyEmail: 'none',
+    requestVerification: 'none',
     changePassword: 'none',
     updateMe: 'none',
     changeEmail: 'none',

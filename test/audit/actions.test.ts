@@ -12,6 +12,7 @@ import { cli, folder, useDesk } from '../operator/desk.ts'
 import { made, unheard } from '../support/cast.ts'
 import { type Choice, connectProgram, renew } from '../support/connector.ts'
 import { remoteUrl } from '../support/desk.ts'
+import { makeEmailToken } from '../support/email-tokens.ts'
 import { newNode } from '../support/node.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
@@ -102,7 +103,7 @@ const requests: Partial<Record<AuditAction, () => Promise<Made>>> = {
     await made(client(grove).post('/auth/password/forgot', { email: user.user.email }, agent))
     // The sender writes the row, then finds no mail server.
     await until(async () => {
-      const rows = await grove.deps.credentials.read.selectFrom('mail').select('error').execute()
+      const rows = await grove.deps.credentials.read.selectFrom('mail').select('error').where('kind', '=', 'reset').execute()
       return rows.some(({ error }) => error !== null)
     })
     return { has: account(user.user.id) }
@@ -198,6 +199,13 @@ const requests: Partial<Record<AuditAction, () => Promise<Made>>> = {
     const { account: created, ...token } = await made(root.post('/admin/accounts', { email }, agent))
     secrets.add(token.reset_token)
     return { user: root, has: account(created.id) }
+  },
+  'account.email_verified': async () => {
+    const user = await someone()
+    const token = await makeEmailToken(grove, user)
+    secrets.add(token)
+    await made(client(grove).post('/auth/verify', { token }, agent))
+    return { user, has: account(user.user.id) }
   },
   'account.email_changed': async () => {
     const user = await someone()

@@ -11,6 +11,7 @@ describe('grove mail', () => {
 
   it('lists a mail that failed, and sends it again', async () => {
     const ann = await signUp(grove, 'Ann')
+    await smtp.verificationTo(ann.user.email)
     smtp.answer = () => 550
     await client(grove).post('/auth/password/forgot', { email: ann.user.email }).then(expecting(202))
     const failed = () => grove.deps.credentials.read.selectFrom('mail').selectAll().where('failed_at', 'is not', null)

@@ -109,6 +109,7 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'sign-up', path: '/sign-up', isAnonymous: true },
     { name: 'reset', path: '/reset', isAnonymous: true },
     { name: 'forgot', path: '/forgot', isAnonymous: true },
+    { name: 'verify', path: '/verify', isAnonymous: true },
     { name: 'home', path: '/' },
     { name: 'new', path: '/new' },
     { name: 'organisation', path: pageAt(org) },

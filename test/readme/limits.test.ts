@@ -374,8 +374,11 @@ describe('spec/limits.md', () => {
       mailed.push(limit)
       return { take: neverCounted, giveBack: neverCounted, close: neverCounted }
     })
-    const [hour, day, invitations, all] = mailed.map(({ quota, windowSeconds }) => perTime(quota, windowSeconds))
+    const [hour, day, confirmHour, confirmDay, invitations, all] = mailed.map(({ quota, windowSeconds }) =>
+      perTime(quota, windowSeconds),
+    )
     expect(rates('mails with a link for a new password')).to.deep.equal([`${hour}, ${day} by mailbox`])
+    expect(rates('mails to confirm an address')).to.deep.equal([`${confirmHour}, ${confirmDay} by mailbox`])
     expect(rates('mails with an invitation')).to.deep.equal([`${invitations} by user`])
     expect(rates('mails of all kinds')).to.deep.equal([`${all} by service`])
     expect(anonymous).to.equal(`${await announced('/auth/login', somebody)} by address`)

@@ -44,6 +44,7 @@ describe('the documents', () => {
         webhookHttp,
         oauth,
         oauthRedirects,
+        emailVerification,
         passwordLogin,
         ...rest
       } = readConfig({})
@@ -80,6 +81,7 @@ describe('the documents', () => {
         '',
         '',
         '',
+        emailVerification,
         passwordLogin ? 'on' : 'off',
         '',
         '',

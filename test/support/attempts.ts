@@ -1,6 +1,7 @@
 /** A row for each operation: a call that succeeds, and who may make it. */
 
 import { randomUUID } from 'node:crypto'
+import { setAccount } from '../../index/credentials/accounts.ts'
 import { insertIdentity } from '../../index/credentials/identities.ts'
 import type { operations } from '../../spec/types.ts'
 import {
@@ -24,6 +25,7 @@ import {
   writing,
 } from './cast.ts'
 import { connectProgram } from './connector.ts'
+import { makeEmailToken } from './email-tokens.ts'
 import { type Client, password, signUp } from './people.ts'
 import { makeHalfSentImport, makeImport, untilImportsEnd, zipOf } from './uploads.ts'
 
@@ -130,6 +132,14 @@ async function makeIdentity({ grove, owner }: World): Promise<string> {
   return row.id
 }
 
+/** Signs up a user whose address is confirmed. */
+async function signUpVerified(grove: World['grove']): Promise<Client> {
+  const user = await signUp(grove, randomUUID())
+  const email_verified_at = new Date().toISOString()
+  await grove.deps.credentials.write((trx) => setAccount(trx, user.user.id, { email_verified_at }))
+  return user
+}
+
 /** Moves main, so that the branch of pull request 1 can be updated. */
 async function onDiverged({ owner, org }: World, node_id: string): Promise<Attempt> {
   await made(owner.post(`/orgs/${org}/nodes/${node_id}/tree/main/commits`, writing('song.md')))
@@ -151,6 +161,14 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   logOut: { need: 'anyone', attempt: async (world) => ({ body: { refreshToken: await newRefreshToken(world) } }) },
   changePassword: { need: 'person', attempt: () => ({ body: { old_password: password, new_password: password } }) },
   requestPasswordReset: { need: 'anyone', attempt: () => ({ body: { email: 'nobody@example.org' } }) },
+  verifyEmail: {
+    need: 'anyone',
+    attempt: async ({ grove, owner }) => ({ body: { token: await makeEmailToken(grove, owner) } }),
+  },
+  requestVerification: {
+    need: 'person',
+    attempt: async ({ grove }) => ({ instead: await signUpVerified(grove) }),
+  },
   getMe: { need: 'person', attempt: () => ({}) },
   updateMe: { need: 'person', attempt: () => ({ body: { hide_email: false } }) },
   changeEmail: {

@@ -59,6 +59,7 @@ export interface GroveOptions {
   readonly smtpUrl?: string
   /** Default: the mail server needs no TLS. */
   readonly isMailLocal?: boolean
+  readonly emailVerification?: Config['emailVerification']
   readonly oidc?: Config['oidc']
   /** False: users sign in only through providers. */
   readonly passwordLogin?: boolean
@@ -104,6 +105,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     smtpUrl,
     isMailLocal = true,
     publicUrl = smtpUrl === undefined ? undefined : 'https://grove.example',
+    emailVerification,
     oidc,
     passwordLogin = true,
     fetchDocument,
@@ -152,6 +154,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
       ...(cell === undefined ? {} : { cell }),
       ...(secretKey === undefined ? {} : { secretKey }),
       ...(smtpUrl === undefined ? {} : { mail: { smtpUrl, from: mailFrom, isLocal: isMailLocal } }),
+      ...(emailVerification === undefined ? {} : { emailVerification }),
       ...(oidc === undefined ? {} : { oidc }),
       ...(trustProxy === undefined ? {} : { trustProxy }),
       ...(oauthClients === undefined ? {} : { oauthClients }),

@@ -22,8 +22,10 @@ export interface MailServer {
   readonly received: ReceivedMail[]
   /** Decides what happens to each mail. Undefined: it is accepted. */
   answer: ((mail: ReceivedMail) => SmtpAnswer | Promise<SmtpAnswer>) | undefined
-  /** Waits for the mail of this number, from 1, to an address. */
+  /** Waits for the mail of this number, from 1, to an address. Mails that confirm an address do not count. */
   mailTo(address: string, number?: number): Promise<ReceivedMail>
+  /** Waits for the mail of this number, from 1, that confirms an address. */
+  verificationTo(address: string, number?: number): Promise<ReceivedMail>
   close(): Promise<void>
 }
 
@@ -65,19 +67,26 @@ export async function startMailServer(options: SMTPServerOptions = {}, host = '1
     port,
     received: [],
     answer: undefined,
-    mailTo: async (to, number = 1) => {
-      const found = () => server.received.filter((mail) => mail.to.includes(to))[number - 1]
-      await until(async () => found() !== undefined)
-      return found() as ReceivedMail // the wait has found it
-    },
+    mailTo: (to, number = 1) => nth(number, (mail) => mail.to.includes(to) && !isVerification(mail)),
+    verificationTo: (to, number = 1) => nth(number, (mail) => mail.to.includes(to) && isVerification(mail)),
     close: () =>
       new Promise((resolve) => {
         open.delete(server)
         smtp.close(() => resolve())
       }),
   }
+  const nth = async (number: number, isOne: (mail: ReceivedMail) => boolean) => {
+    const found = () => server.received.filter(isOne)[number - 1]
+    await until(async () => found() !== undefined)
+    return found() as ReceivedMail // the wait has found it
+  }
   open.add(server)
   return server
+}
+
+/** True for a mail that confirms an address, as each new account gets one. */
+export function isVerification({ text }: ReceivedMail): boolean {
+  return text.includes('grv_verify_')
 }
 
 function parsed(raw: string): Pick<ReceivedMail, 'raw' | 'headers' | 'text' | 'html'> {

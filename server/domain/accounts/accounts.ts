@@ -18,6 +18,7 @@ import type { Actor, Operator, Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { ensurePersonalOrg } from '../orgs/orgs.ts'
 import { requireConfirmed } from './confirmation.ts'
+import { verificationFor } from './email-proofs.ts'
 import { auditFailure } from './failed-sign-ins.ts'
 import { anonymousName, defaultName, requireAuthorName, requireEmail } from './identity.ts'
 import { invitationUse, requireSignUpAllowed, signUpRefusedError, takeInvitation } from './invitations.ts'
@@ -90,8 +91,10 @@ export async function signup(
   // A cell that cannot create the organisation must not create the account: a repeated sign-up would find its address
   // taken.
   deps.placement.lease.before()
+  const queueVerification = await verificationFor(deps, account)
   const pending = await deps.credentials.write(async (trx) => {
     if (!(await insertAccount(trx, account))) throw emailTakenError()
+    await queueVerification(trx)
     const { id, created_at } = account
     return invitation && takeInvitation(trx, invitation, id, created_at, () => signUpRefusedError(deps.config.signup))
   })
@@ -145,7 +148,14 @@ export async function addAccount(
 ): Promise<ResetToken & { readonly id: string }> {
   const { email, name, isAdmin, isHidden = deps.config.hideEmail ?? false, by } = added
   const account = newAccount(deps, { email, name, isHidden }, await hashRandomPassword(deps))
-  const row = { ...account, has_password: 0 as const, is_admin: isAdmin ? (1 as const) : (0 as const) }
+  // The operator vouches for the address.
+  const email_verified_at = by.kind === 'operator' ? account.created_at : null
+  const row = {
+    ...account,
+    has_password: 0 as const,
+    is_admin: isAdmin ? (1 as const) : (0 as const),
+    email_verified_at,
+  }
   const inserted = await deps.credentials.write(async (trx) => {
     await check?.(trx)
     return insertAccount(trx, row)

@@ -12,7 +12,7 @@ interface Failure {
   readonly email?: string
   /** The caller's network. */
   readonly from: string
-  readonly proof: 'password' | 'reset_token'
+  readonly proof: 'password' | 'reset_token' | 'email_token'
   /** The signed-in user who had to prove it. */
   readonly actor?: Person
 }

@@ -33,7 +33,7 @@ import { findRole } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
-import { authorizeOrg, findOrg, includesRole } from '../access.ts'
+import { authorizeOrg, findOrg, includesRole, requireVerifiedEmail } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
 import { type AuditEntry, audit } from '../audit/audit.ts'
 import type { Letter } from '../mail/letter.ts'
@@ -94,7 +94,7 @@ export interface NewInvitation extends InvitationBounds {
  * Creates an invitation. Its secret is shown only in this answer.
  *
  * @throws ValidationError email, expires_at
- * @throws AppError org_not_found, forbidden, too_many_invitations
+ * @throws AppError org_not_found, forbidden, email_unverified, too_many_invitations
  */
 export async function createInvitation(
   deps: Deps,
@@ -103,6 +103,7 @@ export async function createInvitation(
   { role, ...bounds }: NewInvitation,
 ): Promise<CreatedInvitation> {
   if (actor.kind === 'person') await authorizeOrg(deps, actor, at, 'owner')
+  await requireVerifiedEmail(deps, actor)
   const org = await findOrg(deps, at.orgId)
   if (!org) throw new AppError('org_not_found', 'Organisation not found')
   const created_by = actor.kind === 'person' ? actor.id : null

@@ -1,12 +1,12 @@
 /** New passwords for users who have lost theirs, by a link in a mail. */
-import { createHash } from 'node:crypto'
-import { emailKey, findAccountByEmail, lockAccount } from '../../../index/credentials/accounts.ts'
+import { findAccountByEmail, lockAccount } from '../../../index/credentials/accounts.ts'
 import type { Mail } from '../../../index/credentials/schema.ts'
 import { deleteOtherResetTokens, insertResetToken } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../base/deps.ts'
 import { anonymous } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import type { Letter } from '../mail/letter.ts'
+import { mailboxKey } from '../mail/limits.ts'
 import { hasMail, queueMail } from '../mail/outbox.ts'
 import { resetLetter, tokenLink } from '../mail/texts.ts'
 import type { Origin } from '../origin.ts'
@@ -28,8 +28,7 @@ const requested = { message: 'If an account has this e-mail address, a mail with
 export async function askForReset(deps: Deps, { email }: { readonly email: string }): Promise<typeof requested> {
   requireEmail(email)
   if (!hasMail(deps)) return requested
-  const key = createHash('sha256').update(emailKey(email)).digest('hex').slice(0, 32)
-  if (await deps.limitMail('reset', key))
+  if (await deps.limitMail('reset', mailboxKey(email)))
     await deps.credentials.write((trx) =>
       queueMail(deps, trx, { kind: 'reset', address: email, fields: { origin: JSON.stringify(deps.origin ?? null) } }),
     )

@@ -19,12 +19,14 @@ export interface User {
   readonly is_admin?: true
   /** Present if true. */
   readonly is_bot?: true
+  /** Present if true. */
+  readonly email_verified?: true
   /** Present if the account has no password. */
   readonly has_password?: false
 }
 
 export async function userOf(deps: Deps, profile: Profile): Promise<User> {
-  const { id, email, name, created_at, org_id, hide_email, is_admin, kind, has_password } = profile
+  const { id, email, name, created_at, org_id, hide_email, is_admin, kind, has_password, email_verified_at } = profile
   const hasOrg =
     (await findOrg(deps, org_id)) !== undefined || (await deps.placement.findElsewhere(org_id)) !== undefined
   return {
@@ -36,6 +38,7 @@ export async function userOf(deps: Deps, profile: Profile): Promise<User> {
     ...(hide_email === 1 ? { hide_email: true } : {}),
     ...(is_admin === 1 ? { is_admin: true } : {}),
     ...(kind === 'bot' ? { is_bot: true } : {}),
+    ...(email_verified_at !== null ? { email_verified: true } : {}),
     ...(has_password === 0 ? { has_password: false } : {}),
   }
 }

@@ -11,6 +11,7 @@ import { forgetWholeOrgs } from '../../../index/derived/whole-orgs.ts'
 import { findOldestPlanned } from '../../../index/log/hook-states.ts'
 import type { Deps } from '../../base/deps.ts'
 import { removeDeletedMembers } from '../accounts/deletion.ts'
+import { forgetEmailTokens } from '../accounts/email-proofs.ts'
 import { completeMemberships, forgetInvitations } from '../accounts/memberships.ts'
 import { updateMembersBehind } from '../accounts/profile.ts'
 import { tidyAudit } from '../audit/retention.ts'
@@ -193,6 +194,12 @@ const memberJobs: readonly Job[] = [
     everyMs: 60 * minuteMs,
     work: forgetMails,
     failed: 'old mails could not be removed',
+  },
+  {
+    chore: 'mailed tokens',
+    everyMs: 60 * minuteMs,
+    work: forgetEmailTokens,
+    failed: 'expired tokens of mails could not be removed',
   },
   {
     chore: 'audit',

@@ -28,6 +28,19 @@ export function resetLetter({ url, token }: TokenLink): Letter {
   }
 }
 
+export function verificationLetter({ url, token }: TokenLink): Letter {
+  return {
+    subject: 'Confirm your e-mail address for Grove',
+    paragraphs: [
+      'An account on Grove has this e-mail address. Confirm that it is yours.',
+      'The link works within three days.',
+    ],
+    link: { label: 'Confirm the address', url },
+    code: token,
+    otherwise: 'If you have no account on Grove, ignore this mail, and do not confirm the address.',
+  }
+}
+
 export interface InvitationFacts {
   /** The names of the organisation and of the owner, as they chose them. */
   readonly org: string

@@ -21,7 +21,7 @@ import {
 import type { OauthGrant } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
-import { authorizeNode, authorizeOrg, requireSignedIn } from '../access.ts'
+import { authorizeNode, authorizeOrg, requireSignedIn, requireVerifiedEmail } from '../access.ts'
 import { hashOf, newToken } from '../accounts/tokens.ts'
 import { type Access, includesAccess, operator, type Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
@@ -68,11 +68,12 @@ interface MyConnection {
  * Creates a connection. Returns the code that its program exchanges for tokens.
  *
  * @throws ValidationError node_id without org_id, access beyond the request
- * @throws AppError forbidden (the caller is not a session), org_not_found, node_not_found,
+ * @throws AppError forbidden (the caller is not a session), email_unverified, org_not_found, node_not_found,
  *   too_many_connections, invalid_token (the session has just ended)
  */
 export async function connect(deps: Deps, actor: Person, request: AuthorizeRequest, consent: Consent): Promise<string> {
   requireSession(actor)
+  await requireVerifiedEmail(deps, actor)
   const { access, org_id, node_id } = consent
   if (!includesAccess(request.access, access)) throw invalid(['body', 'access'], 'The program has not asked for this')
   await requireReach(deps, actor, consent)

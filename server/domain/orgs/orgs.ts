@@ -13,7 +13,7 @@ import { unfinishedName } from '../../../gitstore/temporary-names.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
-import { authorizeOrg, branchPrefixOf, findOrg, type Rights, recheckAccess } from '../access.ts'
+import { authorizeOrg, branchPrefixOf, findOrg, type Rights, recheckAccess, requireVerifiedEmail } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import { rulesForMain } from '../consent/branch-rules.ts'
 import { type Mover, noteIntents } from '../event-log/intents.ts'
@@ -67,10 +67,11 @@ export interface OrgInput {
  *
  * @param given the id of a personal organisation, which even a cell closed to new organisations creates
  * @throws GitError repo_exists if a given id is already used in any cell
- * @throws AppError moving, outcome_unknown, quota_exceeded; ValidationError a rule is invalid
+ * @throws AppError email_unverified, moving, outcome_unknown, quota_exceeded; ValidationError a rule is invalid
  */
 export async function createOrg(deps: Deps, actor: Person, input: OrgInput, given?: string): Promise<Org> {
   if (given !== undefined) return writeOrg(deps, actor, input, given)
+  await requireVerifiedEmail(deps, actor)
   await deps.placement.requireOpen()
   return withRoomForOrg(deps, actor.id, () => writeOrg(deps, actor, input, newId()))
 }
@@ -147,7 +148,8 @@ export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org>
 
 /** @throws AppError org_not_found, forbidden; ValidationError if a rule is invalid or the organisation has another vault */
 export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Partial<OrgInput>): Promise<Org> {
-  await authorizeOrg(deps, actor, at, 'owner')
+  const { org: before } = await authorizeOrg(deps, actor, at, 'owner')
+  if (input.published && !before.published) await requireVerifiedEmail(deps, actor)
   const completed = input.rules && completeRules(input.rules)
   const nodes = await findNodesIn(deps, at, completed ?? [])
   await changeOrg(deps, actor, at, 'edit', (record) => {

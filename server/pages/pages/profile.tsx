@@ -16,6 +16,8 @@ const mostName = 200
 /** Notices after a form was accepted, by the value in the query. */
 const notices: Readonly<Record<string, string>> = {
   profile: 'Your profile was saved. Earlier commits keep the name and e-mail address that they have.',
+  verify:
+    'A mail is on its way. Its link works for three days. You can also enter its code on the page that the link leads to.',
   email: 'Your e-mail address was changed. Sign in with the new one. Earlier commits keep the former one.',
 }
 
@@ -37,6 +39,11 @@ export async function takeProfile(visit: PageContext): Promise<PageResult> {
       return submitForm(again, async () => {
         const body = { new_email: field(form, 'new_email').trim(), ...passwordIn(form, 'password') }
         await withPassword('password', () => api.changeEmail({ body }))
+        return `${urls.me('profile')}?saved=${act}`
+      })
+    case 'verify':
+      return submitForm(again, async () => {
+        await api.requestVerification({})
         return `${urls.me('profile')}?saved=${act}`
       })
     case 'delete':
@@ -96,6 +103,7 @@ async function profilePage(visit: PageContext, trouble?: Trouble): Promise<Page>
         <NameForm {...{ me, form, trouble }} action={urls.me('profile')} />
         <section>
           <h2>E-mail</h2>
+          {visit.sendsMail && <Verification me={me} action={urls.me('profile')} code={urls.verify()} />}
           <EmailForm {...{ me, form, trouble }} action={urls.me('profile')} />
         </section>
         <section>
@@ -138,6 +146,28 @@ function NameForm({ me, form, trouble, action }: FormProps) {
       </label>
       <button class="btn go" type="submit" name="act" value="profile">
         Save
+      </button>
+    </form>
+  )
+}
+
+interface VerificationProps {
+  readonly me: Me
+  readonly action: string
+  /** The page that takes the code of the mail. */
+  readonly code: string
+}
+
+/** Says if the address is confirmed, and sends the mail again. */
+function Verification({ me, action, code }: VerificationProps) {
+  if (me.email_verified === true) return <p class="why">Your e-mail address is confirmed.</p>
+  return (
+    <form method="post" action={action}>
+      <p class="why">
+        Your e-mail address is not confirmed yet. Follow the link in the mail, or <a href={code}>enter its code</a>.
+      </p>
+      <button class="btn" type="submit" name="act" value="verify">
+        Send the mail again
       </button>
     </form>
   )

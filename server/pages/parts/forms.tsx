@@ -40,6 +40,7 @@ export async function showFormErrors(error: unknown, again: (trouble: Trouble) =
 /** Errors that the user can correct, with the API's HTTP status and the field concerned. */
 const refusals: Readonly<Partial<Record<AppError['code'], { readonly status: number; readonly field?: string }>>> = {
   last_owner: { status: 409 },
+  email_unverified: { status: 403 },
   too_many_members: { status: 409 },
   too_many_invitations: { status: 409 },
   too_many_tokens: { status: 409 },

@@ -1,6 +1,7 @@
 /** The end of a pass through a provider: a session, a link, or a confirmation. */
 
 import {
+  emailKey,
   findAccountByEmail,
   findAccountById,
   insertAccount,
@@ -128,11 +129,19 @@ async function signInKnown(
     prove: async (trx) => {
       await lockActiveAccount(trx, account.id)
       await first(trx)
+      await confirmAddress(trx, account, passed, now)
       if (!(await setIdentityPassed(trx, identity.id, { provider: provider.id, email, confirmed_at: now })))
         throw new AppError('sign_in_failed', 'The identity was removed during the sign-in; start again')
       if (pending) await takeMembership(trx, pending)
     },
   })
+}
+
+/** A provider that confirms the account's address proves what a mail to it would prove. */
+async function confirmAddress(trx: CredentialsDb, account: Account, passed: Passed, now: string): Promise<void> {
+  const { email, isConfirmed } = passed
+  if (!isConfirmed || email === undefined || emailKey(email) !== account.email_key) return
+  if (account.email_verified_at === null) await setAccount(trx, account.id, { email_verified_at: now })
 }
 
 async function confirm(deps: Deps, { provider, passed, actor }: Return, identity: Identity): Promise<Arrival> {
@@ -157,6 +166,7 @@ async function linkSession(deps: Deps, { provider, passed, actor }: Return): Pro
   await deps.credentials.write(async (trx) => {
     await lockActiveAccount(trx, actor.id)
     await requireSignedIn(trx, actor)
+    await confirmAddress(trx, await readAccount(deps, actor.id), passed, now)
     if (known === undefined) await linkAndNotify(deps, trx, row)
     else await setIdentityPassed(trx, known.id, { provider: provider.id, email: row.email, confirmed_at: now })
   })

@@ -1,0 +1,131 @@
+/** Proofs that users read the mailbox of their address: tokens that are mailed to it. */
+import { emailKey, findAccountById, lockAccount, setAccount } from '../../../index/credentials/accounts.ts'
+import {
+  deleteEmailTokensUntil,
+  deleteOtherEmailTokens,
+  findEmailToken,
+  insertEmailToken,
+} from '../../../index/credentials/email-tokens.ts'
+import type { Account, CredentialsDb, EmailToken, Mail } from '../../../index/credentials/schema.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError, RateLimitedError } from '../../base/errors.ts'
+import type { Person } from '../actor.ts'
+import { audit } from '../audit/audit.ts'
+import type { Letter } from '../mail/letter.ts'
+import { mailboxKey, verificationsInAnHour } from '../mail/limits.ts'
+import { hasMail, queueMail } from '../mail/outbox.ts'
+import { tokenLink, verificationLetter } from '../mail/texts.ts'
+import { auditFailure } from './failed-sign-ins.ts'
+import { readAccount } from './password-proof.ts'
+import { hashOf, mailedToken } from './tokens.ts'
+import { personOf } from './user-view.ts'
+
+/** Milliseconds that a link to confirm an address works. */
+const verifyMs = 3 * 24 * 3_600_000
+
+type Mailbox = Pick<Account, 'id' | 'email'>
+
+/** Returns a function that writes the mail to confirm an address. It runs in the transaction of the cause. */
+export async function verificationFor(
+  deps: Deps,
+  { id, email }: Mailbox,
+): Promise<(trx: CredentialsDb) => Promise<void>> {
+  const isAllowed = hasMail(deps) && (await deps.limitMail('verify', mailboxKey(email)))
+  if (!isAllowed) return async () => {}
+  return (trx) => queueMail(deps, trx, { kind: 'verify', accountId: id, address: email })
+}
+
+/**
+ * Sends the mail that confirms the caller's address again.
+ *
+ * @throws AppError forbidden (the service sends no mail), rate_limited
+ */
+export async function askForVerification(deps: Deps, actor: Person): Promise<{ readonly message: string }> {
+  const account = await readAccount(deps, actor.id)
+  if (account.email_verified_at !== null) return { message: 'Your e-mail address is confirmed already' }
+  if (!hasMail(deps)) throw new AppError('forbidden', 'This service sends no mail; ask the operator')
+  if (!(await deps.limitMail('verify', mailboxKey(account.email))))
+    throw new RateLimitedError('mails to this address', verificationsInAnHour, verificationsInAnHour.windowSeconds)
+  const mail = { kind: 'verify', accountId: account.id, address: account.email } as const
+  await deps.credentials.write((trx) => queueMail(deps, trx, mail))
+  return { message: 'A mail with a link is on its way to your e-mail address' }
+}
+
+/** Undefined: the address is confirmed already, or is no longer that of the account. */
+export async function writeVerification(deps: Deps, mail: Mail): Promise<Letter | undefined> {
+  const { publicUrl } = deps.config
+  const account = mail.account_id === null ? undefined : await findAccountById(deps.credentials.read, mail.account_id)
+  if (publicUrl === undefined || account === undefined || account.disabled_at !== null) return undefined
+  if (account.email !== mail.address || account.email_verified_at !== null) return undefined
+  const token = await issueEmailToken(deps, mail, { id: account.id, kind: 'verify', lifetimeMs: verifyMs })
+  return verificationLetter(tokenLink(publicUrl, 'verify', token))
+}
+
+/** Makes the token of a mail. Earlier tokens of this kind end. */
+async function issueEmailToken(
+  deps: Deps,
+  mail: Mail,
+  { id, kind, lifetimeMs }: { readonly id: string; readonly kind: EmailToken['kind']; readonly lifetimeMs: number },
+): Promise<string> {
+  const token = await mailedToken(deps, kind, mail.id)
+  const expires_at = new Date(deps.now().getTime() + lifetimeMs).toISOString()
+  const of = { hash: hashOf(token), account_id: id, kind }
+  const row = { ...of, email: mail.address, email_key: emailKey(mail.address), expires_at, used_at: null }
+  await deps.credentials.write(async (trx) => {
+    await lockAccount(trx, id)
+    await deleteOtherEmailTokens(trx, of)
+    await insertEmailToken(trx, row)
+  })
+  return token
+}
+
+export interface EmailProof {
+  readonly token: string
+  /** The caller's IP address, or its network. */
+  readonly from: string
+}
+
+export interface VerifiedEmail {
+  readonly message: string
+  readonly email: string
+}
+
+/**
+ * Confirms the address to which the token was mailed. A repetition has the same answer. A wrong token counts as a
+ * failed sign-in.
+ *
+ * @throws AppError invalid_token, rate_limited
+ */
+export function verifyEmail(deps: Deps, { token, from }: EmailProof): Promise<VerifiedEmail> {
+  return deps.limitSignIn({ from }, async () => {
+    const row = await findEmailToken(deps.credentials.read, hashOf(token), deps.now().toISOString())
+    const account = row && (await confirm(deps, row))
+    if (account === undefined) {
+      await auditFailure(deps, { from, proof: 'email_token' })
+      throw new AppError('invalid_token', 'The token is unknown or expired, or a newer mail has replaced it')
+    }
+    return { message: 'The e-mail address is confirmed', email: account.email }
+  })
+}
+
+/** Undefined: the address is no longer that of the account. */
+async function confirm(deps: Deps, { account_id, email_key }: EmailToken): Promise<Account | undefined> {
+  const found = await deps.credentials.write(async (trx) => {
+    const account = await lockAccount(trx, account_id)
+    if (account?.email_key !== email_key || account.disabled_at !== null) return undefined
+    const isNew = account.email_verified_at === null
+    if (isNew) await setAccount(trx, account.id, { email_verified_at: deps.now().toISOString() })
+    return { account, isNew }
+  })
+  if (found?.isNew) {
+    const { account } = found
+    const target = { type: 'account', id: account.id } as const
+    await audit(deps, { action: 'account.email_verified', actor: personOf(account), target })
+  }
+  return found?.account
+}
+
+/** Deletes tokens that have expired. */
+export async function forgetEmailTokens({ credentials, now }: Deps): Promise<void> {
+  await credentials.write((trx) => deleteEmailTokensUntil(trx, now().toISOString()))
+}
