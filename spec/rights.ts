@@ -14,6 +14,7 @@ export const rights = {
   deleteMe: { authorization: 'required', token: 'none', maintenance: 'refused' },
   updateMe: { authorization: 'required', token: 'none', maintenance: 'served' },
   changeEmail: { authorization: 'required', token: 'none', maintenance: 'served' },
+  undoEmailChange: { authorization: 'none', token: 'none', maintenance: 'served' },
   listSessions: { authorization: 'required', token: 'none', maintenance: 'served' },
   endOtherSessions: { authorization: 'required', token: 'none', maintenance: 'served' },
   endSession: { authorization: 'required', token: 'none', maintenance: 'served' },

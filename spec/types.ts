@@ -176,8 +176,8 @@ export interface paths {
         /**
          * Confirm an e-mail address
          * @description Takes the token of the mail that Grove sends to a new e-mail address. The mail's link leads to the page
-         *     `/verify` with the token in the fragment. A token works for three days, and until a newer mail. Sending it
-         *     again has the same answer. A wrong token counts as a failed sign-in. `Authorization` is ignored.
+         *     `/verify` with the token in the fragment. A token works for three days, and until a newer mail. That of
+         *     `POST /auth/email` works for a day, and changes the address. Sending it again has the same answer. A wrong token counts as a failed sign-in. `Authorization` is ignored.
          */
         post: operations["verifyEmail"];
         delete?: never;
@@ -258,11 +258,38 @@ export interface paths {
         put?: never;
         /**
          * Change the current user's e-mail address
-         * @description Takes effect immediately: this service sends no e-mail, so it cannot confirm the new address. Each
-         *     organisation's member file is updated by a commit. Existing commits keep the former address. A wrong password
-         *     counts as a failed sign-in.
+         * @description If the service sends no mail, this takes effect immediately. Otherwise the new address gets a mail, whose token
+         *     `POST /auth/verify` takes within a day. Until then `pending_email` is the new address, and the user signs in
+         *     with the former one. After the change, the former address gets a mail to undo it (`POST /auth/email/undo`), and
+         *     no other account can take that address for seven days.
+         *
+         *     Each organisation's member file is updated by a commit. Existing commits keep the former address. A wrong
+         *     password counts as a failed sign-in.
          */
         post: operations["changeEmail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/email/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undo a change of the e-mail address
+         * @description Takes the token of the mail that a former address gets after a change. It works once, within seven days. The
+         *     account gets the address back. The password, all sessions, tokens, connections and identities end, because
+         *     somebody else may have made the change. A mail to the address lets the user set a new password. A wrong token
+         *     counts as a failed sign-in. `Authorization` is ignored.
+         */
+        post: operations["undoEmailChange"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5134,6 +5161,11 @@ export interface components {
             /** @description A sentence for the user. */
             message: string;
         };
+        /** @description The user, after a change of the e-mail address. */
+        ChangedEmail: components["schemas"]["User"] & {
+            /** @description The new address, if it must be confirmed first. */
+            pending_email?: string;
+        };
         /** @description Proof that a user reads a mailbox. */
         EmailProof: {
             /** @description The token of the mail. */
@@ -9535,6 +9567,8 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            /** @description `email_taken`: another account has the new address by now. */
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             417: components["responses"]["ExpectationFailed"];
@@ -9728,7 +9762,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["User"];
+                    "application/json": components["schemas"]["ChangedEmail"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -9741,6 +9775,50 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /** @description `email_taken`: an account with this e-mail address exists. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    undoEmailChange: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "grv_undo_3Kq9…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["EmailProof"];
+            };
+        };
+        responses: {
+            /** @description The address is back. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerifiedEmail"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            /** @description `invalid_token`: the token is unknown, expired or used up. */
+            401: components["responses"]["Unauthenticated"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `email_taken`: another account has the address. */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];

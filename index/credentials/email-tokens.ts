@@ -33,6 +33,48 @@ export async function deleteOtherEmailTokens(
     .execute()
 }
 
+/** Uses a token. Returns false if it is unknown, used or expired. */
+export async function useEmailToken(db: CredentialsDb, hash: string, now: string): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('email_token')
+    .set({ used_at: now })
+    .where('hash', '=', hash)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
+/** True if a former address of another account can still come back to it. */
+export async function isEmailKept(
+  db: CredentialsDb,
+  email_key: string,
+  { now, accountId = '' }: { readonly now: string; readonly accountId?: string },
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('email_token')
+    .select('hash')
+    .where('email_key', '=', email_key)
+    .where('kind', '=', 'undo')
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now)
+    .where('account_id', '!=', accountId)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Deletes the account's tokens, but not those that undo earlier changes, which expire by `expires_at`. */
+export async function deleteLaterEmailTokens(
+  db: CredentialsDb,
+  { account_id, expires_at }: Pick<EmailToken, 'account_id' | 'expires_at'>,
+): Promise<void> {
+  await db
+    .deleteFrom('email_token')
+    .where('account_id', '=', account_id)
+    .where((eb) => eb.or([eb('kind', '!=', 'undo'), eb('expires_at', '>', expires_at)]))
+    .execute()
+}
+
 export async function deleteEmailTokensUntil(db: CredentialsDb, time: string): Promise<void> {
   await db.deleteFrom('email_token').where('expires_at', '<=', time).execute()
 }

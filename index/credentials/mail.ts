@@ -94,6 +94,11 @@ export async function deleteMail(trx: CredentialsDb, id: string): Promise<void> 
   await trx.deleteFrom('mail').where('id', '=', id).execute()
 }
 
+/** Deletes the account's mails of a kind, which are out of date. */
+export async function deleteMailsOf(trx: CredentialsDb, accountId: string, kind: string): Promise<void> {
+  await trx.deleteFrom('mail').where('account_id', '=', accountId).where('kind', '=', kind).execute()
+}
+
 /** Records a failure. @param waitMs undefined: it is given up */
 export async function recordMailFailure(
   trx: CredentialsDb,

@@ -483,13 +483,14 @@ export const credentialsMigrations: Record<string, Migration> = {
         create table email_token (
           hash ${text} primary key,
           account_id ${text} not null references account (id) on delete cascade,
-          kind ${text} not null check (kind in ('verify')),
+          kind ${text} not null check (kind in ('verify', 'new_address', 'undo')),
           email ${text} not null,
           email_key ${text} not null,
           expires_at ${text} not null,
           used_at ${text}
         ) ${keyed}`.execute(db)
       await sql`create index email_token_account on email_token (account_id)`.execute(db)
+      await sql`create index email_token_key on email_token (email_key)`.execute(db)
       await sql`create index email_token_expiry on email_token (expires_at)`.execute(db)
     },
   },

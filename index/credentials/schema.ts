@@ -376,8 +376,8 @@ export interface Mail {
 export interface EmailToken {
   hash: string
   account_id: string
-  /** `verify`: confirms the address of the account. */
-  kind: 'verify'
+  /** `verify`: confirms the address. `new_address`: changes it. `undo`: changes it back. */
+  kind: 'verify' | 'new_address' | 'undo'
   /** The address that got the mail. */
   email: string
   /** `emailKey(email)`. */

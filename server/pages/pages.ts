@@ -74,7 +74,7 @@ import { showTags } from './pages/tags.tsx'
 import { showTokens, takeTokens } from './pages/tokens.tsx'
 import { showTrash, takeTrash } from './pages/trash.tsx'
 import { showUndo, takeUndo } from './pages/undo.tsx'
-import { showVerify, takeVerify } from './pages/verify.tsx'
+import { showUndoEmail, showVerify, takeUndoEmail, takeVerify } from './pages/verify.tsx'
 import { showDelivery, showWebhook, takeDelivery, takeWebhook } from './pages/webhook.tsx'
 import { showWebhooks, takeWebhooks } from './pages/webhooks.tsx'
 import { pageHtml, sendResult, setPageHeaders } from './render.tsx'
@@ -109,6 +109,7 @@ const routes: readonly Route[] = [
   { at: '/sign-up', show: showSignUp, take: takeSignUp },
   { at: '/reset', show: showReset, take: takeReset },
   { at: '/verify', show: showVerify, take: takeVerify },
+  { at: '/undo-email', show: showUndoEmail, take: takeUndoEmail },
   { at: '/forgot', show: showForgot, take: takeForgot },
   { at: '/sign-out', take: takeSignOut },
   { at: '/robots.txt', show: showRobots },

@@ -38,6 +38,8 @@ export class Urls {
   readonly reset = () => `${this.root}/reset`
   /** The page that confirms an e-mail address. */
   readonly verify = () => `${this.root}/verify`
+  /** The page that undoes a change of the e-mail address. */
+  readonly undoEmail = () => `${this.root}/undo-email`
   /** The page that asks for a mail with a link to set a new password. */
   readonly forgot = () => `${this.root}/forgot`
   /** The page for joining with an invitation. */

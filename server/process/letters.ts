@@ -1,4 +1,5 @@
 /** The writers of all mails. Each is in the folder of its noun. */
+import { writeAddressChanged, writeNewAddress } from '../domain/accounts/email-changes.ts'
 import { writeVerification } from '../domain/accounts/email-proofs.ts'
 import { writeInvitation } from '../domain/accounts/invitations.ts'
 import { writeReset } from '../domain/accounts/password-resets.ts'
@@ -8,6 +9,8 @@ import type { Letters } from '../domain/mail/sender.ts'
 export const letters: Letters = {
   reset: writeReset,
   verify: writeVerification,
+  new_address: writeNewAddress,
+  address_changed: writeAddressChanged,
   invitation: writeInvitation,
   signed_in: writeNotice,
   connected: writeNotice,

@@ -2,6 +2,7 @@
 import * as tokens from '../domain/accounts/access-tokens.ts'
 import * as accounts from '../domain/accounts/accounts.ts'
 import * as deletion from '../domain/accounts/deletion.ts'
+import { undoEmailChange } from '../domain/accounts/email-changes.ts'
 import { askForVerification, verifyEmail } from '../domain/accounts/email-proofs.ts'
 import { listMyIdentities, removeIdentity } from '../domain/accounts/oidc/identities.ts'
 import { askForReset } from '../domain/accounts/password-resets.ts'
@@ -29,6 +30,7 @@ export const accountRoutes: HandlersOf<
   | 'updateMe'
   | 'deleteMe'
   | 'changeEmail'
+  | 'undoEmailChange'
   | 'getAuthConfig'
   | 'listIdentities'
   | 'removeIdentity'
@@ -60,6 +62,8 @@ export const accountRoutes: HandlersOf<
   getMe: (deps, actor) => accounts.readMe(deps, actor),
   updateMe: (deps, actor, { body }) => profile.changeMe(deps, actor, body),
   changeEmail: (deps, actor, { body, client }) => profile.changeEmail(deps, actor, { ...body, ...client }),
+  undoEmailChange: async (deps, _actor, { body, client }) =>
+    withHeaders(await undoEmailChange(deps, { ...body, ...client }), noStore),
   deleteMe: (deps, actor, { body, client }) => deletion.deleteMe(deps, actor, { ...body, ...client }),
   getAuthConfig: (deps, _actor, { base }) => readAuthConfig(deps, base),
   listIdentities: (deps, actor, { query }) => listMyIdentities(deps, actor, query),

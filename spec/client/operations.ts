@@ -14,6 +14,7 @@ export const operations = {
   deleteMe: 'DELETE /auth/me',
   updateMe: 'PATCH /auth/me',
   changeEmail: 'POST /auth/email',
+  undoEmailChange: 'POST /auth/email/undo',
   listSessions: 'GET /auth/sessions',
   endOtherSessions: 'DELETE /auth/sessions',
   endSession: 'DELETE /auth/sessions/{session_id}',

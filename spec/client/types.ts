@@ -540,6 +540,11 @@ export interface components {
             /** @description A sentence for the user. */
             readonly message: string;
         };
+        /** @description The user, after a change of the e-mail address. */
+        readonly ChangedEmail: components["schemas"]["User"] & {
+            /** @description The new address, if it must be confirmed first. */
+            readonly pending_email?: string;
+        };
         /** @description Proof that a user reads a mailbox. */
         readonly EmailProof: {
             /** @description The token of the mail. */
@@ -4584,7 +4589,31 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["User"];
+                    readonly "application/json": components["schemas"]["ChangedEmail"];
+                };
+            };
+        };
+    };
+    readonly undoEmailChange: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EmailProof"];
+            };
+        };
+        readonly responses: {
+            /** @description The address is back. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["VerifiedEmail"];
                 };
             };
         };

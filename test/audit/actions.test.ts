@@ -103,7 +103,11 @@ const requests: Partial<Record<AuditAction, () => Promise<Made>>> = {
     await made(client(grove).post('/auth/password/forgot', { email: user.user.email }, agent))
     // The sender writes the row, then finds no mail server.
     await until(async () => {
-      const rows = await grove.deps.credentials.read.selectFrom('mail').select('error').where('kind', '=', 'reset').execute()
+      const rows = await grove.deps.credentials.read
+        .selectFrom('mail')
+        .select('error')
+        .where('kind', '=', 'reset')
+        .execute()
       return rows.some(({ error }) => error !== null)
     })
     return { has: account(user.user.id) }
@@ -207,9 +211,18 @@ const requests: Partial<Record<AuditAction, () => Promise<Made>>> = {
     await made(client(grove).post('/auth/verify', { token }, agent))
     return { user, has: account(user.user.id) }
   },
+  'account.email_undone': async () => {
+    const user = await someone()
+    const token = await makeEmailToken(grove, user, 'undo')
+    secrets.add(token)
+    await made(client(grove).post('/auth/email/undo', { token }, agent))
+    return { user, has: account(user.user.id) }
+  },
   'account.email_changed': async () => {
     const user = await someone()
-    await made(user.post('/auth/email', { new_email: `${randomUUID()}@example.org`, password }, agent))
+    const token = await makeEmailToken(grove, user, 'new_address', `${randomUUID()}@example.org`)
+    secrets.add(token)
+    await made(client(grove).post('/auth/verify', { token }, agent))
     return { user, has: account(user.user.id) }
   },
   'account.disabled': async () => managed({ disabled: true }),

@@ -165,6 +165,13 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     need: 'anyone',
     attempt: async ({ grove, owner }) => ({ body: { token: await makeEmailToken(grove, owner) } }),
   },
+  undoEmailChange: {
+    need: 'anyone',
+    attempt: async ({ grove }) => {
+      const token = await makeEmailToken(grove, await signUp(grove, randomUUID()), 'undo')
+      return { body: { token } }
+    },
+  },
   requestVerification: {
     need: 'person',
     attempt: async ({ grove }) => ({ instead: await signUpVerified(grove) }),

@@ -18,9 +18,10 @@ import type { Actor, Operator, Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { ensurePersonalOrg } from '../orgs/orgs.ts'
 import { requireConfirmed } from './confirmation.ts'
+import { requireFreeEmail } from './email-changes.ts'
 import { verificationFor } from './email-proofs.ts'
 import { auditFailure } from './failed-sign-ins.ts'
-import { anonymousName, defaultName, requireAuthorName, requireEmail } from './identity.ts'
+import { anonymousName, defaultName, emailTakenError, requireAuthorName, requireEmail } from './identity.ts'
 import { invitationUse, requireSignUpAllowed, signUpRefusedError, takeInvitation } from './invitations.ts'
 import { completeMembership, completeMembershipsOf, isFinal, type JoinedOrg } from './memberships.ts'
 import {
@@ -85,7 +86,7 @@ export async function signup(
   if (name !== undefined) requireAuthorName(name)
   await requireUncommon('password', password)
   const invitation = await requireSignUpAllowed(deps, email, token)
-  if (await findAccountByEmail(deps.credentials.read, email)) throw emailTakenError()
+  await requireFreeEmail(deps, email)
   const isHidden = hide_email ?? deps.config.hideEmail ?? false
   const account = newAccount(deps, { email, name, isHidden }, await hashPassword(deps, 'signup', password))
   // A cell that cannot create the organisation must not create the account: a repeated sign-up would find its address
@@ -187,10 +188,6 @@ export function newAccount(deps: Deps, { email, name, isHidden }: Identity, pass
     org_id: newId(),
     hide_email: isHidden ? (1 as const) : (0 as const),
   }
-}
-
-export function emailTakenError(): AppError {
-  return new AppError('email_taken', 'There is an account with this e-mail address')
 }
 
 /** @throws AppError password_login_off */

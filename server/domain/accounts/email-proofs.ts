@@ -1,11 +1,6 @@
 /** Proofs that users read the mailbox of their address: tokens that are mailed to it. */
-import { emailKey, findAccountById, lockAccount, setAccount } from '../../../index/credentials/accounts.ts'
-import {
-  deleteEmailTokensUntil,
-  deleteOtherEmailTokens,
-  findEmailToken,
-  insertEmailToken,
-} from '../../../index/credentials/email-tokens.ts'
+import { findAccountById, lockAccount, setAccount } from '../../../index/credentials/accounts.ts'
+import { deleteEmailTokensUntil, findEmailToken } from '../../../index/credentials/email-tokens.ts'
 import type { Account, CredentialsDb, EmailToken, Mail } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, RateLimitedError } from '../../base/errors.ts'
@@ -15,9 +10,11 @@ import type { Letter } from '../mail/letter.ts'
 import { mailboxKey, verificationsInAnHour } from '../mail/limits.ts'
 import { hasMail, queueMail } from '../mail/outbox.ts'
 import { tokenLink, verificationLetter } from '../mail/texts.ts'
+import { confirmNewAddress } from './email-changes.ts'
+import { issueEmailToken } from './email-tokens.ts'
 import { auditFailure } from './failed-sign-ins.ts'
 import { readAccount } from './password-proof.ts'
-import { hashOf, mailedToken } from './tokens.ts'
+import { hashOf } from './tokens.ts'
 import { personOf } from './user-view.ts'
 
 /** Milliseconds that a link to confirm an address works. */
@@ -61,24 +58,6 @@ export async function writeVerification(deps: Deps, mail: Mail): Promise<Letter 
   return verificationLetter(tokenLink(publicUrl, 'verify', token))
 }
 
-/** Makes the token of a mail. Earlier tokens of this kind end. */
-async function issueEmailToken(
-  deps: Deps,
-  mail: Mail,
-  { id, kind, lifetimeMs }: { readonly id: string; readonly kind: EmailToken['kind']; readonly lifetimeMs: number },
-): Promise<string> {
-  const token = await mailedToken(deps, kind, mail.id)
-  const expires_at = new Date(deps.now().getTime() + lifetimeMs).toISOString()
-  const of = { hash: hashOf(token), account_id: id, kind }
-  const row = { ...of, email: mail.address, email_key: emailKey(mail.address), expires_at, used_at: null }
-  await deps.credentials.write(async (trx) => {
-    await lockAccount(trx, id)
-    await deleteOtherEmailTokens(trx, of)
-    await insertEmailToken(trx, row)
-  })
-  return token
-}
-
 export interface EmailProof {
   readonly token: string
   /** The caller's IP address, or its network. */
@@ -91,15 +70,15 @@ export interface VerifiedEmail {
 }
 
 /**
- * Confirms the address to which the token was mailed. A repetition has the same answer. A wrong token counts as a
+ * Confirms the address to which the token was mailed. A change of address then takes effect. A repetition has the same answer. A wrong token counts as a
  * failed sign-in.
  *
- * @throws AppError invalid_token, rate_limited
+ * @throws AppError invalid_token, email_taken, rate_limited
  */
 export function verifyEmail(deps: Deps, { token, from }: EmailProof): Promise<VerifiedEmail> {
   return deps.limitSignIn({ from }, async () => {
     const row = await findEmailToken(deps.credentials.read, hashOf(token), deps.now().toISOString())
-    const account = row && (await confirm(deps, row))
+    const account = row && (await (row.kind === 'new_address' ? confirmNewAddress : confirm)(deps, row))
     if (account === undefined) {
       await auditFailure(deps, { from, proof: 'email_token' })
       throw new AppError('invalid_token', 'The token is unknown or expired, or a newer mail has replaced it')
@@ -108,8 +87,9 @@ export function verifyEmail(deps: Deps, { token, from }: EmailProof): Promise<Ve
   })
 }
 
-/** Undefined: the address is no longer that of the account. */
-async function confirm(deps: Deps, { account_id, email_key }: EmailToken): Promise<Account | undefined> {
+/** Undefined: the token is of another kind, or the account has another address. */
+async function confirm(deps: Deps, { kind, account_id, email_key }: EmailToken): Promise<Account | undefined> {
+  if (kind !== 'verify') return undefined
   const found = await deps.credentials.write(async (trx) => {
     const account = await lockAccount(trx, account_id)
     if (account?.email_key !== email_key || account.disabled_at !== null) return undefined

@@ -1,7 +1,7 @@
 /** Valid names and e-mail addresses. */
 
 import { cleanIdentity, withoutCrud } from '../../../gitstore/names.ts'
-import { invalid } from '../../base/errors.ts'
+import { AppError, invalid } from '../../base/errors.ts'
 import { botName, isBotEmail, looksLikeBot, withoutMark } from '../format/bots.ts'
 import { isHiddenEmail } from '../format/hidden-emails.ts'
 import { isOneLine } from '../format/text-rules.ts'
@@ -81,4 +81,8 @@ export function isGitName(name: string): boolean {
 
 function isAuthorName(name: string): boolean {
   return withoutCrud(cleanIdentity(name)) !== ''
+}
+
+export function emailTakenError(): AppError {
+  return new AppError('email_taken', 'There is an account with this e-mail address')
 }

@@ -1,24 +1,18 @@
 /** Changes a user's e-mail address and name, also in Git's member files. */
 
-import {
-  findAccountById,
-  listAccountsBehind,
-  setAccount,
-  setEmail,
-  setMembersUpToDate,
-} from '../../../index/credentials/accounts.ts'
-import type { Account } from '../../../index/credentials/schema.ts'
+import { setAccount, setEmail } from '../../../index/credentials/accounts.ts'
 import { deleteResetTokens } from '../../../index/credentials/sessions.ts'
-import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
-import { updateMemberProfile } from '../orgs/members.ts'
-import { emailTakenError, readMe } from './accounts.ts'
-import { requireAuthorName, requireEmail } from './identity.ts'
+import { hasMail } from '../mail/outbox.ts'
+import { readMe } from './accounts.ts'
+import { queueNewAddress, requireFreeEmail, requireMailAllowed } from './email-changes.ts'
+import { emailTakenError, requireAuthorName, requireEmail } from './identity.ts'
+import { updateMembers } from './member-profiles.ts'
 import { type PasswordProof, provePassword, requireStillProved } from './password-proof.ts'
-import { personOf, type User } from './user-view.ts'
+import type { User } from './user-view.ts'
 
 export interface ProfileChange {
   readonly name?: string
@@ -44,16 +38,32 @@ export interface EmailChange extends PasswordProof {
   readonly new_email: string
 }
 
+/** The user, and the address that waits for its confirmation. */
+export type ChangedEmail = User & { readonly pending_email?: string }
+
 /**
- * Changes the e-mail address at once. The service sends no mail, so it cannot have the address confirmed.
+ * Changes the e-mail address at once if the service sends no mail. Otherwise the new mailbox confirms it first.
  *
  * @throws ValidationError new_email
  * @throws AppError invalid_credentials, rate_limited, email_taken
  */
-export async function changeEmail(deps: Deps, actor: Person, { new_email, ...proof }: EmailChange): Promise<User> {
+export async function changeEmail(
+  deps: Deps,
+  actor: Person,
+  { new_email, ...proof }: EmailChange,
+): Promise<ChangedEmail> {
   requireEmail(new_email, 'new_email')
   const account = await provePassword(deps, actor, proof)
   const { id } = account
+  await requireFreeEmail(deps, new_email, id)
+  if (hasMail(deps)) {
+    await requireMailAllowed(deps, new_email)
+    await deps.credentials.write(async (trx) => {
+      await requireStillProved(trx, actor, account)
+      await queueNewAddress(deps, trx, id, new_email)
+    })
+    return { ...(await readMe(deps, actor)), pending_email: new_email }
+  }
   const change = deps.credentials.write(async (trx) => {
     await requireStillProved(trx, actor, account)
     await setEmail(trx, id, new_email)
@@ -66,40 +76,4 @@ export async function changeEmail(deps: Deps, actor: Person, { new_email, ...pro
   await audit(deps, { action: 'account.email_changed', actor, target: { type: 'account', id } })
   await updateMembers(deps, id)
   return readMe(deps, actor)
-}
-
-/**
- * Updates member files again after every change of an account. Crashes, faults of the storage, and requests that began
- * before the change may have left old ones.
- */
-export async function updateMembersBehind(deps: Deps): Promise<void> {
-  for (const id of await listAccountsBehind(deps.credentials.read)) {
-    if (deps.draining.aborted) return
-    const account = await updateMembers(deps, id)
-    // Each cell updates its own organisations. The last one finishes.
-    if (account !== undefined && !(await deps.placement.isMemberBehind(personOf(account)))) await finish(deps, account)
-  }
-}
-
-/**
- * Updates the account's member file in each organisation, by one commit each.
- *
- * @returns the account at the start of the update. Undefined: it is gone, or the update failed, which is logged
- */
-async function updateMembers(deps: Deps, id: string): Promise<Account | undefined> {
-  const account = await findAccountById(deps.credentials.read, id)
-  if (account === undefined) return undefined
-  try {
-    for (const org of await listOrgsWithOthers(deps.index.read, id))
-      await updateMemberProfile(deps, personOf(account), { orgId: org.id })
-    return account
-  } catch (error) {
-    deps.log.warn({ err: error, account: id }, "an account's member files are not up to date; the next sweep retries")
-    return undefined
-  }
-}
-
-/** Records that the member files are up to date, unless the account has changed again. */
-async function finish(deps: Deps, { id, email, name, hide_email }: Account): Promise<void> {
-  await deps.credentials.write((trx) => setMembersUpToDate(trx, { id, email, name, hide_email }))
 }

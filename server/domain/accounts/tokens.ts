@@ -64,7 +64,7 @@ export function newToken(
   return `${beginnings.random}${kind}_${randomBytes(32).toString('base64url')}`
 }
 
-type MailedTokenKind = 'reset' | 'verify' | 'invite' | 'digest'
+type MailedTokenKind = 'reset' | 'verify' | 'undo' | 'invite' | 'digest'
 
 /**
  * Returns the token that a mail carries. It is derived from the mail, so that one that is sent twice has the same, and no

@@ -7,7 +7,16 @@ import type { Deps } from '../../base/deps.ts'
 /** Milliseconds for which mails that failed are kept. */
 const failedMs = 7 * 24 * 3_600_000
 
-export type MailKind = 'reset' | 'verify' | 'invitation' | 'signed_in' | 'connected' | 'reused' | 'linked'
+export type MailKind =
+  | 'reset'
+  | 'verify'
+  | 'new_address'
+  | 'address_changed'
+  | 'invitation'
+  | 'signed_in'
+  | 'connected'
+  | 'reused'
+  | 'linked'
 
 export interface QueuedMail {
   /** Default: a new one. */

@@ -11,7 +11,7 @@ export interface TokenLink {
 }
 
 /** The link is in the fragment, which no log has. @param base PUBLIC_URL */
-export function tokenLink(base: string, page: 'reset' | 'verify' | 'join', token: string): TokenLink {
+export function tokenLink(base: string, page: 'reset' | 'verify' | 'undo-email' | 'join', token: string): TokenLink {
   return { url: `${base}/${page}#token=${token}`, token }
 }
 
@@ -38,6 +38,34 @@ export function verificationLetter({ url, token }: TokenLink): Letter {
     link: { label: 'Confirm the address', url },
     code: token,
     otherwise: 'If you have no account on Grove, ignore this mail, and do not confirm the address.',
+  }
+}
+
+export function newAddressLetter({ url, token }: TokenLink): Letter {
+  return {
+    subject: 'Confirm your new e-mail address for Grove',
+    paragraphs: [
+      'Somebody asked to use this e-mail address for an account on Grove. Confirm that it is yours.',
+      'The link works once, within one day. Until then the account keeps its former address.',
+    ],
+    link: { label: 'Use this address', url },
+    code: token,
+    otherwise: 'If it was not you, ignore this mail: nothing has changed.',
+  }
+}
+
+/** @param changedAt ISO 8601 */
+export function addressChangedLetter({ url, token }: TokenLink, changedAt: string): Letter {
+  return {
+    subject: 'The e-mail address of your Grove account was changed',
+    paragraphs: [
+      `On ${dayOf(changedAt)} your account on Grove got another e-mail address. This address no longer signs in.`,
+      'If it was not you, somebody else may use your account. Undo the change within seven days.',
+      'This address then comes back. The password, all sessions, tokens, connections and linked services end, and a mail lets you set a new password.',
+    ],
+    link: { label: 'Undo the change', url },
+    code: token,
+    otherwise: 'If it was you, ignore this mail.',
   }
 }
 

@@ -2,7 +2,7 @@
 
 export function takeInvitation(form: HTMLFormElement): void {
   const take = () => {
-    const [token] = location.hash.match(/grv_(?:invite|reset|verify)_[\w-]+/) ?? []
+    const [token] = location.hash.match(/grv_(?:invite|reset|verify|undo)_[\w-]+/) ?? []
     const typed = form.querySelector<HTMLInputElement>('[data-by-hand] input')
     const byHand = form.querySelector<HTMLElement>('[data-by-hand]')
     if (token === undefined || typed === null || byHand === null) return

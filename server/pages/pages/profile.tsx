@@ -18,6 +18,8 @@ const notices: Readonly<Record<string, string>> = {
   profile: 'Your profile was saved. Earlier commits keep the name and e-mail address that they have.',
   verify:
     'A mail is on its way. Its link works for three days. You can also enter its code on the page that the link leads to.',
+  pending:
+    'A mail is on its way to the new address. Follow its link within a day. Until then, sign in with the former address.',
   email: 'Your e-mail address was changed. Sign in with the new one. Earlier commits keep the former one.',
 }
 
@@ -38,8 +40,8 @@ export async function takeProfile(visit: PageContext): Promise<PageResult> {
     case 'email':
       return submitForm(again, async () => {
         const body = { new_email: field(form, 'new_email').trim(), ...passwordIn(form, 'password') }
-        await withPassword('password', () => api.changeEmail({ body }))
-        return `${urls.me('profile')}?saved=${act}`
+        const { pending_email } = await withPassword('password', () => api.changeEmail({ body }))
+        return `${urls.me('profile')}?saved=${pending_email === undefined ? act : 'pending'}`
       })
     case 'verify':
       return submitForm(again, async () => {

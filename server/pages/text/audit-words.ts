@@ -25,6 +25,7 @@ const words: Readonly<Record<string, string>> = {
   'connection.reused': 'Ended the connection of a program, because its token was used twice',
   'account.created': 'Created the account',
   'account.email_changed': 'Changed the e-mail address',
+  'account.email_undone': 'Undid the change of the e-mail address',
   'account.email_verified': 'Confirmed the e-mail address',
   'account.disabled': 'Disabled the account',
   'account.enabled': 'Enabled the account',

@@ -1,0 +1,27 @@
+/** Tokens that are made when a mail is sent. */
+import { emailKey, lockAccount } from '../../../index/credentials/accounts.ts'
+import { deleteOtherEmailTokens, insertEmailToken } from '../../../index/credentials/email-tokens.ts'
+import type { EmailToken, Mail } from '../../../index/credentials/schema.ts'
+import type { Deps } from '../../base/deps.ts'
+import { hashOf, mailedToken } from './tokens.ts'
+
+interface Issued {
+  /** The account. */
+  readonly id: string
+  readonly kind: EmailToken['kind']
+  readonly lifetimeMs: number
+}
+
+/** Makes the token of a mail that proves the mailbox. Earlier tokens of this kind end. */
+export async function issueEmailToken(deps: Deps, mail: Mail, { id, kind, lifetimeMs }: Issued): Promise<string> {
+  const token = await mailedToken(deps, 'verify', mail.id)
+  const expires_at = new Date(deps.now().getTime() + lifetimeMs).toISOString()
+  const of = { hash: hashOf(token), account_id: id, kind }
+  const row = { ...of, email: mail.address, email_key: emailKey(mail.address), expires_at, used_at: null }
+  await deps.credentials.write(async (trx) => {
+    await lockAccount(trx, id)
+    await deleteOtherEmailTokens(trx, of)
+    await insertEmailToken(trx, row)
+  })
+  return token
+}
