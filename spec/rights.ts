@@ -133,6 +133,7 @@ export const rights = {
   putInboxMark: { authorization: 'required', token: 'none', maintenance: 'served' },
   putOrgInboxMark: { authorization: 'required', token: 'none', maintenance: 'served' },
   getInboxFeed: { authorization: 'none', token: 'none', maintenance: 'served' },
+  stopDigest: { authorization: 'none', token: 'none', maintenance: 'served' },
   listFollows: { authorization: 'required', token: 'read', maintenance: 'served' },
   followOrg: { authorization: 'required', token: 'none', maintenance: 'served' },
   unfollowOrg: { authorization: 'required', token: 'none', maintenance: 'served' },

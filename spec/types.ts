@@ -3591,6 +3591,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/inbox-unsubscribe": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop mails of the inbox
+         * @description Takes the token of a mail of the inbox. It works for 60 days, more than once, and does nothing else. Mail programs
+         *     send it to the page `/unsubscribe` with one click (RFC 8058). `Authorization` is ignored.
+         */
+        post: operations["stopDigest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/follows": {
         parameters: {
             query?: never;
@@ -4942,6 +4963,11 @@ export interface components {
             is_bot?: boolean;
             /** @description True if the user has confirmed the e-mail address, else absent. */
             email_verified?: boolean;
+            /**
+             * @description How often the inbox is mailed. Absent if never.
+             * @enum {string}
+             */
+            digest?: "daily" | "weekly";
             /** @description False if the account has no password, else absent. */
             has_password?: boolean;
         };
@@ -5151,6 +5177,11 @@ export interface components {
             name?: components["schemas"]["DisplayName"];
             /** @description True if Git should get another address instead of the e-mail address. */
             hide_email?: boolean;
+            /**
+             * @description How often the unread items of the inbox are mailed. Nothing is sent if nothing is new, or if the e-mail address is not confirmed.
+             * @enum {string}
+             */
+            digest?: "never" | "daily" | "weekly";
         };
         /** @description The address of an account whose password is lost. */
         PasswordResetRequest: {
@@ -16542,6 +16573,46 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    stopDigest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "grv_digest_3Kq9…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["EmailProof"];
+            };
+        };
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            /** @description `invalid_token`: the token is unknown or expired. */
+            401: components["responses"]["Unauthenticated"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

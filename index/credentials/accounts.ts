@@ -57,6 +57,7 @@ export type Profile = Pick<
   | 'has_password'
   | 'has_identity'
   | 'email_verified_at'
+  | 'digest'
 >
 
 const profileColumns = [
@@ -73,6 +74,7 @@ const profileColumns = [
   'account.has_password',
   'account.has_identity',
   'account.email_verified_at',
+  'account.digest',
 ] as const
 
 /**
@@ -197,6 +199,7 @@ export async function setAccount(
       | 'members_behind'
       | 'has_identity'
       | 'email_verified_at'
+      | 'digest'
     >
   >,
 ): Promise<void> {

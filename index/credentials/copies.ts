@@ -33,7 +33,7 @@ export async function copyFromPostgres(address: PostgresAddress, file: string): 
   }
 }
 
-/** Deletes the mails in a copy of `credentials.sqlite`, which a restored service would send again. */
+/** Deletes what a restored service would send again: mails and turns of digests. @param file a copy of the credentials */
 export function removeMails(file: string): void {
   const handle = openHandle(file)
   try {
@@ -41,6 +41,8 @@ export function removeMails(file: string): void {
     handle.pragma('secure_delete = on')
     const exists = handle.prepare("select 1 from sqlite_schema where name = 'mail'").get() !== undefined
     if (exists) handle.exec('delete from mail')
+    const hasTurns = handle.prepare("select 1 from sqlite_schema where name = 'digest_turn'").get() !== undefined
+    if (hasTurns) handle.exec('delete from digest_turn')
   } finally {
     handle.close()
   }
@@ -112,14 +114,14 @@ async function stateIn(trx: CredentialsDb): Promise<CredentialsState> {
 
 /**
  * The key of each table. Every table comes after the tables that it references. Rate counts expire within a day, and
- * codes and assertions of OAuth within minutes. The documents of programs are a cache. None of them are copied, and neither are
- * mails, which a restored service would send again.
+ * codes and assertions of OAuth within minutes. The documents of programs are a cache. None of them are copied, and
+ * neither are mails and turns of digests, which a restored service would send.
  */
 const keys: Readonly<
   Record<
     Exclude<
       keyof CredentialsSchema,
-      'rate_count' | 'oauth_code' | 'oauth_client' | 'oauth_assertion' | 'logout_token' | 'mail'
+      'rate_count' | 'oauth_code' | 'oauth_client' | 'oauth_assertion' | 'logout_token' | 'mail' | 'digest_turn'
     >,
     readonly string[]
   >

@@ -8,11 +8,11 @@ import type { CredentialsDb, Mail } from './schema.ts'
 export type NewMail = Pick<Mail, 'id' | 'kind' | 'account_id' | 'address' | 'fields' | 'cell' | 'created_at'>
 
 /** Returns the time in milliseconds. Processes that share PostgreSQL use its clock, because theirs may differ. */
-function timeIn(db: CredentialsDb, now: Date) {
+export function timeIn(db: CredentialsDb, now: Date) {
   return isPostgres(db) ? databaseNow : sql<number>`${now.getTime()}`
 }
 
-function isPostgres(db: CredentialsDb): boolean {
+export function isPostgres(db: CredentialsDb): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter
 }
 

@@ -478,12 +478,12 @@ export const credentialsMigrations: Record<string, Migration> = {
   },
   '020_email': {
     async up(db) {
-      const { text, keyed } = wordsOf(db)
+      const { text, keyed, milliseconds } = wordsOf(db)
       await sql`
         create table email_token (
           hash ${text} primary key,
           account_id ${text} not null references account (id) on delete cascade,
-          kind ${text} not null check (kind in ('verify', 'new_address', 'undo')),
+          kind ${text} not null check (kind in ('verify', 'new_address', 'undo', 'digest')),
           email ${text} not null,
           email_key ${text} not null,
           expires_at ${text} not null,
@@ -492,6 +492,16 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index email_token_account on email_token (account_id)`.execute(db)
       await sql`create index email_token_key on email_token (email_key)`.execute(db)
       await sql`create index email_token_expiry on email_token (expires_at)`.execute(db)
+      await sql`
+        alter table account add column digest ${text} check (digest in ('daily', 'weekly'))`.execute(db)
+      await sql`create index account_digest on account (id) where digest is not null`.execute(db)
+      await sql`
+        create table digest_turn (
+          account_id ${text} primary key references account (id) on delete cascade,
+          next_at ${milliseconds} not null,
+          since ${text} not null
+        ) ${keyed}`.execute(db)
+      await sql`create index digest_turn_due on digest_turn (next_at)`.execute(db)
     },
   },
   '021_assertions': {

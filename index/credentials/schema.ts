@@ -38,6 +38,7 @@ export interface CredentialsSchema {
   rate_count: RateCount
   mail: Mail
   email_token: EmailToken
+  digest_turn: DigestTurn
 }
 
 interface AccountTable {
@@ -75,6 +76,8 @@ interface AccountTable {
   email_verified_at: Generated<string | null>
   /** 1: has rows in `identity`. */
   has_identity: Generated<0 | 1>
+  /** How often the inbox is mailed; null if never. */
+  digest: Generated<'daily' | 'weekly' | null>
 }
 
 export type Account = Selectable<AccountTable>
@@ -376,14 +379,23 @@ export interface Mail {
 export interface EmailToken {
   hash: string
   account_id: string
-  /** `verify`: confirms the address. `new_address`: changes it. `undo`: changes it back. */
-  kind: 'verify' | 'new_address' | 'undo'
+  /** `verify`: confirms the address. `new_address`: changes it. `undo`: changes it back. `digest`: ends digests. */
+  kind: 'verify' | 'new_address' | 'undo' | 'digest'
   /** The address that got the mail. */
   email: string
   /** `emailKey(email)`. */
   email_key: string
   expires_at: string
   used_at: string | null
+}
+
+/** When the next digest of an account is due. Not in backups, so that a restored service waits a whole period. */
+export interface DigestTurn {
+  account_id: string
+  /** In milliseconds since 1970. PostgreSQL compares it with its own clock. */
+  next_at: number
+  /** When the period of the next digest began. */
+  since: string
 }
 
 /** A service with its own data folder, one of several that share a database. */

@@ -74,6 +74,7 @@ import { showTags } from './pages/tags.tsx'
 import { showTokens, takeTokens } from './pages/tokens.tsx'
 import { showTrash, takeTrash } from './pages/trash.tsx'
 import { showUndo, takeUndo } from './pages/undo.tsx'
+import { showUnsubscribe, takeUnsubscribe } from './pages/unsubscribe.tsx'
 import { showUndoEmail, showVerify, takeUndoEmail, takeVerify } from './pages/verify.tsx'
 import { showDelivery, showWebhook, takeDelivery, takeWebhook } from './pages/webhook.tsx'
 import { showWebhooks, takeWebhooks } from './pages/webhooks.tsx'
@@ -96,6 +97,8 @@ interface Route {
   readonly formBytes?: number
   /** True if the form may have files. */
   readonly hasUploads?: boolean
+  /** True if mail programs send the form. The URL has its secret, and it acts for nobody else. */
+  readonly isOneClick?: boolean
 }
 
 /** Maximum bytes of a form with a text. The text has 262,144 UTF-16 units of at most 9 bytes each. */
@@ -110,6 +113,7 @@ const routes: readonly Route[] = [
   { at: '/reset', show: showReset, take: takeReset },
   { at: '/verify', show: showVerify, take: takeVerify },
   { at: '/undo-email', show: showUndoEmail, take: takeUndoEmail },
+  { at: '/unsubscribe', show: showUnsubscribe, take: takeUnsubscribe, hasUploads: true, isOneClick: true },
   { at: '/forgot', show: showForgot, take: takeForgot },
   { at: '/sign-out', take: takeSignOut },
   { at: '/robots.txt', show: showRobots },
@@ -249,7 +253,8 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
     throw new AppError('method_not_allowed', `This page does not accept ${req.method} requests`)
   }
   const isOurs = isFromPage(req, deps.config.publicUrl)
-  if (!isRead && !isOurs) throw new AppError('forbidden', 'Forms are accepted only from pages of this service')
+  if (!isRead && !isOurs && found?.route.isOneClick !== true)
+    throw new AppError('forbidden', 'Forms are accepted only from pages of this service')
   const sent = isRead ? undefined : await readSent(req, res, found?.route)
   // The answer to a form may contain a secret.
   if (!isRead) res.set('Cache-Control', 'no-store')

@@ -3,6 +3,7 @@ import { writeAddressChanged, writeNewAddress } from '../domain/accounts/email-c
 import { writeVerification } from '../domain/accounts/email-proofs.ts'
 import { writeInvitation } from '../domain/accounts/invitations.ts'
 import { writeReset } from '../domain/accounts/password-resets.ts'
+import { writeDigest } from '../domain/inbox/digest.ts'
 import { writeNotice } from '../domain/mail/notices.ts'
 import type { Letters } from '../domain/mail/sender.ts'
 
@@ -16,4 +17,5 @@ export const letters: Letters = {
   connected: writeNotice,
   reused: writeNotice,
   linked: writeNotice,
+  digest: writeDigest,
 }

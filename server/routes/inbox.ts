@@ -1,4 +1,5 @@
 /** Follows and inboxes. */
+import { stopDigest } from '../domain/inbox/digest.ts'
 import { readInboxFeed } from '../domain/inbox/feed.ts'
 import * as follows from '../domain/inbox/follows.ts'
 import { listInbox, listOrgInbox } from '../domain/inbox/inbox.ts'
@@ -17,6 +18,7 @@ export const inboxRoutes: HandlersOf<
   | 'unfollowOrg'
   | 'followNode'
   | 'unfollowNode'
+  | 'stopDigest'
 > = {
   listInbox: (deps, actor, { query }) => listInbox(deps, actor, query),
   listOrgInbox: (deps, actor, { path, query }) => listOrgInbox(deps, actor, orgAt(path), query),
@@ -28,4 +30,5 @@ export const inboxRoutes: HandlersOf<
   unfollowOrg: (deps, actor, { path }) => follows.unfollowOrg(deps, actor, orgAt(path)),
   followNode: (deps, actor, { path, body }) => follows.followNode(deps, actor, nodeAt(path), body),
   unfollowNode: (deps, actor, { path }) => follows.unfollowNode(deps, actor, nodeAt(path)),
+  stopDigest: (deps, _actor, { body }) => stopDigest(deps, body),
 }

@@ -133,6 +133,7 @@ export const operations = {
   putInboxMark: 'PUT /inbox-mark',
   putOrgInboxMark: 'PUT /orgs/{org_id}/inbox-mark',
   getInboxFeed: 'GET /inbox-feed',
+  stopDigest: 'POST /inbox-unsubscribe',
   listFollows: 'GET /follows',
   followOrg: 'PUT /orgs/{org_id}/follow',
   unfollowOrg: 'DELETE /orgs/{org_id}/follow',

@@ -321,6 +321,11 @@ export interface components {
             readonly is_bot?: boolean;
             /** @description True if the user has confirmed the e-mail address, else absent. */
             readonly email_verified?: boolean;
+            /**
+             * @description How often the inbox is mailed. Absent if never.
+             * @enum {string}
+             */
+            readonly digest?: "daily" | "weekly";
             /** @description False if the account has no password, else absent. */
             readonly has_password?: boolean;
         };
@@ -530,6 +535,11 @@ export interface components {
             readonly name?: components["schemas"]["DisplayName"];
             /** @description True if Git should get another address instead of the e-mail address. */
             readonly hide_email?: boolean;
+            /**
+             * @description How often the unread items of the inbox are mailed. Nothing is sent if nothing is new, or if the e-mail address is not confirmed.
+             * @enum {string}
+             */
+            readonly digest?: "never" | "daily" | "weekly";
         };
         /** @description The address of an account whose password is lost. */
         readonly PasswordResetRequest: {
@@ -8192,6 +8202,28 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["InboxFeed"];
                 };
+            };
+        };
+    };
+    readonly stopDigest: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EmailProof"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

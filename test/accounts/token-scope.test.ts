@@ -39,6 +39,7 @@ describe('what a personal access token may do', () => {
     listTokens: 'none',
     revokeToken: 'none',
     verifyEmail: 'none',
+    stopDigest: 'none',
     undoEmailChange: 'none',
     requestVerification: 'none',
     changePassword: 'none',

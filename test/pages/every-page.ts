@@ -111,6 +111,7 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'forgot', path: '/forgot', isAnonymous: true },
     { name: 'verify', path: '/verify', isAnonymous: true },
     { name: 'undo-email', path: '/undo-email', isAnonymous: true },
+    { name: 'unsubscribe', path: '/unsubscribe', isAnonymous: true },
     { name: 'home', path: '/' },
     { name: 'new', path: '/new' },
     { name: 'organisation', path: pageAt(org) },

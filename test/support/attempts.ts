@@ -172,6 +172,10 @@ export const table: Readonly<Record<keyof operations, Row>> = {
       return { body: { token } }
     },
   },
+  stopDigest: {
+    need: 'anyone',
+    attempt: async ({ grove, owner }) => ({ body: { token: await makeEmailToken(grove, owner, 'digest') } }),
+  },
   requestVerification: {
     need: 'person',
     attempt: async ({ grove }) => ({ instead: await signUpVerified(grove) }),

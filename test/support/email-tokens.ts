@@ -13,7 +13,7 @@ export async function makeEmailToken(
   kind: EmailToken['kind'] = 'verify',
   email = user.email,
 ): Promise<string> {
-  const token = `grv_${kind === 'undo' ? 'undo' : 'verify'}_${randomUUID()}`
+  const token = `grv_${kind === 'new_address' ? 'verify' : kind}_${randomUUID()}`
   const row = { account_id: user.id, kind, email, email_key: email, expires_at: '9999', used_at: null }
   await grove.deps.credentials.write((trx) => insertEmailToken(trx, { hash: hashOf(token), ...row }))
   return token

@@ -1,6 +1,7 @@
 /** Changes a user's e-mail address and name, also in Git's member files. */
 
 import { setAccount, setEmail } from '../../../index/credentials/accounts.ts'
+import { deleteDigestTurn } from '../../../index/credentials/digests.ts'
 import { deleteResetTokens } from '../../../index/credentials/sessions.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -18,12 +19,15 @@ export interface ProfileChange {
   readonly name?: string
   /** For later commits. Existing Git history stays as it is. */
   readonly hide_email?: boolean
+  /** How often the inbox is mailed. */
+  readonly digest?: 'never' | 'daily' | 'weekly'
 }
 
 /** @throws ValidationError name; AppError invalid_token (the account is gone) */
-export async function changeMe(deps: Deps, actor: Person, { name, hide_email }: ProfileChange): Promise<User> {
+export async function changeMe(deps: Deps, actor: Person, { name, hide_email, digest }: ProfileChange): Promise<User> {
   // A name that was allowed earlier stays.
   if (name !== undefined && name !== actor.name) requireAuthorName(name)
+  if (digest !== undefined) await setDigest(deps, actor, digest)
   if (name === undefined && hide_email === undefined) return readMe(deps, actor)
   const change = {
     ...(name === undefined ? {} : { name }),
@@ -32,6 +36,14 @@ export async function changeMe(deps: Deps, actor: Person, { name, hide_email }: 
   await deps.credentials.write((trx) => setAccount(trx, actor.id, { ...change, members_behind: 1 }))
   await updateMembers(deps, actor.id)
   return readMe(deps, actor)
+}
+
+/** Sets how often the inbox is mailed. The next mail comes after a whole period. */
+async function setDigest(deps: Deps, { id }: Person, digest: 'never' | 'daily' | 'weekly'): Promise<void> {
+  await deps.credentials.write(async (trx) => {
+    await setAccount(trx, id, { digest: digest === 'never' ? null : digest })
+    await deleteDigestTurn(trx, id)
+  })
 }
 
 export interface EmailChange extends PasswordProof {

@@ -21,12 +21,15 @@ export interface User {
   readonly is_bot?: true
   /** Present if true. */
   readonly email_verified?: true
+  /** How often the inbox is mailed. Absent: never. */
+  readonly digest?: 'daily' | 'weekly'
   /** Present if the account has no password. */
   readonly has_password?: false
 }
 
 export async function userOf(deps: Deps, profile: Profile): Promise<User> {
-  const { id, email, name, created_at, org_id, hide_email, is_admin, kind, has_password, email_verified_at } = profile
+  const { id, email, name, created_at, org_id, hide_email, is_admin, kind, has_password, email_verified_at, digest } =
+    profile
   const hasOrg =
     (await findOrg(deps, org_id)) !== undefined || (await deps.placement.findElsewhere(org_id)) !== undefined
   return {
@@ -39,6 +42,7 @@ export async function userOf(deps: Deps, profile: Profile): Promise<User> {
     ...(is_admin === 1 ? { is_admin: true } : {}),
     ...(kind === 'bot' ? { is_bot: true } : {}),
     ...(email_verified_at !== null ? { email_verified: true } : {}),
+    ...(digest !== null ? { digest } : {}),
     ...(has_password === 0 ? { has_password: false } : {}),
   }
 }

@@ -17,6 +17,7 @@ import { completeMemberships, forgetInvitations } from '../accounts/memberships.
 import { tidyAudit } from '../audit/retention.ts'
 import { removeGoneLogs } from '../events/gone-logs.ts'
 import { EventRemoval, type OldestNeeded, removeOldIntents } from '../events/retention.ts'
+import { queueDigests } from '../inbox/digest.ts'
 import { createFollowsSweep } from '../inbox/follows.ts'
 import { requestedFirst } from '../indexing/partial-index.ts'
 import { recordGaps, recordGoneOrgs } from '../indexing/record-gaps.ts'
@@ -194,6 +195,12 @@ const memberJobs: readonly Job[] = [
     everyMs: 60 * minuteMs,
     work: forgetMails,
     failed: 'old mails could not be removed',
+  },
+  {
+    chore: 'digests',
+    everyMs: minuteMs,
+    work: queueDigests,
+    failed: 'digests of inboxes could not be queued',
   },
   {
     chore: 'mailed tokens',

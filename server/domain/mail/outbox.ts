@@ -17,6 +17,7 @@ export type MailKind =
   | 'connected'
   | 'reused'
   | 'linked'
+  | 'digest'
 
 export interface QueuedMail {
   /** Default: a new one. */

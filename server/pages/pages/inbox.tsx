@@ -22,7 +22,8 @@ export async function takeInbox(visit: PageContext): Promise<PageResult> {
   const back = form.has('back') ? ownPath(urls, form.get('back')) : urls.me('inbox')
   const [path, nodePath] = [{ org_id }, { org_id, node_id }]
   try {
-    if (act === 'feed') return await inboxPage(visit, await api.createFeedToken())
+    if (act === 'digest') await api.updateMe({ body: { digest: digestIn(form) } })
+    else if (act === 'feed') return await inboxPage(visit, await api.createFeedToken())
     else if (act === 'end-feed') await api.endFeedToken()
     else if (act === 'read-all') await api.putInboxMark({ body: { cursor: field(form, 'cursor') } })
     else if (act === 'read') await api.putOrgInboxMark({ path, body: { item: field(form, 'item') } })
@@ -38,19 +39,27 @@ export async function takeInbox(visit: PageContext): Promise<PageResult> {
   return redirect(303, back)
 }
 
+const frequencies = { never: 'Never', daily: 'Once a day', weekly: 'Once a week' } as const
+
+function digestIn(form: URLSearchParams): 'never' | 'daily' | 'weekly' {
+  const sent = field(form, 'digest')
+  return sent === 'daily' || sent === 'weekly' ? sent : 'never'
+}
+
 type Feed = AnswerOf<'createFeedToken'>
 
 async function inboxPage(visit: PageContext, feed?: Feed): Promise<Page> {
   const { api, urls, query } = visit
   const after = query.get('after') ?? undefined
   const read = await api.listInbox({ query: { limit: mostItems, ...(after !== undefined && { after }) } })
+  const me = await api.getMe({})
   const { follows, total } = await api.listFollows({ query: { limit: 50 } })
   for (const { org_id, org_name, node_id, node_title } of read.items) {
     urls.learn(org_id, org_name)
     if (node_id !== undefined && node_title) urls.learn(node_id, node_title)
   }
   return {
-    ...{ kind: 'page', place: { crumb: 'Inbox' }, facts: { read, follows, total, feed: feed?.created_at } },
+    ...{ kind: 'page', place: { crumb: 'Inbox' }, facts: { me, read, follows, total, feed: feed?.created_at } },
     head: { title: 'Inbox · Grove', noIndex: true },
     body: () => (
       <main id="main" class="wide home inbox">
@@ -58,10 +67,47 @@ async function inboxPage(visit: PageContext, feed?: Feed): Promise<Page> {
         <HomeTabs urls={urls} here="inbox" />
         <Items visit={visit} read={read} isFirst={after === undefined} />
         <Followed visit={visit} follows={follows} total={total} />
+        {visit.sendsMail && <DigestSection visit={visit} me={me} />}
         <FeedSection visit={visit} feed={feed} />
       </main>
     ),
   }
+}
+
+interface DigestProps {
+  readonly visit: PageContext
+  readonly me: AnswerOf<'getMe'>
+}
+
+function DigestSection({ visit: { urls }, me: { digest, email_verified } }: DigestProps) {
+  const now = digest ?? 'never'
+  return (
+    <section class="card" aria-labelledby="digest">
+      <header>
+        <h2 id="digest">By mail</h2>
+      </header>
+      <form method="post" action={urls.me('inbox')} class="fields">
+        <label class="field">
+          <span>Mail me what is unread and new</span>
+          <select name="digest">
+            {Object.entries(frequencies).map(([value, label]) => (
+              <option value={value} selected={value === now}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button class="btn" type="submit" name="act" value="digest">
+          Save
+        </button>
+      </form>
+      {email_verified !== true && (
+        <p class="why">
+          Mails begin once your e-mail address is confirmed, on <a href={urls.me('profile')}>your profile page</a>.
+        </p>
+      )}
+    </section>
+  )
 }
 
 interface ItemsProps {
