@@ -2,20 +2,28 @@ import { rm } from 'node:fs/promises'
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { type Liar, startLiar } from '../oidc/liar.ts'
+import { begin, comeBack } from '../oidc/scene.ts'
+import { Visitor } from '../oidc/visitor.ts'
+import { made } from '../support/cast.ts'
 import { newDataDir } from '../support/data-folder.ts'
-import { client, password } from '../support/people.ts'
+import { client, password, signUp } from '../support/people.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 
 describe('the log', () => {
   let dataDir: string
   let grove: SpawnedGrove
+  let liar: Liar
 
   before(async () => {
     dataDir = await newDataDir()
-    grove = await spawnGrove(dataDir, { LOG_LEVEL: 'trace' })
+    liar = await startLiar()
+    const provider = { OIDC_ACME_ISSUER: liar.issuer, OIDC_ACME_CLIENT_ID: 'grove' }
+    grove = await spawnGrove(dataDir, { LOG_LEVEL: 'trace', ...provider })
   })
   after(async () => {
     await grove.stop()
+    await liar.close()
     await rm(dataDir, { recursive: true, force: true })
   })
 
@@ -68,6 +76,43 @@ describe('the log', () => {
     for (const secret of [...secrets, ...tokens]) expect(stderr + stdout).to.not.include(secret)
   })
 
+  it('holds no invitation, state, code or cookie of a sign-in through a provider, also of one that fails', async () => {
+    const owner = await signUp(grove, 'Olga')
+    const { token: invitation } = await made(owner.post(`/orgs/${owner.org}/invitations`, { role: 'reader' }))
+    const secrets: string[] = [invitation]
+    const claims = { sub: 'dora', email: 'dora@acme.example', email_verified: true, name: 'Dora' }
+    const pass = async (visitor: Visitor, said: object) => {
+      const begun = await begin(grove, visitor, { invitation, next: '/me/tokens' })
+      const sent = new URL(begun.headers.location ?? '').searchParams
+      secrets.push(sent.get('state') ?? '', sent.get('nonce') ?? '')
+      secrets.push((begun.headers['set-cookie'] ?? '').split(/[=;]/)[1] ?? '')
+      const seen = await comeBack(grove, liar, visitor, begun, { ...claims, ...said })
+      secrets.push((seen.headers['set-cookie'] ?? '').match(/(?<=grove=)grv_[\w-]+/)?.[0] ?? invitation)
+      return { seen, begun }
+    }
+    const visitor = new Visitor(grove)
+    const { seen, begun } = await pass(visitor, {})
+    expect(seen.status).to.equal(303)
+    await comeBack(grove, liar, visitor, begun, claims)
+    expect((await pass(new Visitor(grove), { iss: 'https://evil.example' })).seen.status).to.equal(400)
+    expect((await pass(new Visitor(grove), { sub: 'eve', email_verified: false })).seen.status).to.equal(403)
+    liar.fault = 'down'
+    expect((await pass(new Visitor(grove), {})).seen.status).to.equal(503)
+    liar.fault = undefined
+    const stray = 'a-code-that-nobody-began'
+    secrets.push(stray)
+    await visitor.open(`/sign-in/oidc/acme/callback?code=${stray}&state=${stray}&error_description=${stray}`)
+    await visitor.open(`/sign-in/oidc/unknown?invitation=${invitation}`)
+    const { headers } = await client(grove).get('/healthz')
+    await said(new RegExp(`"${headers['x-request-id']}"`))
+    const { stderr, stdout } = grove.output()
+    expect(stderr, 'a failure is logged').to.include('a sign-in through a provider failed')
+    for (const secret of secrets) {
+      expect(secret).not.to.equal('')
+      expect(stderr + stdout).not.to.include(secret)
+    }
+  })
+
   it('has a line for each request, under the id that the answer carries', async () => {
     const { headers } = await client(grove).get('/orgs/x/members')
     await said(new RegExp(`"${headers['x-request-id']}"`))
@@ -82,7 +127,9 @@ describe('the log', () => {
     const idOf = async (sent: string) =>
       (await client(grove).get('/healthz', { 'x-request-id': sent })).headers['x-request-id']
     for (const id of ['from-a-proxy:1', 'grv', 'eyJ.a', 'eyJhbGciOiJub25lIn0']) expect(await idOf(id)).to.equal(id)
-    const random = ['', 'refresh_', 'reset_', 'invite_', 'browser_'].map((kind) => `grv_${kind}${'a'.repeat(43)}`)
+    const random = ['', 'refresh_', 'reset_', 'invite_', 'browser_', 'oauth_', 'renew_', 'code_'].map(
+      (kind) => `grv_${kind}${'a'.repeat(43)}`,
+    )
     for (const token of [...random, 'eyJhbGciOiJub25lIn0.e30.', 'eyJhbGciOiJub25lIn0.e30.c2ln', `x:${random[0]}`])
       expect(await idOf(token)).to.match(/^[0-9a-f-]{36}$/)
   })
