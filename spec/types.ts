@@ -154,8 +154,9 @@ export interface paths {
         /**
          * Ask for a mail to set a new password
          * @description Sends a mail with a link that works once, within an hour, if an account has this address. `POST /auth/password`
-         *     takes the token of the link as `reset_token`. The response is the same for every address, and also if the
-         *     service sends no mail. `password_reset` of `GET /auth/config` says whether it does. `Authorization` is ignored.
+         *     takes the token of the link as `reset_token`. Users who sign in only through a provider get no mail. The
+         *     response is the same for every address, and also if the service sends no mail. `password_reset` of
+         *     `GET /auth/config` says whether it does. `Authorization` is ignored.
          */
         post: operations["requestPasswordReset"];
         delete?: never;

@@ -1,6 +1,6 @@
 /** New passwords for users who have lost theirs, by a link in a mail. */
 import { findAccountByEmail, lockAccount } from '../../../index/credentials/accounts.ts'
-import type { Mail } from '../../../index/credentials/schema.ts'
+import type { Account, Mail } from '../../../index/credentials/schema.ts'
 import { deleteOtherResetTokens, insertResetToken } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../base/deps.ts'
 import { anonymous } from '../actor.ts'
@@ -35,11 +35,11 @@ export async function askForReset(deps: Deps, { email }: { readonly email: strin
   return requested
 }
 
-/** Makes the token of the mail. Earlier tokens of the account end. Undefined: no account has the address. */
+/** Makes the token of the mail. Earlier tokens of the account end. Undefined: no account may set a password by it. */
 export async function writeReset(deps: Deps, { id, address, fields }: Mail): Promise<Letter | undefined> {
   const { credentials, config, now } = deps
   const account = await findAccountByEmail(credentials.read, address)
-  if (account === undefined || account.disabled_at !== null || config.publicUrl === undefined) return undefined
+  if (account === undefined || config.publicUrl === undefined || !maySetPassword(deps, account)) return undefined
   const token = await mailedToken(deps, 'reset', id)
   const hash = hashOf(token)
   const expires_at = new Date(now().getTime() + lifetimeMs).toISOString()
@@ -51,6 +51,15 @@ export async function writeReset(deps: Deps, { id, address, fields }: Mail): Pro
   const target = { type: 'account', id: account.id } as const
   await audit(asked(deps, fields), { action: 'auth.reset_asked', actor: anonymous, accountId: account.id, target })
   return resetLetter(tokenLink(config.publicUrl, 'reset', token))
+}
+
+/**
+ * An account that signs in only through a provider gets no password by mail. Otherwise a user who has left the company
+ * would come back in by a mailbox.
+ */
+function maySetPassword({ config: { passwordLogin = true } }: Deps, account: Account): boolean {
+  const isOfProvider = account.has_password === 0 && account.has_identity === 1
+  return passwordLogin && account.disabled_at === null && !isOfProvider
 }
 
 /** The audit says how it was asked for, not how the mail was sent. */

@@ -6,5 +6,10 @@ import { listProviders } from './oidc/providers.ts'
 export function readAuthConfig(deps: Deps, base: string) {
   const { signup, passwordLogin = true, mail } = deps.config
   const oidc = listProviders(deps).map(({ id, name }) => ({ id, name, url: `${base}/sign-in/oidc/${id}` }))
-  return { signup, password_login: passwordLogin, password_reset: mail ? 'mail' : 'operator', oidc } as const
+  return {
+    signup,
+    password_login: passwordLogin,
+    password_reset: mail && passwordLogin ? 'mail' : 'operator',
+    oidc,
+  } as const
 }
