@@ -5438,9 +5438,9 @@ export interface components {
             nodes: number;
             /** @description Bytes of the Git objects of its nodes, with those in the trash. */
             bytes: number;
-            /** @description The most nodes. Absent if there is no limit. */
+            /** @description The most nodes. Absent without a limit. */
             max_nodes?: number;
-            /** @description The most bytes. Absent if there is no limit. */
+            /** @description The most bytes. Absent without a limit. */
             max_bytes?: number;
         };
         /** @description A page of organisations. */

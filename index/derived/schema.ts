@@ -98,7 +98,7 @@ interface LevelCountTable {
   nodes: number
 }
 
-/** What an organisation uses. Triggers keep it. Absent without nodes and bytes. */
+/** The usage of an organisation. Triggers keep it. Absent without nodes and bytes. */
 interface OrgUsageTable {
   org_id: string
   nodes: number

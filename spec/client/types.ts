@@ -795,9 +795,9 @@ export interface components {
             readonly nodes: number;
             /** @description Bytes of the Git objects of its nodes, with those in the trash. */
             readonly bytes: number;
-            /** @description The most nodes. Absent if there is no limit. */
+            /** @description The most nodes. Absent without a limit. */
             readonly max_nodes?: number;
-            /** @description The most bytes. Absent if there is no limit. */
+            /** @description The most bytes. Absent without a limit. */
             readonly max_bytes?: number;
         };
         /** @description A page of organisations. */

@@ -7,7 +7,7 @@ import { Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/
 /** Maximum characters of a pasted link. */
 const mostToken = 4096
 
-/** What the code does. */
+/** The purpose of the code. */
 type Purpose = 'verify' | 'undo'
 
 const words = {
