@@ -164,9 +164,9 @@ async function linkSession(deps: Deps, { provider, passed, actor }: Return): Pro
   const known = await findIdentity(deps.credentials.read, passed.issuer, passed.subject)
   const row = known ?? newIdentity(deps, provider, passed, actor.id)
   await deps.credentials.write(async (trx) => {
-    await lockActiveAccount(trx, actor.id)
+    const account = await lockActiveAccount(trx, actor.id)
     await requireSignedIn(trx, actor)
-    await confirmAddress(trx, await readAccount(deps, actor.id), passed, now)
+    await confirmAddress(trx, account, passed, now)
     if (known === undefined) await linkAndNotify(deps, trx, row)
     else await setIdentityPassed(trx, known.id, { provider: provider.id, email: row.email, confirmed_at: now })
   })
