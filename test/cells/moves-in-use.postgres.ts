@@ -1,5 +1,5 @@
 /** An organisation that moves to and fro while people write to it, read it and push, through both cells. */
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -9,7 +9,7 @@ import { gitIn } from '../support/git.ts'
 import { expecting } from '../support/node.ts'
 import { type Answer, type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
-import { here, move, placeOf, setUrls, signIn, there, useCells } from './scene.ts'
+import { here, moved, placeOf, setUrls, signIn, there, useCells } from './scene.ts'
 
 const moves = 2
 const writers = 6
@@ -99,8 +99,7 @@ describe('an organisation that moves while it is in use', () => {
       ...[make(ann), make(away), read(ann), read(away), push()],
     ]
     try {
-      for (let count = 0; count < moves; count++)
-        expect(await move(org, count % 2 === 0 ? 'there' : 'here')).to.include({ code: 0 })
+      for (let count = 0; count < moves; count++) await moved(org, count % 2 === 0 ? 'there' : 'here')
     } finally {
       over = true
       await Promise.all(clients)
@@ -143,7 +142,7 @@ describe('an organisation that moves while it is in use', () => {
     try {
       for (let count = 0; count < manyMoves; count++) {
         const before = acknowledged.size
-        expect(await move(org, count % 2 === 0 ? 'there' : 'here')).to.include({ code: 0 })
+        await moved(org, count % 2 === 0 ? 'there' : 'here')
         await until(() => others.length > 0 || acknowledged.size > before)
       }
     } finally {
@@ -153,7 +152,8 @@ describe('an organisation that moves while it is in use', () => {
     expect(others).to.deep.equal([])
     expect(await placeOf(org)).to.include({ cell: 'here', state: 'here', target: null, epoch: manyMoves + 1 })
     const kept = new Set(gitIn(here, org, node).log())
-    expect([...acknowledged].filter((id) => !kept.has(id))).to.deep.equal([])
+    const lost = [...acknowledged].filter((id) => !kept.has(id))
+    expect(lost.map((id) => ({ id, placesWith: foldersWith(id, org, node) }))).to.deep.equal([])
     for (const { dataDir } of [here, there]) {
       expect(readdirSync(join(dataDir, 'arriving'))).to.deep.equal([])
       expect(await locksIn(dataDir)).to.deep.equal([])
@@ -163,3 +163,14 @@ describe('an organisation that moves while it is in use', () => {
     }
   })
 })
+
+/** The folders of both cells, also in the trash, in which a branch of the node has the commit. */
+function foldersWith(id: string, org: string, node: string): string[] {
+  return [here, there].flatMap(({ dataDir }) => {
+    const trash = readdirSync(join(dataDir, 'trash')).filter((name) => name.startsWith(`moved-${org}`))
+    return [org, ...trash.map((name) => join('trash', name))]
+      .filter((folder) => existsSync(join(dataDir, folder, `${node}.git`)))
+      .filter((folder) => gitIn({ dataDir }, folder, node).log().includes(id))
+      .map((folder) => join(dataDir, folder))
+  })
+}

@@ -1,5 +1,7 @@
 /** Two cells on one database, in this process; and what lies in their folders and in the directory. */
+
 import { readdir, rm } from 'node:fs/promises'
+import { expect } from 'chai'
 import { v7 as newId } from 'uuid'
 import { insertAccount } from '../../index/credentials/accounts.ts'
 import { listPlaces } from '../../index/credentials/places.ts'
@@ -107,4 +109,10 @@ export async function groveAt(at: Grove, ...args: readonly string[]): Promise<Fi
 /** From the other cell, where it is. */
 export function move(org: string, to: 'here' | 'there'): Promise<Finished> {
   return groveAt(to === 'there' ? here : there, 'move-org', org, to)
+}
+
+/** Moves an organisation, and says why if the command refuses. */
+export async function moved(org: string, to: 'here' | 'there'): Promise<void> {
+  const { code, stderr } = await move(org, to)
+  expect(code, stderr).to.equal(0)
 }
