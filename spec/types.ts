@@ -5602,6 +5602,8 @@ export interface components {
              * @enum {string}
              */
             rules_for_main?: "none" | "some" | "all";
+            /** @description The content of the organisation, and its limits. Only for members, and not in lists. */
+            usage?: components["schemas"]["OrgUsage"];
             created_at: components["schemas"]["UtcTime"];
             updated_at: components["schemas"]["UtcTime"];
             /** @description The caller's role. Absent if the caller is not a member. */

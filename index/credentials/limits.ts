@@ -12,3 +12,7 @@ export async function putLimit(trx: CredentialsDb, { org_id, ...limit }: OrgLimi
     .onConflict((conflict) => conflict.column('org_id').doUpdateSet(limit))
     .execute()
 }
+
+export async function deleteLimit(trx: CredentialsDb, orgId: string): Promise<void> {
+  await trx.deleteFrom('org_limit').where('org_id', '=', orgId).execute()
+}

@@ -5,10 +5,10 @@ import type { PushRoom } from '../../gitstore/transfer/smart-http.ts'
 import { readUsage } from '../../index/derived/usage.ts'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
-import { withLimits } from './quotas.ts'
+import { noticeNearlyFull, withLimits } from './quotas.ts'
 import { type Hold, openHold } from './room.ts'
 
-type ByteDeps = Pick<Deps, 'config' | 'credentials' | 'index'>
+type ByteDeps = Pick<Deps, 'config' | 'credentials' | 'index' | 'log' | 'metrics'>
 
 /** Holds room for objects that are about to be written. @throws AppError quota_exceeded */
 export type TakeRoom = (objects: Iterable<PendingObject>) => Promise<void>
@@ -25,9 +25,10 @@ export async function withByteRoom<T>(deps: ByteDeps, orgId: string, work: (take
     const all = [...objects]
     await withLimits(deps, orgId, async ({ bytes: limit }) => {
       if (limit === 0) return
-      if (await fits(hold, sizeOf(all), limit)) return
       // Deflated, they are smaller. That is only computed if it decides.
-      await requireFit(hold, await deflatedSizeOf(all), limit)
+      const used =
+        (await tryFit(hold, sizeOf(all), limit)) ?? (await requireFit(hold, await deflatedSizeOf(all), limit))
+      noticeNearlyFull(deps, { orgId, what: 'bytes', used, limit })
     })
   }
   try {
@@ -66,9 +67,12 @@ export function openPushRoom(
   orgId: string,
   size: number | undefined,
 ): Promise<HeldPushRoom | undefined> {
-  return withLimits(deps, orgId, async ({ bytes: limit }) =>
-    limit === 0 ? undefined : pushRoomBelow(limit, holdOf(deps, orgId), size ?? 0),
-  )
+  return withLimits(deps, orgId, async ({ bytes: limit }) => {
+    if (limit === 0) return undefined
+    const room = await pushRoomBelow(limit, holdOf(deps, orgId), size ?? 0)
+    noticeNearlyFull(deps, { orgId, what: 'bytes', used: limit - room.left + (size ?? 0), limit })
+    return room
+  })
 }
 
 /** @param size the bytes that it holds from the start */
@@ -100,18 +104,20 @@ function holdOf({ index }: ByteDeps, orgId: string): Hold {
   return openHold(`bytes ${orgId}`, async () => (await readUsage(index.read, orgId)).bytes)
 }
 
-async function fits(hold: Hold, size: number, limit: number): Promise<boolean> {
+/** Returns the bytes that are then used. Undefined if the change does not fit. */
+async function tryFit(hold: Hold, size: number, limit: number): Promise<number | undefined> {
   const seen = await hold.see()
-  if (seen.total() + size > limit) return false
+  if (seen.total() + size > limit) return undefined
   seen.hold(size)
-  return true
+  return seen.total()
 }
 
-/** @throws AppError quota_exceeded */
-async function requireFit(hold: Hold, size: number, limit: number): Promise<void> {
+/** Returns the bytes that are then used. @throws AppError quota_exceeded */
+async function requireFit(hold: Hold, size: number, limit: number): Promise<number> {
   const seen = await hold.see()
   if (seen.total() + size > limit) throw bytesExceeded(seen.total(), limit, size)
   seen.hold(size)
+  return seen.total()
 }
 
 /** Bytes of a file that is no longer than its content, with its header. */

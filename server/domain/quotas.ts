@@ -7,6 +7,7 @@ import { openHold } from './room.ts'
 
 type LimitDeps = Pick<Deps, 'config' | 'credentials'>
 type QuotaDeps = LimitDeps & Pick<Deps, 'index'>
+type NoticeDeps = Pick<Deps, 'log' | 'metrics'>
 
 /** The limits of an organisation. 0: none. */
 interface OrgLimits {
@@ -49,7 +50,7 @@ export async function withLimits<T>(
 }
 
 /** Reads the limits of an organisation, and remembers them. @throws DatabaseError */
-async function readLimits({ config, credentials }: LimitDeps, orgId: string): Promise<OrgLimits> {
+export async function readLimits({ config, credentials }: LimitDeps, orgId: string): Promise<OrgLimits> {
   const own = await findLimit(credentials.read, orgId)
   const limits = {
     nodes: own?.max_nodes ?? config.quotaNodes ?? 0,
@@ -61,6 +62,31 @@ async function readLimits({ config, credentials }: LimitDeps, orgId: string): Pr
   return limits
 }
 
+/** The share of a limit from which an organisation is nearly full. */
+export const nearlyFull = 0.9
+
+/** Limits that organisations nearly use up, as far as this process knows. */
+const noticed = new Set<string>()
+
+interface Filling {
+  readonly orgId: string
+  readonly what: 'nodes' | 'bytes'
+  readonly used: number
+  readonly limit: number
+}
+
+/** Logs and counts that an organisation is nearly full, once until it has room again. */
+export function noticeNearlyFull({ log, metrics }: NoticeDeps, filling: Filling): void {
+  const { orgId, what, used, limit } = filling
+  const key = `${what} ${orgId}`
+  if (used < nearlyFull * limit) noticed.delete(key)
+  else if (!noticed.has(key)) {
+    noticed.add(key)
+    metrics.quotasNearlyFull.inc({ what })
+    log.warn(filling, 'an organisation uses 90 % of its quota')
+  }
+}
+
 /** The usage of an organisation, and its limits. A limit is absent if there is none. */
 export interface OrgUsage extends Usage {
   readonly max_nodes?: number
@@ -68,13 +94,12 @@ export interface OrgUsage extends Usage {
 }
 
 /** Reads what an organisation uses, with its limits. @throws DatabaseError */
-export async function readOrgUsage(deps: QuotaDeps, orgId: string): Promise<OrgUsage> {
-  const { nodes, bytes } = await readLimits(deps, orgId)
-  return {
+export function readOrgUsage(deps: QuotaDeps, orgId: string): Promise<OrgUsage> {
+  return withLimits(deps, orgId, async ({ nodes, bytes }) => ({
     ...(await readUsage(deps.index.read, orgId)),
     ...(nodes > 0 && { max_nodes: nodes }),
     ...(bytes > 0 && { max_bytes: bytes }),
-  }
+  }))
 }
 
 /**
@@ -84,7 +109,7 @@ export async function readOrgUsage(deps: QuotaDeps, orgId: string): Promise<OrgU
  * @throws AppError quota_exceeded; errors of `work`
  */
 export async function withRoomForNodes<T>(
-  deps: QuotaDeps,
+  deps: QuotaDeps & NoticeDeps,
   orgId: string,
   added: number,
   work: () => Promise<T>,
@@ -97,6 +122,7 @@ export async function withRoomForNodes<T>(
       const seen = await hold.see()
       requireNodes(seen.total(), added, limit)
       seen.hold(added)
+      noticeNearlyFull(deps, { orgId, what: 'nodes', used: seen.total(), limit })
     })
     return await work()
   } finally {

@@ -131,6 +131,7 @@ function indexMetrics({ counter, gauge, histogram }: Make) {
       'chore',
     ]),
     sweepSeconds: gauge('sweep_duration_seconds', 'Duration of the last run of a background job', ['chore']),
+    quotasNearlyFull: counter('quota_nearly_full_total', 'Organisations that reached 90 % of a quota', ['what']),
     maintained: counter('maintenance_repositories_total', 'Repositories maintained: done or failed', ['outcome']),
   }
 }

@@ -959,6 +959,8 @@ export interface components {
              * @enum {string}
              */
             readonly rules_for_main?: "none" | "some" | "all";
+            /** @description The content of the organisation, and its limits. Only for members, and not in lists. */
+            readonly usage?: components["schemas"]["OrgUsage"];
             readonly created_at: components["schemas"]["UtcTime"];
             readonly updated_at: components["schemas"]["UtcTime"];
             /** @description The caller's role. Absent if the caller is not a member. */

@@ -1,16 +1,21 @@
 /** Limits that administrators set for one organisation. */
 import { expect } from 'chai'
 import { sql } from 'kysely'
+import { purge } from '../../server/domain/operator/trash.ts'
+import { visitOf } from '../pages/forms.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { pageAt } from '../support/pages.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
+import { metricsToken, parseScrape, sumOf } from '../support/scrapes.ts'
+import { countedBytes } from './disk.ts'
 
 describe('the limits of one organisation', () => {
   let grove: Grove
   let root: PersonClient
   let ann: PersonClient
   before(async () => {
-    grove = await startGrove({ quotaBytes: 20_000, quotaNodes: 3 })
+    grove = await startGrove({ quotaBytes: 20_000, quotaNodes: 3, metricsToken, logLevel: 'warn' })
     root = await signUp(grove, 'Root')
     ann = await signUp(grove, 'Ann')
     await grove.deps.credentials.write((trx) =>
@@ -56,5 +61,58 @@ describe('the limits of one organisation', () => {
     expect((await set(ann.user.id, { max_bytes: 1 }).then(expecting(404))).body.code).to.equal('org_not_found')
     for (const wrong of [{ max_bytes: -1 }, { max_bytes: 1.5 }, { max_nodes: '3' }, { most: 3 }])
       await set(ann.org, wrong).then(expecting(422))
+  })
+
+  it('are shown to members with the usage, in the response and on the page, and to nobody else', async () => {
+    const cat = await signUp(grove, 'Cat')
+    await newNode(grove, cat)
+    await cat.patch(`/orgs/${cat.org}`, { published: true }).then(expecting(200))
+    const { usage } = (await cat.get(`/orgs/${cat.org}`).then(expecting(200))).body
+    expect(usage).to.deep.equal({
+      ...{ nodes: 1, max_nodes: 3, max_bytes: 20_000 },
+      bytes: await countedBytes(grove, cat.org),
+    })
+    for (const reader of [ann, client(grove)])
+      expect((await reader.get(`/orgs/${cat.org}`).then(expecting(200))).body).to.not.have.property('usage')
+    const page = await visitOf(grove, cat)
+    const settings = `${pageAt(cat.org)}/settings/general`
+    const shown = (await page.open(settings)).body
+    expect(shown).to.match(/1 page of at most 3 and [\d.]+ (bytes|KB) of at most 20 KB/)
+    await set(cat.org, { max_bytes: 0, max_nodes: 0 }).then(expecting(200))
+    expect((await page.open(settings)).body).to.match(/1 page and [\d.]+ (bytes|KB), with/)
+  })
+
+  it('are nearly reached once until there is room again: a line of the log, and a metric', async () => {
+    const dan = await signUp(grove, 'Dan')
+    await set(dan.org, { max_nodes: 10, max_bytes: 0 }).then(expecting(200))
+    const add = async () => (await dan.post(`/orgs/${dan.org}/nodes`, { title: 'Whale' }).then(expecting(201))).body.id
+    const seen = async () => {
+      const scrape = parseScrape((await client(grove, metricsToken).get('/metrics').then(expecting(200))).body)
+      const lines = grove.logged().split('\n')
+      return {
+        lines: lines.filter((line) => line.includes('90 % of its quota') && line.includes(dan.org)).length,
+        counted: sumOf(scrape, 'grove_quota_nearly_full_total', { what: 'nodes' }),
+      }
+    }
+    const before = (await seen()).counted
+    const ids: string[] = []
+    for (let count = 0; count < 8; count++) ids.push(await add())
+    expect(await seen()).to.deep.equal({ lines: 0, counted: before })
+    ids.push(await add(), await add())
+    expect(await seen()).to.deep.equal({ lines: 1, counted: before + 1 })
+    for (const id of ids.slice(0, 4)) await dan.delete(`/orgs/${dan.org}/nodes/${id}`).then(expecting(204))
+    for (let count = 0; count < 3; count++) await add()
+    expect(await seen()).to.deep.equal({ lines: 2, counted: before + 2 })
+  })
+
+  it('go with the organisation when it is purged', async () => {
+    const { id } = (await ann.post('/orgs', { name: 'Sea' }).then(expecting(201))).body
+    await set(id, { max_nodes: 9 }).then(expecting(200))
+    const { deps } = grove
+    const rows = () => deps.credentials.read.selectFrom('org_limit').selectAll().where('org_id', '=', id).execute()
+    await ann.delete(`/orgs/${id}`).then(expecting(204))
+    expect(await rows()).to.have.length(1)
+    await purge(deps, new Date(Date.now() + 60_000), () => {})
+    expect(await rows()).to.have.length(0)
   })
 })

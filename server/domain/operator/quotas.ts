@@ -5,7 +5,7 @@ import { AppError } from '../../base/errors.ts'
 import { findOrg } from '../access.ts'
 import { type Administrator, requireAdministrator } from '../accounts/administration.ts'
 import { audit } from '../audit/audit.ts'
-import { type OrgUsage, readOrgUsage } from '../quotas.ts'
+import { type OrgUsage, readLimits, readOrgUsage } from '../quotas.ts'
 import type { OrgAt } from '../targets.ts'
 
 export interface LimitChange {
@@ -32,5 +32,6 @@ export async function changeLimits(
     await putLimit(trx, { org_id: orgId, max_nodes, max_bytes, ...change })
   })
   await audit(deps, { action: 'org.limited', actor, orgId, target: { type: 'org', id: orgId }, detail: { ...change } })
+  await readLimits(deps, orgId)
   return readOrgUsage(deps, orgId)
 }

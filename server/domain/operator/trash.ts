@@ -7,6 +7,7 @@ import { withRepoIntent } from '../../../gitstore/refs/ref-transaction.ts'
 import { moveRepo, repoExists } from '../../../gitstore/repo-folders.ts'
 import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.ts'
 import { hasPersonalOrg } from '../../../index/credentials/accounts.ts'
+import { deleteLimit } from '../../../index/credentials/limits.ts'
 import { deleteTombstones } from '../../../index/derived/nodes.ts'
 import { deleteGoneRepos } from '../../../index/log/gone-logs.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -98,7 +99,7 @@ export async function purge(
     if (await changing(deps, () => removeWhole(path))) {
       removed.push(one)
       await auditPurge(deps, one)
-      if (nodeId === undefined && (await isGone(deps, one, all))) await deleteBotsOf(deps, one)
+      if (nodeId === undefined && (await isGone(deps, one, all))) await forgetOrg(deps, one)
     }
     onProgress(done + 1, due.length)
   }
@@ -107,7 +108,13 @@ export async function purge(
   return { removed: removed.map(asTrashed), kept: all.filter((one) => !due.includes(one)).map(asTrashed) }
 }
 
-/** True if no copy of a purged organisation is left. One that was restored from the trash, or moved, keeps its bots. */
+/** Deletes the bots and the limits of a purged organisation. */
+async function forgetOrg(deps: Deps, one: Trashed): Promise<void> {
+  await deleteBotsOf(deps, one)
+  await deps.credentials.write((trx) => deleteLimit(trx, one.orgId))
+}
+
+/** True if no copy of a purged organisation is left. One that was restored from the trash, or moved, keeps its rows. */
 async function isGone(deps: Deps, { orgId, deleted_at }: Trashed, all: readonly Trashed[]): Promise<boolean> {
   const hasOther = all.some((one) => one.nodeId === undefined && one.orgId === orgId && one.deleted_at > deleted_at)
   if (hasOther || repoExists(orgRepo(deps.store, orgId))) return false

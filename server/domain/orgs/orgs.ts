@@ -25,7 +25,7 @@ import { withNodeIntent } from '../indexing/recovered.ts'
 import { main, orgFolder, orgRepo, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { OrgColumns } from '../placement.ts'
-import { withRoomForOrg } from '../quotas.ts'
+import { type OrgUsage, readOrgUsage, withRoomForOrg } from '../quotas.ts'
 import type { OrgAt } from '../targets.ts'
 import { changeOrg, indexChangedOrg, orgIsGone, requireOwner } from './org-changes.ts'
 import { admitRules, completeRules, findNodesIn, type RuleInput } from './rules.ts'
@@ -42,6 +42,8 @@ export interface Org {
   readonly rules?: readonly Rule[]
   /** The nodes for whose `main` a rule holds. Absent as `rules`. */
   readonly rules_for_main?: 'none' | 'some' | 'all'
+  /** Absent as `rules`. */
+  readonly usage?: OrgUsage
   readonly created_at: string
   readonly updated_at: string
   /** The caller's role. Absent for anonymous callers. */
@@ -143,6 +145,7 @@ export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org>
     ...org,
     rules: await readRules(deps, access.org),
     rules_for_main: await rulesForMain(deps, access.org),
+    usage: await readOrgUsage(deps, at.orgId),
   }
 }
 

@@ -7,6 +7,7 @@ import { ApiId } from '../parts/api-id.tsx'
 import { Field, field, submitForm, Tabs, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { mayDelete, mayWrite } from '../parts/rights.ts'
+import { sizeOf } from '../text/sizes.ts'
 import type { SettingsPage, Urls } from '../urls.ts'
 import { HomeRule } from './home-text.tsx'
 
@@ -165,6 +166,7 @@ async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page>
               </form>
               <Publishing org={org} urls={urls} action={action} />
               <Rules org={org} urls={urls} action={action} />
+              <UsageOf org={org} />
               <HomeRule />
               <ApiId id={org.id} of="organisation" />
               <FolderLinks org={org} urls={urls} />
@@ -174,6 +176,7 @@ async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page>
           ) : (
             <>
               <p>Only owners can change these settings. Your role: {org.role}.</p>
+              <UsageOf org={org} />
               <HomeRule />
               <ApiId id={org.id} of="organisation" />
               <FolderLinks org={org} urls={urls} />
@@ -246,6 +249,24 @@ function Rules({ org, urls, action }: { readonly org: Org; readonly urls: Urls; 
           Save rule
         </button>
       </form>
+    </section>
+  )
+}
+
+function UsageOf({ org: { usage } }: { readonly org: Org }) {
+  if (usage === undefined) return null
+  const { nodes, bytes, max_nodes: maxNodes, max_bytes: maxBytes } = usage
+  const pages = nodes === 1 ? '1 page' : `${nodes.toLocaleString('en')} pages`
+  const ofPages = maxNodes === undefined ? '' : ` of at most ${maxNodes.toLocaleString('en')}`
+  const ofBytes = maxBytes === undefined ? '' : ` of at most ${sizeOf(maxBytes)}`
+  return (
+    <section>
+      <h2>Usage</h2>
+      <p>
+        {pages}
+        {ofPages} and {sizeOf(bytes)}
+        {ofBytes}, with all versions and the deleted pages in the trash.
+      </p>
     </section>
   )
 }

@@ -3,6 +3,7 @@
 import type { Token } from 'markdown-it'
 import { wikilinkParts } from '../../markdown/wikilinks.ts'
 import { escaped } from './escape.ts'
+import { sizeOf } from './sizes.ts'
 
 /** The file that a link leads to. */
 export interface Media {
@@ -154,7 +155,7 @@ export function player({ href, name, media }: Shown, { alt }: Embedded, fragment
 
 export function playerBlock(shown: Shown, embedded: Embedded, fragment: string): string {
   const { media } = shown
-  const size = media.size === undefined ? '' : ` <span class="why">${bytes(media.size)}</span>`
+  const size = media.size === undefined ? '' : ` <span class="why">${sizeOf(media.size)}</span>`
   const caption = `<figcaption>${fileLink(shown, embedded, '')}${size}</figcaption>`
   return `<figure class="media">${player(shown, embedded, fragment)}${caption}</figure>\n`
 }
@@ -168,7 +169,7 @@ export function fileLink({ href, name }: Shown, { alt }: Embedded, fragment: str
 export function fileBlock(shown: Shown, embedded: Embedded, fragment: string): string {
   const page = /^page=(\d{1,6})$/.exec(fragment)?.[1]
   const { size } = shown.media
-  const facts = ['PDF', ...(size === undefined ? [] : [bytes(size)]), ...(page === undefined ? [] : [`page ${page}`])]
+  const facts = ['PDF', ...(size === undefined ? [] : [sizeOf(size)]), ...(page === undefined ? [] : [`page ${page}`])]
   return `<p class="file-card">${fileLink(shown, embedded, fragment)} <span class="why">${facts.join(' · ')}</span></p>\n`
 }
 
@@ -177,11 +178,4 @@ export function elsewhere(href: string, alt: string): string {
   const host = /^(?:https?:)?\/\/(?:[^/?#@]*@)?([^/?#:]{1,253})/i.exec(href)?.[1]
   const says = host === undefined ? 'Picture from another site' : `Picture from ${host}`
   return alt === '' ? says : `${alt} · ${says}`
-}
-
-/** Returns a size for readers, such as `1.2 MB`. */
-function bytes(size: number): string {
-  if (size < 1_000) return `${size} bytes`
-  const [amount, unit] = size < 999_500 ? [size / 1_000, 'KB'] : [size / 1_000_000, 'MB']
-  return `${amount < 10 ? amount.toFixed(1) : Math.round(amount).toLocaleString('en')} ${unit}`
 }
