@@ -2,25 +2,25 @@
 
 import type { Config } from '../base/config.ts'
 import type { OidcProvider } from '../base/oidc-config.ts'
-import { discover } from '../domain/accounts/oidc/providers.ts'
+import { acceptsClient, discover } from '../domain/accounts/oidc/providers.ts'
 import { MailError, tryMailServer } from '../domain/mail/transport.ts'
 
 /** Returns the problems found. Each is a sentence. */
-export async function checkOnline({ oidc = [], mail }: Config): Promise<string[]> {
-  return (await Promise.all([checkProviders(oidc), checkMail(mail)])).flat()
+export async function checkOnline({ oidc = [], mail, publicUrl }: Config): Promise<string[]> {
+  return (await Promise.all([...oidc.map((one) => checkProvider(one, publicUrl)), checkMail(mail)])).flat()
 }
 
-async function checkProviders(oidc: readonly OidcProvider[]): Promise<string[]> {
-  const found = await Promise.all(
-    oidc.map(async (provider) => {
-      const variable = `OIDC_${provider.id.toUpperCase()}_ISSUER`
-      return discover(provider).then(
-        () => [],
-        (error: unknown) => [`${variable}: the provider cannot be discovered: ${reasonsOf(error)}`],
-      )
-    }),
-  )
-  return found.flat()
+async function checkProvider(provider: OidcProvider, publicUrl: string | undefined): Promise<string[]> {
+  const begins = `OIDC_${provider.id.toUpperCase()}`
+  try {
+    const metadata = await discover(provider)
+    const redirectUri = `${publicUrl ?? 'http://localhost'}/sign-in/oidc/${provider.id}/callback`
+    return (await acceptsClient(provider, metadata, redirectUri))
+      ? []
+      : [`${begins}_CLIENT_ID, ${begins}_CLIENT_SECRET: the provider refuses them; copy both again from its settings`]
+  } catch (error) {
+    return [`${begins}_ISSUER: the provider cannot be discovered: ${reasonsOf(error)}`]
+  }
 }
 
 async function checkMail(mail: Config['mail']): Promise<string[]> {

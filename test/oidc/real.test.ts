@@ -1,6 +1,9 @@
 /** Signing in through a real provider, as a browser without script does it. */
 
+import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
+import { runCommand } from '../support/command.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { settings } from './liar.ts'
 import { passReal, type RealProvider, startRealProvider } from './real-provider.ts'
@@ -100,5 +103,43 @@ describe('a sign-in through a real provider', () => {
     expect((await new Visitor(grove).open('/sign-in/oidc/acme')).status, 'one try in 10 seconds').to.equal(503)
     now += 11_000
     expect((await signIn('ann')).arrived.status).to.equal(200)
+  })
+})
+
+describe('a provider that refuses the client secret', () => {
+  let provider: RealProvider
+  let grove: Grove
+  let dataDir: string
+
+  before(async () => {
+    provider = await startRealProvider(() => [`${grove.url}/sign-in/oidc/acme/callback`])
+    const oidc = [settings({ issuer: provider.issuer, clientSecret: 'another' })]
+    grove = await startGrove({ oidc, logLevel: 'error' })
+    dataDir = await newDataDir()
+  })
+  after(async () => {
+    await grove.close()
+    await provider.stop()
+    await rm(dataDir, { recursive: true })
+  })
+
+  it('is named on the page and in the log', async () => {
+    const visitor = new Visitor(grove)
+    const arrived = await passReal(visitor, await visitor.open('/sign-in/oidc/acme', { isOurs: true }), 'ann')
+    expect(arrived.status).to.equal(400)
+    expect(arrived.html).to.contain('Acme refuses the client id or the client secret of this service')
+    expect(grove.logged()).to.contain('the provider refuses the client id or the client secret')
+    expect(grove.logged()).not.to.contain('another')
+  })
+
+  it('is found by the check of the configuration', async () => {
+    const check = async (secret: string) => {
+      const acme = { OIDC_ACME_ISSUER: provider.issuer, OIDC_ACME_CLIENT_ID: 'grove', OIDC_ACME_CLIENT_SECRET: secret }
+      const environment = { ...process.env, DATA_DIR: dataDir, PUBLIC_URL: grove.url, ...acme }
+      const { code, stdout } = await runCommand(['config', 'check', '--online'], environment)
+      return { code, isFound: stdout.includes('OIDC_ACME_CLIENT_SECRET: the provider refuses them') }
+    }
+    expect(await check('another')).to.deep.equal({ code: 1, isFound: true })
+    expect(await check('a secret of the provider')).to.deep.equal({ code: 0, isFound: false })
   })
 })

@@ -4,7 +4,7 @@ import type { Deps } from '../../../base/deps.ts'
 import { AppError } from '../../../base/errors.ts'
 import { type Claims, needsProfile, type Passed, type Purpose, readClaims } from './mapping.ts'
 import { isAwayError } from './provider-fetch.ts'
-import { connectTo, type Provider, unavailableError } from './providers.ts'
+import { connectTo, isClientRefusal, type Provider, unavailableError } from './providers.ts'
 
 /** The secrets of one exchange. The browser keeps them, so that an anonymous request costs no row. */
 export interface Exchange {
@@ -82,13 +82,18 @@ export async function finishExchange(
 function asRefusal({ log }: Deps, provider: Provider, error: unknown): unknown {
   if (error instanceof AppError) return error
   if (!(error instanceof Error)) return error
+  if (isClientRefusal(error)) {
+    const detail = `${provider.name} refuses the client id or the client secret of this service. Ask the operator of Grove to correct them`
+    log.error({ err: error, provider: provider.id }, 'the provider refuses the client id or the client secret')
+    return new AppError('sign_in_failed', detail, {}, { cause: error })
+  }
   log.warn({ err: error, provider: provider.id }, 'a sign-in through a provider failed')
   if (isAwayError(error)) return unavailableError(provider, error)
   const { code, error: named } = error as Error & { readonly code?: unknown; readonly error?: unknown } // errors have them in the library
   if (code === 'OAUTH_AUTHORIZATION_RESPONSE_ERROR')
     return new AppError(
       'provider_refused',
-      `${provider.name} did not let you in: ${codeIn(named)}`,
+      `${provider.name} did not let you in: ${codeIn(named)}. Start again, or ask its administrators for access`,
       {},
       { cause: error },
     )

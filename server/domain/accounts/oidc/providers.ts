@@ -53,7 +53,10 @@ export function requireProvider(deps: Pick<Deps, 'config'>, id: string): Provide
  * @throws AppError provider_unavailable
  */
 export async function connectTo(deps: ProviderDeps, provider: Provider): Promise<Configuration> {
-  const metadata = await metadataOf(deps, provider)
+  return clientOf(provider, await metadataOf(deps, provider))
+}
+
+async function clientOf(provider: Provider, metadata: ServerMetadata): Promise<Configuration> {
   const client = await import('openid-client')
   const configuration = new client.Configuration(metadata, provider.clientId, {}, await clientAuth(provider, metadata))
   configuration[client.customFetch] = providerFetch(provider.issuer)
@@ -128,6 +131,32 @@ async function tryOnce(deps: ProviderDeps, provider: Provider, discovery: Discov
       })
   }
   await discovery.trying
+}
+
+/** True if the token endpoint refuses the client itself (RFC 6749, section 5.2). */
+export function isClientRefusal(error: unknown): boolean {
+  // Errors of the library have both.
+  const { error: named, status } = error as { readonly error?: unknown; readonly status?: unknown }
+  return error instanceof Error && (named === 'invalid_client' || named === 'unauthorized_client' || status === 401)
+}
+
+/**
+ * Tries the client id and the secret with a code that no provider has given. A provider that accepts them refuses the
+ * code. Returns false if they are refused.
+ */
+export async function acceptsClient(
+  provider: Provider,
+  metadata: ServerMetadata,
+  redirectUri: string,
+): Promise<boolean> {
+  const client = await import('openid-client')
+  const code = { code: client.randomState(), redirect_uri: redirectUri, code_verifier: client.randomPKCECodeVerifier() }
+  try {
+    await client.genericGrantRequest(await clientOf(provider, metadata), 'authorization_code', code)
+    return true
+  } catch (error) {
+    return !isClientRefusal(error)
+  }
 }
 
 /** Fetches the discovery document. @throws Error it names another issuer, or the provider does not answer */
