@@ -107,10 +107,11 @@ export function oidcSecrets(given: Readonly<Record<string, string | undefined>>)
   return [...new Set(names.filter((name) => name !== undefined))]
 }
 
+const settingNames = [...Object.keys(provider.shape), 'CLIENT_SECRET_FILE']
+
 /** Every variable of the providers that are configured, also those that are not set. */
 export function oidcVariables(given: Readonly<Record<string, string | undefined>>): string[] {
-  const settings = [...Object.keys(provider.shape), 'CLIENT_SECRET_FILE']
-  return idsIn(given).flatMap((id) => settings.map((setting) => `${beginning}${id}_${setting}`))
+  return idsIn(given).flatMap((id) => settingNames.map((setting) => `${beginning}${id}_${setting}`))
 }
 
 /** Reads the providers, sorted by id. */
@@ -123,8 +124,7 @@ export function readProviders(given: Readonly<Record<string, string | undefined>
     .filter((name) => name.startsWith(beginning) && !known.includes(name))
     .map((variable) => ({
       variable,
-      message:
-        'is not a setting of a provider; these are OIDC_<ID>_ISSUER, _CLIENT_ID and others, with an id of A-Z and 0-9',
+      message: `is not a setting of a provider; a name is OIDC_, an id of A-Z and 0-9, and one of ${settingNames.map((name) => `_${name}`).join(', ')}`,
     }))
   const providers: OidcProvider[] = []
   for (const id of idsIn(given)) {

@@ -24,7 +24,8 @@ describe('the connections of a user', () => {
     (await exchange(program, await allow(program, user, {}, { resource: grove.url }))).body.refresh_token as string
   const ask = (by = user) => by.send('/oauth/authorize', { ...program.request, access: 'propose', act: 'allow' })
   const isAlive = async (secret: string) => (await renew(program, secret)).status === 200
-  const count = async () => /(\d+) programs? can act for you/.exec(mainOf(await user.open('/me/connections')))?.[1]
+  const count = async () =>
+    /(\d+) connections? of programs can act for you/.exec(mainOf(await user.open('/me/connections')))?.[1]
 
   it(`are at most ${most}: the page says so, and nothing is connected`, async () => {
     for (let n = 0; n < most; n++) {
