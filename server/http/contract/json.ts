@@ -136,5 +136,6 @@ function inflaterFor(encoding = 'identity'): Transform | undefined {
 }
 
 function tooLarge({ bytes }: BodyLimits): AppError {
-  return new AppError('too_large', `The body is over ${bytes / 1024 / 1024} MiB`)
+  const most = bytes < 2 ** 20 ? `${bytes / 1024} KiB` : `${bytes / 2 ** 20} MiB`
+  return new AppError('too_large', `The body is over ${most}`)
 }
