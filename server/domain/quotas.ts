@@ -63,7 +63,7 @@ export async function readLimits({ config, credentials }: LimitDeps, orgId: stri
 }
 
 /** The share of a limit from which an organisation is nearly full. */
-export const nearlyFull = 0.9
+const nearlyFull = 0.9
 
 /** Limits that organisations nearly use up, as far as this process knows. */
 const noticed = new Set<string>()

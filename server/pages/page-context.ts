@@ -3,6 +3,7 @@
 import type { Readable } from 'node:stream'
 import type { VNode } from 'preact'
 import type { Api } from '../../spec/client/api.ts'
+import { AppError } from '../base/errors.ts'
 import type { Consents } from '../http/consents.ts'
 import type { SentFile } from '../http/contract/multipart.ts'
 import type { Credential } from '../http/in-process.ts'
@@ -123,4 +124,9 @@ export function param({ params }: PageContext, name: string): string {
   const value = params[name]
   if (value === undefined) throw new Error(`The page has no parameter ${name}`)
   return value
+}
+
+/** The error of an address that leads to no page. */
+export function noPageError(): AppError {
+  return new AppError('not_found', 'There is no page at this URL')
 }

@@ -22,7 +22,7 @@ import type { CountRequest } from '../http/rate-limits.ts'
 import { sendAsset } from './assets.ts'
 import { isFromPage, isNavigation } from './cookie-auth.ts'
 import { diagramFrame, sendDiagramFrame } from './diagram-frame.ts'
-import type { PageContext, PageResult } from './page-context.ts'
+import { noPageError, type PageContext, type PageResult } from './page-context.ts'
 import { showNodeActivity, showOrgActivity } from './pages/activity.tsx'
 import { showAccount, takeAccount } from './pages/admin-account.tsx'
 import { leadToAdmin, showAccounts, showNewAccount, takeNewAccount } from './pages/admin-accounts.tsx'
@@ -247,7 +247,7 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
     return
   }
   // For reads, the error is thrown after the user is known, so that the error page shows them as signed in.
-  if (found === undefined && !isRead) throw new AppError('not_found', 'There is no page at this URL')
+  if (found === undefined && !isRead) throw noPageError()
   if (found !== undefined && make === undefined) {
     res.set('Allow', [...(found.route.show ? ['GET', 'HEAD'] : []), ...(found.route.take ? ['POST'] : [])].join(', '))
     throw new AppError('method_not_allowed', `This page does not accept ${req.method} requests`)
@@ -262,7 +262,7 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   await parts.countRequest(req, res, credential?.person.id)
   const visit = visitOf(parts, { ...asking, credential }, { params: found?.params ?? {}, ...sent })
   showErrorsTo(visit, res)
-  if (make === undefined) throw new AppError('not_found', 'There is no page at this URL')
+  if (make === undefined) throw noPageError()
   const result = await make(visit).catch(asMissing)
   const moved = isRead && found !== undefined ? newAddress(visit, found, path) : undefined
   if (moved !== undefined && isShown(result)) res.redirect(301, moved + req.url.slice(path.length))
@@ -309,7 +309,7 @@ function showErrorsTo(visit: PageContext, res: Response): void {
 /** Turns an invalid path into 404. */
 function asMissing(error: unknown): never {
   const isAddress = error instanceof ValidationError && error.problems.every(({ loc }) => loc[0] === 'path')
-  throw isAddress ? new AppError('not_found', 'There is no page at this URL') : error
+  throw isAddress ? noPageError() : error
 }
 
 /**

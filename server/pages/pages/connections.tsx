@@ -55,8 +55,10 @@ async function connectionsPage({ api, urls, query, oidc }: PageContext, trouble?
         )}
         <TroubleOf trouble={trouble} fields={[]} />
         <p class="why">
-          {total === 0 ? 'You have not connected a program yet.' : `${plural(total, 'program')} can act for you.`} To
-          connect one, give it the URL <span class="ref">{urls.base}/mcp</span>.
+          {total === 0
+            ? 'You have not connected a program yet.'
+            : `${plural(total, 'connection')} of programs can act for you.`}{' '}
+          To connect one, give it the URL <span class="ref">{urls.base}/mcp</span>.
         </p>
         <ul class="rows">
           {connections.map((connection) => (
@@ -84,8 +86,7 @@ function ConnectionRow({ connection, orgs, action }: RowProps) {
         </strong>
         <small>
           {accessWords[access]} in {reachOf(connection, orgs)}{' '}
-          {resource === 'mcp' ? 'through /mcp' : 'through the API and Git'} · since <When time={created_at} as="day" />{' '}
-          ·{' '}
+          {resource === 'mcp' ? 'through /mcp' : 'through the API and Git'} · since <When time={created_at} /> ·{' '}
           {last_used_at === undefined ? (
             'never used'
           ) : (

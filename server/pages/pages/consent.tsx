@@ -3,7 +3,7 @@
 import { AppError } from '../../base/errors.ts'
 import type { AskedConsent } from '../../http/consents.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
+import { noPageError, type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
 import { When } from '../parts/dates.tsx'
 import { Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
 
@@ -50,7 +50,7 @@ export async function takeConsent(visit: PageContext): Promise<PageResult> {
 
 /** @throws AppError not_found */
 function requireOn({ consents }: PageContext): void {
-  if (!consents.areOn) throw new AppError('not_found', 'There is no page at this URL')
+  if (!consents.areOn) throw noPageError()
 }
 
 function wanted(form: URLSearchParams) {

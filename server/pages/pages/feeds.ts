@@ -1,7 +1,7 @@
 /** The Atom feed, the sitemap and robots.txt. */
 
 import { AppError } from '../../base/errors.ts'
-import { type PageContext, param, type Text } from '../page-context.ts'
+import { noPageError, type PageContext, param, type Text } from '../page-context.ts'
 import { linkOf, subjectOf, wordsOf } from '../parts/inbox-words.ts'
 
 /** `changes`: in the feed. `listed`: nodes in the sitemap. `part`: nodes in one part of it. `atOnce`: per API call. */
@@ -64,8 +64,7 @@ export async function showSitemap(visit: PageContext): Promise<Text> {
   const parts = Math.max(1, Math.ceil(end / most.part))
   const asked = query.get('part')
   const part = Number(asked ?? 1)
-  if (asked !== null && !(/^[1-9]\d?$/.test(asked) && part <= parts))
-    throw new AppError('not_found', 'There is no page at this URL')
+  if (asked !== null && !(/^[1-9]\d?$/.test(asked) && part <= parts)) throw noPageError()
   if (asked === null && parts > 1) {
     const lists = Array.from({ length: parts }, (_, at) => `${urls.sitemap(org.id)}?part=${at + 1}`)
     return listOf(

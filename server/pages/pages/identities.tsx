@@ -96,7 +96,12 @@ async function identitiesPage(visit: PageContext, { trouble, linking }: More = {
         )}
         <div class="services">
           {services.map((service) => (
-            <LinkForm {...shown} service={service} isReady={!hasPassword || linking === service.id} />
+            <LinkForm
+              {...shown}
+              service={service}
+              isReady={!hasPassword || linking === service.id}
+              isLinked={identities.some(({ provider }) => provider === service.id)}
+            />
           ))}
         </div>
       </main>
@@ -143,18 +148,21 @@ interface LinkFormProps extends Shown {
   readonly service: PageContext['oidc']['services'][number]
   /** True if the session may be confirmed already. */
   readonly isReady: boolean
+  /** True if an identity of the service is linked already. */
+  readonly isLinked: boolean
 }
 
-function LinkForm({ visit: { urls }, service: { id, name }, isReady }: LinkFormProps) {
+function LinkForm({ visit: { urls }, service: { id, name }, isReady, isLinked }: LinkFormProps) {
+  const what = isLinked ? 'another identity' : 'it'
   if (isReady)
     return (
       <a class="btn go" href={oidcPath(urls, id, { purpose: 'link' })}>
-        Continue to {name} to link it
+        Continue to {name} to link {what}
       </a>
     )
   return (
     <details>
-      <summary class="btn">Link {name}…</summary>
+      <summary class="btn">{isLinked ? `Link another identity of ${name}…` : `Link ${name}…`}</summary>
       <form method="post" action={urls.me('identities')} class="fields">
         <input type="hidden" name="provider" value={id} />
         <Password label="Current password" name="password" of={`link-${id}`} autocomplete="current-password" />

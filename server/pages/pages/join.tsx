@@ -35,8 +35,11 @@ export async function takeJoin(visit: PageContext): Promise<PageResult> {
 
 const noInvitation: Trouble = { field: 'invitation', says: 'Paste the link of your invitation.' }
 
-async function joinPage({ api, person, form, urls }: PageContext, trouble?: Trouble): Promise<Page> {
+async function joinPage({ api, person, form, urls, oidc }: PageContext, trouble?: Trouble): Promise<Page> {
   const { signup } = await api.getAuthConfig({})
+  // Through a service, users may get an account although sign-up is closed.
+  const services = oidc.services.map(({ name }) => name).join(' or ')
+  const account = signup === 'closed' ? 'your existing account' : 'a new or an existing account'
   return {
     ...{ kind: 'page', place: {}, facts: { trouble, signup }, head: { title: 'Invitation · Grove', noIndex: true } },
     body: () => (
@@ -44,7 +47,7 @@ async function joinPage({ api, person, form, urls }: PageContext, trouble?: Trou
         <h1>Join by invitation</h1>
         <p class="lede">
           {person === undefined
-            ? `You have been invited to Grove. Join with ${signup === 'closed' ? 'your existing account' : 'a new or an existing account'}.`
+            ? `You have been invited to Grove. Join with ${account}${services === '' ? '' : `, or through ${services}`}.`
             : `You are signed in as ${person.name}. Join the organisation that invited you.`}
         </p>
         <TroubleOf trouble={trouble} fields={['invitation']} />
@@ -77,7 +80,7 @@ async function joinPage({ api, person, form, urls }: PageContext, trouble?: Trou
           )}
           {person === undefined && (
             <button class="btn" type="submit" name="act" value="sign-in">
-              Use an existing account
+              {services === '' ? 'Use an existing account' : `Use an existing account or ${services}`}
             </button>
           )}
           {person !== undefined && (

@@ -2,7 +2,7 @@
 
 import { AppError } from '../../base/errors.ts'
 import type { Arrived } from '../../http/oidc/visit.ts'
-import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
+import { noPageError, type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { asSentence } from '../text/broken-rules.ts'
 import { ownPath } from '../urls.ts'
 import { joined } from './sign-in.tsx'
@@ -12,7 +12,7 @@ const purposes = ['sign-in', 'link', 'confirm'] as const
 export async function showOidc(visit: PageContext): Promise<PageResult> {
   const { query, urls, oidc } = visit
   const purpose = purposes.find((one) => one === (query.get('purpose') ?? 'sign-in'))
-  if (purpose === undefined) throw new AppError('not_found', 'There is no page at this URL')
+  if (purpose === undefined) throw noPageError()
   if (!visit.canSignIn) return refused(visit, 403, 'You can sign in here only over HTTPS.')
   const invitation = query.get('invitation')
   return explained(visit, async () => {

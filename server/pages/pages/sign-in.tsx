@@ -108,7 +108,7 @@ function signedOutPage({ urls }: PageContext, { name, url }: Farewell): Page {
   return {
     ...page('Signed out', { name, url }, () => (
       <Sheet title="You are signed out" fields={[]}>
-        <p>You are signed out here, but perhaps not of {name}.</p>
+        <p>You are signed out here, but perhaps not at {name}.</p>
         <p class="acts">
           <a class="btn go" href={url}>
             Also sign out of {name}

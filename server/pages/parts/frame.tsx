@@ -9,7 +9,7 @@ import { Icon } from './icons.tsx'
 import { initial } from './people.tsx'
 
 interface FrameProps {
-  readonly visit: Pick<PageContext, 'urls' | 'person' | 'here' | 'query' | 'maintenance'>
+  readonly visit: Pick<PageContext, 'urls' | 'person' | 'here' | 'query' | 'maintenance' | 'oidc'>
   readonly head: Head
   readonly place: PagePlace
   readonly children: ComponentChildren
@@ -168,7 +168,7 @@ function Crumbs({ urls, place }: { readonly urls: Urls; readonly place: PagePlac
 }
 
 /** The buttons at the end of the top bar. */
-function Tools({ visit: { urls, person, here }, head, place: { org, node } }: BarProps) {
+function Tools({ visit: { urls, person, here, oidc }, head, place: { org, node } }: BarProps) {
   return (
     <div class="tools">
       {!org && person && (
@@ -211,7 +211,7 @@ function Tools({ visit: { urls, person, here }, head, place: { org, node } }: Ba
         ?
       </button>
       {person ? (
-        <PersonMenu urls={urls} person={person} />
+        <PersonMenu urls={urls} person={person} hasServices={oidc.services.length > 0} />
       ) : (
         <a class="btn quiet" href={urls.signIn(head.noIndex && !org ? undefined : here)}>
           Sign in
@@ -224,9 +224,11 @@ function Tools({ visit: { urls, person, here }, head, place: { org, node } }: Ba
 interface PersonMenuProps {
   readonly urls: Urls
   readonly person: NonNullable<PageContext['person']>
+  /** True if users can sign in through other services. */
+  readonly hasServices: boolean
 }
 
-function PersonMenu({ urls, person }: PersonMenuProps) {
+function PersonMenu({ urls, person, hasServices }: PersonMenuProps) {
   return (
     <details class="menu">
       <summary class="me" aria-label={`Signed in as ${person.name}`}>
@@ -240,6 +242,8 @@ function PersonMenu({ urls, person }: PersonMenuProps) {
         <a href={urls.me('profile')}>Profile</a>
         <a href={urls.me('password')}>Password</a>
         <a href={urls.me('tokens')}>Tokens</a>
+        <a href={urls.me('connections')}>Connections</a>
+        {hasServices && <a href={urls.me('identities')}>Ways to sign in</a>}
         {person.isAdmin && <a href={urls.admin('accounts')}>Administration</a>}
         <button class="btn" type="submit">
           Sign out
