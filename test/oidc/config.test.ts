@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { ConfigError, effectiveVariables, readConfig } from '../../server/base/config.ts'
-import { run } from '../operator/desk.ts'
+import { cliWith } from '../operator/desk.ts'
 import { type Liar, startLiar } from './liar.ts'
 
 const right = { OIDC_ACME_ISSUER: 'https://id.acme.example', OIDC_ACME_CLIENT_ID: 'grove' }
@@ -193,7 +193,7 @@ describe('grove config check --online', () => {
 
   async function check(issuer: string, more: Readonly<Record<string, string>> = {}, words = ['--online']) {
     const environment = { DATA_DIR: folder, OIDC_ACME_ISSUER: issuer, OIDC_ACME_CLIENT_ID: 'grove', ...more }
-    const { code, stdout } = await run(process.execPath, ['dist/cli.js', 'config', 'check', ...words], environment)
+    const { code, stdout } = await cliWith(environment, 'config', 'check', ...words)
     const [, found = ''] = stdout.split(/^.* found:\n/m)
     return { code, found: found.trim() }
   }

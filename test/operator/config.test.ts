@@ -12,7 +12,7 @@ import { failing } from '../support/failing.ts'
 import { signUp } from '../support/people.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { until } from '../support/until.ts'
-import { run } from './desk.ts'
+import { cliWith, run } from './desk.ts'
 
 describe('grove config check', () => {
   let folder: string
@@ -22,10 +22,10 @@ describe('grove config check', () => {
   afterEach(() => rm(folder, { recursive: true, force: true }))
 
   const check = (environment: Record<string, string> = {}) =>
-    run(process.execPath, ['dist/cli.js', 'config', 'check'], { DATA_DIR: folder, ...environment })
+    cliWith({ DATA_DIR: folder, ...environment }, 'config', 'check')
   /** What is wrong, a line each. */
-  const problems = async (environment: Record<string, string> = {}) => {
-    const { code, stdout } = await check(environment)
+  const problems = async (environment: Record<string, string> = {}) => problemsOf(await check(environment))
+  const problemsOf = ({ code, stdout }: Awaited<ReturnType<typeof check>>) => {
     const [, found] = stdout.split(/^.* found:\n/m)
     expect(code).to.equal(found === undefined ? 0 : 1)
     return (found ?? '').split('\n').flatMap((line) => (line === '' ? [] : [line.trim()]))
@@ -141,11 +141,12 @@ describe('grove config check', () => {
     await mkdir(bin)
     await writeFile(join(bin, 'git'), '#!/bin/sh\necho git version 2.30.2\n')
     await chmod(join(bin, 'git'), 0o755)
-    expect(await problems({ PATH: `${bin}:${process.env.PATH}` })).to.deep.equal([
-      'git is 2.30.2: Grove needs 2.39 or newer',
-    ])
+    // A process asks git for its version only once, so each of these is a new one.
+    const problemsIn = async (PATH: string) =>
+      problemsOf(await run(process.execPath, ['dist/cli.js', 'config', 'check'], { DATA_DIR: folder, PATH }))
+    expect(await problemsIn(`${bin}:${process.env.PATH}`)).to.deep.equal(['git is 2.30.2: Grove needs 2.39 or newer'])
     await rm(join(bin, 'git'))
-    expect(await problems({ PATH: bin })).to.deep.equal(['git cannot be started: Grove needs git 2.39 or newer'])
+    expect(await problemsIn(bin)).to.deep.equal(['git cannot be started: Grove needs git 2.39 or newer'])
   })
 
   it('names a limit of open files that is too low', async () => {
