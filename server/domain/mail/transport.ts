@@ -46,7 +46,7 @@ export async function sendMail(server: MailServer, { id, to, subject, text, html
       disableUrlAccess: true,
     })
   } catch (error) {
-    throw mailError(error)
+    throw mailError(server, error)
   } finally {
     transport.close()
   }
@@ -58,7 +58,7 @@ export async function tryMailServer(server: MailServer): Promise<void> {
   try {
     await transport.verify()
   } catch (error) {
-    throw mailError(error)
+    throw mailError(server, error)
   } finally {
     transport.close()
   }
@@ -88,8 +88,17 @@ async function transportOf({ smtpUrl, isLocal }: MailServer) {
 /** Only a refusal of the mail itself is for good. Refusals of TLS or of the password end when the operator mends them. */
 const ofMail: readonly unknown[] = ['MAIL FROM', 'RCPT TO', 'DATA', 'BDAT']
 
+/** Faults before a server answers, by the code of the library. */
+const faults: Readonly<Record<string, string>> = {
+  ESOCKET: 'cannot be reached',
+  ECONNECTION: 'cannot be reached',
+  EDNS: 'is not found in DNS',
+  ETIMEDOUT: 'does not answer in time',
+  ETLS: 'offers no TLS',
+}
+
 /** The answer of a server may contain the address, so only its code is kept. */
-function mailError(cause: unknown): MailError {
+function mailError({ smtpUrl }: MailServer, cause: unknown): MailError {
   const { responseCode, code, command }: { responseCode?: unknown; code?: unknown; command?: unknown } =
     typeof cause === 'object' && cause !== null ? cause : {}
   const at = typeof command === 'string' && command !== '' ? ` to ${command}` : ''
@@ -99,11 +108,10 @@ function mailError(cause: unknown): MailError {
       responseCode < 500 || !ofMail.includes(command),
       { cause },
     )
-  return new MailError(
-    `The mail server could not be used: ${typeof code === 'string' ? code : 'unknown error'}`,
-    true,
-    {
-      cause,
-    },
-  )
+  const fault = typeof code === 'string' ? faults[code] : undefined
+  // The reasons of these faults name hosts and certificates, never the address of a user.
+  const reason = fault !== undefined && cause instanceof Error ? ` (${cause.message.slice(0, 200)})` : ''
+  const { host } = new URL(smtpUrl)
+  const text = `The mail server ${host} ${fault ?? `failed: ${typeof code === 'string' ? code : 'unknown error'}`}${reason}`
+  return new MailError(text, true, { cause })
 }
