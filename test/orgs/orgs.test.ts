@@ -32,6 +32,7 @@ describe('organisations', () => {
         require_pull_requests: false,
         rules: [],
         rules_for_main: 'none',
+        usage: { nodes: 0, bytes: 0 },
         role: 'owner',
       })
       expect(updated_at).to.equal(created_at)
