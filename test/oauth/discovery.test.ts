@@ -4,7 +4,7 @@ import { buildOAuthProtectedResourceMetadata } from '@modelcontextprotocol/serve
 import { expect } from 'chai'
 import * as openid from 'openid-client'
 import { visitOf } from '../pages/forms.ts'
-import { callback, movesTo, register } from '../support/connector.ts'
+import { callback, connectProgram, movesTo, register } from '../support/connector.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { connectMcp } from '../support/mcp-program.ts'
 import { client, signUp } from '../support/people.ts'
@@ -131,4 +131,14 @@ describe('the discovery of connections', () => {
         expect((await user.send('/oauth/authorize', { ...program.request, act: 'allow' })).status).to.equal(404)
       })
     })
+
+  it('and with it the access of programs, end when the operator turns connections off', async () => {
+    const { token } = await connectProgram(grove, ann)
+    const statusAt = async (at: Grove) => (await client(at, token).get(`/orgs/${ann.org}`)).status
+    expect(await statusAt(grove)).to.equal(200)
+    await withService({ dataDir: grove.dataDir, oauth: false }, async (other) => {
+      expect(await statusAt(other)).to.equal(401)
+    })
+    expect(await statusAt(grove)).to.equal(200)
+  })
 })

@@ -185,8 +185,9 @@ export async function revoke(
 }
 
 /**
- * Returns the user and the scope of an access token. Undefined: it is unknown, expired, or for another resource. Reads
- * the database each time, two rows by key, so that the end of a connection takes effect at once.
+ * Returns the user and the scope of an access token. Undefined: it is unknown, expired, or for another resource, or the
+ * operator has turned connections off. Reads the database each time, two rows by key, so that the end of a connection
+ * takes effect at once.
  *
  * @throws AppError sign_in_required: the user must pass a provider again
  */
@@ -195,6 +196,7 @@ export async function authenticateConnection(
   token: string,
   resource: Resource,
 ): Promise<Credential | undefined> {
+  if (deps.config.oauth === false) return undefined
   const grant = await findGrantOfToken(deps.credentials.read, hashOf(token))
   if (grant?.kind !== 'access' || grant.resource !== resource) return undefined
   const expiresAt = Date.parse(grant.expires_at)
