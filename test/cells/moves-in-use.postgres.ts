@@ -18,6 +18,9 @@ const manyMoves = 20
 /** Milliseconds between two changes of a client, and between two new nodes: more could not be copied beside this. */
 const pauseMs = { change: 50, node: 1_000, slow: 200 }
 
+/** Waits after a request. On a slow machine it waits longer, so that the move has its share of the time. */
+const rest = (began: number, leastMs: number) => sleep(Math.max(leastMs, 2 * (performance.now() - began)))
+
 describe('an organisation that moves while it is in use', () => {
   useCells({ logLevel: 'error' })
   let ann: PersonClient
@@ -51,19 +54,21 @@ describe('an organisation that moves while it is in use', () => {
     }
     const write = async (node: string, person: PersonClient) => {
       for (let count = 1; !over; ) {
+        const began = performance.now()
         const changes = [{ action: 'put', path: 'content.md', content: String(count) }]
         const answer = await person.post(`/orgs/${org}/nodes/${node}/tree/main/commits`, { message: 'Count', changes })
         if (answer.status === 201) acknowledged.set(node, count++)
         else tell(answer, 'a commit')
-        await sleep(pauseMs.change)
+        await rest(began, pauseMs.change)
       }
     }
     const make = async (person: PersonClient) => {
       for (let count = 1; !over; count++) {
+        const began = performance.now()
         const answer = await person.post(`/orgs/${org}/nodes`, { title: `Made ${count}`, text_content: '1' })
         if (answer.status === 201) acknowledged.set(answer.body.id, 1)
         else tell(answer, 'a new node')
-        await sleep(pauseMs.node)
+        await rest(began, pauseMs.node)
       }
     }
     const read = async (person: PersonClient) => {
@@ -74,10 +79,11 @@ describe('an organisation that moves while it is in use', () => {
           `/orgs/${org}/nodes/${node}/tree/main/commits`,
           `/public/orgs/${org}/graph`,
         ]) {
+          const began = performance.now()
           const answer = await person.get(path)
           if (answer.status === 200) reads++
           else tell(answer, path)
-          await sleep(10)
+          await rest(began, 10)
         }
       }
     }
@@ -85,12 +91,14 @@ describe('an organisation that moves while it is in use', () => {
       const auth = `-c http.extraHeader="Authorization: Bearer ${ann.session.accessToken}"`
       await desk.done(`git ${auth} clone -q ${there.url}/git/${org}/${pushed}.git n`)
       while (!over) {
+        const began = performance.now()
         const said = await desk.sh(`cd n; echo ${pushes + 1} > content.md; git commit -qam Count; git ${auth} push -q`)
         if (said.code === 0) pushes++
         else {
           if (!/moving to another cell|on its way|503/.test(said.text)) others.push(said.text)
           await desk.sh('cd n; git reset -q --hard origin/main')
         }
+        await rest(began, pauseMs.change)
       }
     }
 
@@ -130,12 +138,13 @@ describe('an organisation that moves while it is in use', () => {
     const acknowledged = new Set<string>()
     const write = async (person: PersonClient, path: string) => {
       for (let count = 1; !over; count++) {
+        const began = performance.now()
         const changes = [{ action: 'put', path, content: String(count) }]
         const answer = await person.post(`/orgs/${org}/nodes/${node}/tree/main/commits`, { message: 'Count', changes })
         if (answer.status === 201) acknowledged.add(answer.body.id)
         else if (answer.status !== 503 || answer.body.code !== 'moving')
           others.push(`${answer.status} ${JSON.stringify(answer.body)}`)
-        await sleep(pauseMs.slow)
+        await rest(began, pauseMs.slow)
       }
     }
     const clients = [write(ann, 'a.txt'), write(away, 'b.txt')]

@@ -113,6 +113,6 @@ export function move(org: string, to: 'here' | 'there'): Promise<Finished> {
 
 /** Moves an organisation, and says why if the command refuses. */
 export async function moved(org: string, to: 'here' | 'there'): Promise<void> {
-  const { code, stderr } = await move(org, to)
-  expect(code, stderr).to.equal(0)
+  const { code, stdout, stderr } = await move(org, to)
+  expect(code, stdout + stderr).to.equal(0)
 }
