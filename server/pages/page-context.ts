@@ -128,5 +128,5 @@ export function param({ params }: PageContext, name: string): string {
 
 /** The error of an address that leads to no page. */
 export function noPageError(): AppError {
-  return new AppError('not_found', 'There is no page at this URL')
+  return new AppError('not_found', 'This URL leads to no page')
 }
