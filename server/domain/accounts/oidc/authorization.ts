@@ -59,13 +59,17 @@ export async function finishExchange(
   try {
     const configuration = await connectTo(deps, provider)
     const client = await import('openid-client')
-    const tokens = await client.authorizationCodeGrant(configuration, new URL(url), {
-      expectedState: exchange.state,
-      expectedNonce: exchange.nonce,
-      pkceCodeVerifier: exchange.verifier,
-      idTokenExpected: true,
-      ...(purpose === 'confirm' ? { maxAge: proofSeconds } : {}),
-    })
+    const tokens = await client
+      .authorizationCodeGrant(configuration, new URL(url), {
+        expectedState: exchange.state,
+        expectedNonce: exchange.nonce,
+        pkceCodeVerifier: exchange.verifier,
+        idTokenExpected: true,
+        ...(purpose === 'confirm' ? { maxAge: proofSeconds } : {}),
+      })
+      .catch((error: unknown) => {
+        throw isClientRefusal(error) ? clientRefused(deps, provider, error) : error
+      })
     const claims: Claims = tokens.claims() ?? {}
     const { userinfo_endpoint } = configuration.serverMetadata()
     const profile =
@@ -78,15 +82,16 @@ export async function finishExchange(
   }
 }
 
+function clientRefused({ log }: Deps, { id, name }: Provider, cause: unknown): AppError {
+  const detail = `${name} refuses the client id or the client secret of this service. Ask the operator of Grove to correct them`
+  log.error({ err: cause, provider: id }, 'the provider refuses the client id or the client secret')
+  return new AppError('sign_in_failed', detail, {}, { cause })
+}
+
 /** Shows nothing of the provider's text but its error code. */
 function asRefusal({ log }: Deps, provider: Provider, error: unknown): unknown {
   if (error instanceof AppError) return error
   if (!(error instanceof Error)) return error
-  if (isClientRefusal(error)) {
-    const detail = `${provider.name} refuses the client id or the client secret of this service. Ask the operator of Grove to correct them`
-    log.error({ err: error, provider: provider.id }, 'the provider refuses the client id or the client secret')
-    return new AppError('sign_in_failed', detail, {}, { cause: error })
-  }
   log.warn({ err: error, provider: provider.id }, 'a sign-in through a provider failed')
   if (isAwayError(error)) return unavailableError(provider, error)
   const { code, error: named } = error as Error & { readonly code?: unknown; readonly error?: unknown } // errors have them in the library
