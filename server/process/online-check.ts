@@ -2,7 +2,7 @@
 
 import type { Config } from '../base/config.ts'
 import type { OidcProvider } from '../base/oidc-config.ts'
-import { acceptsClient, discover } from '../domain/accounts/oidc/providers.ts'
+import { acceptsClient, callbackOf, discover } from '../domain/accounts/oidc/providers.ts'
 import { MailError, tryMailServer } from '../domain/mail/transport.ts'
 
 /** Returns the problems found. Each is a sentence. */
@@ -14,7 +14,7 @@ async function checkProvider(provider: OidcProvider, publicUrl: string | undefin
   const begins = `OIDC_${provider.id.toUpperCase()}`
   try {
     const metadata = await discover(provider)
-    const redirectUri = `${publicUrl ?? 'http://localhost'}/sign-in/oidc/${provider.id}/callback`
+    const redirectUri = callbackOf(publicUrl ?? 'http://localhost', provider.id)
     return (await acceptsClient(provider, metadata, redirectUri))
       ? []
       : [`${begins}_CLIENT_ID, ${begins}_CLIENT_SECRET: the provider refuses them; copy both again from its settings`]

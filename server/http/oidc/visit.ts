@@ -5,7 +5,13 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { confirmSession, requireConfirmed } from '../../domain/accounts/confirmation.ts'
 import { finishExchange, startExchange } from '../../domain/accounts/oidc/authorization.ts'
-import { findProvider, listProviders, metadataOf, requireProvider } from '../../domain/accounts/oidc/providers.ts'
+import {
+  callbackOf,
+  findProvider,
+  listProviders,
+  metadataOf,
+  requireProvider,
+} from '../../domain/accounts/oidc/providers.ts'
 import { providerOfSession } from '../../domain/accounts/oidc/session-provider.ts'
 import { type Arrival, arrive } from '../../domain/accounts/oidc/sign-in.ts'
 import { provePassword } from '../../domain/accounts/password-proof.ts'
@@ -73,7 +79,6 @@ export function oidcVisit(plain: Deps, { req, res, person, isFromPage }: Visitor
   const base = baseUrl(deps.config.publicUrl, req)
   const isSecure = base.startsWith('https:')
   const client = { from: networkOf(req), ...userAgentOf(req) }
-  const callbackOf = (id: string) => `${base}/sign-in/oidc/${id}/callback`
   return {
     services: listProviders(deps).map(({ id, name }) => ({ id, name })),
     hasPasswords: deps.config.passwordLogin !== false,
@@ -82,7 +87,7 @@ export function oidcVisit(plain: Deps, { req, res, person, isFromPage }: Visitor
       const provider = requireProvider(deps, id)
       requireShort(req)
       if (purpose !== 'sign-in') await requireOwner(deps, { person, isFromPage, purpose })
-      const { url, exchange } = await startExchange(deps, provider, { purpose, redirectUri: callbackOf(id) })
+      const { url, exchange } = await startExchange(deps, provider, { purpose, redirectUri: callbackOf(base, id) })
       const kept = {
         ...{ provider: id, purpose, ...exchange, invitation, at: deps.now().getTime() },
         next: next.length > mostNext ? '' : next,
@@ -101,7 +106,7 @@ export function oidcVisit(plain: Deps, { req, res, person, isFromPage }: Visitor
       if (kept?.provider !== id) throw startAgain()
       const { purpose, next, invitation, session } = kept
       if (purpose !== 'sign-in' && (session === undefined || session !== person?.sessionId)) throw startAgain()
-      const url = `${callbackOf(id)}?${query}`
+      const url = `${callbackOf(base, id)}?${query}`
       const passed = await finishExchange(deps, provider, { exchange: kept, purpose, url })
       const actor = purpose === 'sign-in' || person === undefined ? {} : { actor: person }
       const given = invitation === undefined ? {} : { invitation }

@@ -133,6 +133,11 @@ async function tryOnce(deps: ProviderDeps, provider: Provider, discovery: Discov
   await discovery.trying
 }
 
+/** Returns the URL to which a provider sends users back. @param base the URL of the service */
+export function callbackOf(base: string, id: string): string {
+  return `${base}/sign-in/oidc/${id}/callback`
+}
+
 /** True if the token endpoint refuses the client itself (RFC 6749, section 5.2). */
 export function isClientRefusal(error: unknown): boolean {
   // Errors of the library have both.
