@@ -1,5 +1,6 @@
 /** The fields of the index, and the terms of a document in each. */
 
+import { foldCase } from '../../fold-case.ts'
 import { allTerms, contentTerms } from '../text/analyzer.ts'
 import type { LanguageOf, Share } from '../text/languages.ts'
 import { LANGUAGES, type Language } from '../text/stems.ts'
@@ -23,8 +24,7 @@ export const FIELD_COUNT = 5
  * Returns the term for a case-insensitive match of a tag. No tag equals it, because tags have no control characters.
  */
 export function tagKey(tag: string): string {
-  // Upper case first, because only then ß and ss become equal.
-  return `\u0001${tag.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC')}`
+  return `\u0001${foldCase(tag)}`
 }
 
 /** Passages have only the first two fields. */

@@ -1,0 +1,134 @@
+/** Answers questions about the nodes of an organisation by their properties. */
+
+import { closest, distance } from 'fastest-levenshtein'
+import { isMoved, type View } from '../search/ranking/view.ts'
+import type { SearchRows } from '../search/segments/rows.ts'
+import { type Facet, type FacetQuestion, facetOf } from './facets.ts'
+import { conditionsOf, type Filter, type Subject } from './filter.ts'
+import { columnSubjects, type EdgeRows, maskOf } from './masks.ts'
+import type { MatchedNode } from './matching.ts'
+import type { ListedRow, PropertyRow } from './property-rows.ts'
+import { type SortKey, sortedRows } from './sorting.ts'
+import type { PropertyTable } from './table.ts'
+
+export interface PropertyQuestion {
+  /** Absent: every node. */
+  readonly where?: Filter | undefined
+  readonly sort: readonly SortKey[]
+  readonly offset: number
+  readonly limit: number
+  readonly facets: readonly FacetQuestion[]
+  /** The most bytes of a node's properties in the page. */
+  readonly propertiesBytes: number
+}
+
+/** A name that no node has. */
+interface UnknownName {
+  readonly name: string
+  /** The known name that looks most like it. */
+  readonly nearest?: string
+}
+
+export interface PropertyAnswer {
+  readonly nodes: readonly ListedRow[]
+  readonly total: number
+  readonly facets: readonly Facet[]
+  readonly unknown: readonly UnknownName[]
+}
+
+/** Lists the subjects of a question that need columns. */
+export function subjectsOf({ where, sort, facets }: PropertyQuestion): Subject[] {
+  return [
+    ...(where === undefined ? [] : columnSubjects(where)),
+    ...sort.map(({ subject }) => subject),
+    ...facets.map(({ subject }) => subject),
+  ]
+}
+
+/** Answers within one snapshot. The table and the question's columns are up to date with it. */
+export function answerQuery(
+  table: PropertyTable,
+  rows: SearchRows,
+  orgId: string,
+  question: PropertyQuestion,
+): PropertyAnswer {
+  const { where, sort, offset, limit, facets, propertiesBytes } = question
+  const mask = where === undefined ? table.live() : maskOf(table, where, edgesOf(table, rows, orgId))
+  let total = 0
+  for (let row = 0; row < mask.length; row++) total += mask[row] ?? 0
+  const page = sortedRows(table, mask, sort, { from: offset, to: offset + limit })
+  const ids = page.map((row) => table.ids[row] ?? '')
+  return {
+    nodes: ids.flatMap((id) => rows.listedNode(id, propertiesBytes) ?? []),
+    total,
+    facets: facets.map((facet) => facetOf(table, mask, facet)),
+    unknown: unknownNames(table, namesIn(question)),
+  }
+}
+
+/**
+ * Answers while some nodes are as in a view. Edges are those of main. Undefined if nodes have changed since the view was
+ * read and their state in it is unknown.
+ */
+export function answerInView(
+  table: PropertyTable,
+  rows: SearchRows,
+  orgId: string,
+  question: PropertyQuestion,
+  view: View,
+): PropertyAnswer | undefined {
+  if (isMoved(rows, orgId, view)) return undefined
+  const nodes = new Map(view.nodes.map((node) => [node.id, node]))
+  const listedNode: SearchRows['listedNode'] = (id, bytes) => {
+    const node = nodes.get(id)
+    if (node === undefined) return rows.listedNode(id, bytes)
+    const { text: _, properties, ...row } = node
+    return { ...row, org_id: orgId, properties: Buffer.byteLength(properties) > bytes ? null : properties }
+  }
+  return table.within({ nodes: view.nodes.map(toMatched), gone: view.gone }, () =>
+    answerQuery(table, { ...rows, listedNode }, orgId, question),
+  )
+}
+
+/** Returns a row's fields as filters read them. */
+export function toMatched(row: Omit<PropertyRow, 'changed'>): MatchedNode {
+  const { id, title, tags, properties, created_at, updated_at } = row
+  // index-node.ts has written both.
+  const parsed = { tags: JSON.parse(tags) as string[], properties: JSON.parse(properties) as Record<string, unknown> }
+  return { id, title, created_at, updated_at, ...parsed }
+}
+
+function edgesOf(table: PropertyTable, rows: SearchRows, orgId: string): EdgeRows {
+  return {
+    childrenOf: rows.childrenOf,
+    under: rows.descendantsOf,
+    connected: (type, target) =>
+      target === undefined
+        ? table.connectedBy(type, rows.graphVersion(orgId), () => rows.connected(orgId, type))
+        : rows.connectedTo(type, target),
+  }
+}
+
+/** Lists the properties that a question names. A path counts by its first name. */
+function namesIn({ where, sort, facets }: PropertyQuestion): string[] {
+  const subjects = [
+    ...(where === undefined ? [] : conditionsOf(where)),
+    ...[...sort, ...facets].map((one) => one.subject),
+  ]
+  const names = subjects.flatMap((subject) => ('property' in subject ? [subject.property].flat().slice(0, 1) : []))
+  return [...new Set(names)]
+}
+
+/** The largest share of a name's letters that differ from the nearest name. */
+const mostDifferent = 0.4
+
+function unknownNames(table: PropertyTable, names: readonly string[]): UnknownName[] {
+  const unknown = names.filter((name) => !table.hasName(name))
+  if (unknown.length === 0) return []
+  const known = table.names().map(({ name }) => name)
+  return unknown.map((name) => {
+    const nearest = known.length === 0 ? undefined : closest(name, known)
+    const isNear = nearest !== undefined && distance(name, nearest) <= Math.ceil(mostDifferent * name.length)
+    return isNear ? { name, nearest } : { name }
+  })
+}

@@ -1,0 +1,117 @@
+/** Reads the words and names of the text forms of filters and sorts. */
+
+import { type Field, FilterError, filterLimits, isTooLong, type Subject } from './filter.ts'
+
+/** The fields by their names in text. */
+const fieldNames: Readonly<Record<string, Field>> = {
+  type: 'type',
+  title: 'title',
+  tag: 'tag',
+  id: 'id',
+  created: 'created_at',
+  created_at: 'created_at',
+  updated: 'updated_at',
+  updated_at: 'updated_at',
+  parent: 'parent',
+  under: 'under',
+}
+
+/** Ends a bare word. */
+const stops = ' \t\r\n()",:=!<>~'
+
+/** A value as written. */
+export interface Word {
+  readonly text: string
+  readonly isQuoted: boolean
+}
+
+export class TextReader {
+  protected at = 0
+  protected readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  protected readSubject(): Subject {
+    if (this.skip('->')) return { connection: this.readWord('->').text }
+    const isProperty = this.text[this.at] === '.'
+    if (isProperty) this.at++
+    const names: string[] = []
+    let isQuoted = false
+    for (;;) {
+      const word = this.readWord('.')
+      isQuoted ||= word.isQuoted
+      names.push(word.text)
+      if (!this.skip('.')) break
+    }
+    if (names.length > filterLimits.names) throw this.fault(`A path has at most ${filterLimits.names} names`)
+    const [name = ''] = names
+    if (names.length > 1) return { property: names }
+    const field = isProperty || isQuoted ? undefined : Object.hasOwn(fieldNames, name) && fieldNames[name]
+    return field ? { field } : { property: name }
+  }
+
+  protected readWords(): Word[] {
+    const words = [this.readWord('')]
+    while (this.skip(',')) words.push(this.readWord(''))
+    if (words.length > filterLimits.values)
+      throw new FilterError('filter_too_large', `A list has at most ${filterLimits.values} values`, { at: this.at })
+    return words
+  }
+
+  /** Reads a quoted or bare word. In a bare value, the signs of conditions are part of the value. */
+  protected readWord(where: '' | '.' | '->'): Word {
+    const from = this.at
+    const word = this.text[from] === '"' ? this.readQuoted() : this.readBare(where)
+    if (isTooLong(word.text))
+      throw new FilterError('filter_too_large', 'A value has at most 1,000 characters', { at: from })
+    return word
+  }
+
+  private readBare(where: '' | '.' | '->'): Word {
+    const from = this.at
+    const ends = where === '' ? ' \t\r\n(),"' : where === '.' ? `${stops}.` : stops
+    while (this.at < this.text.length && !ends.includes(this.text[this.at] ?? '')) this.at++
+    if (this.at === from)
+      throw this.fault(
+        where === ''
+          ? 'A value is missing here; write `""` for an empty one'
+          : 'The name of a property is missing here',
+      )
+    return { text: this.text.slice(from, this.at), isQuoted: false }
+  }
+
+  /** Reads up to the closing quote. Two quotes in it are one. */
+  private readQuoted(): Word {
+    const opening = this.at++
+    const parts: string[] = []
+    for (;;) {
+      const closing = this.text.indexOf('"', this.at)
+      if (closing < 0) throw this.fault('This quote is not closed', opening)
+      parts.push(this.text.slice(this.at, closing))
+      this.at = closing + 1
+      if (this.text[this.at] !== '"') return { text: parts.join('"'), isQuoted: true }
+      this.at++
+    }
+  }
+
+  /** True if a term ends at this position. */
+  protected isOver(at: number): boolean {
+    return at >= this.text.length || ' \t\r\n()'.includes(this.text[at] ?? '')
+  }
+
+  protected skipSpaces(): void {
+    while (this.at < this.text.length && ' \t\r\n'.includes(this.text[this.at] ?? '')) this.at++
+  }
+
+  protected skip(part: string): boolean {
+    if (!this.text.startsWith(part, this.at)) return false
+    this.at += part.length
+    return true
+  }
+
+  protected fault(message: string, at = this.at): FilterError {
+    return new FilterError('filter_syntax', message, { at })
+  }
+}

@@ -1,0 +1,38 @@
+/** The text form of a sort: `-due,title`. */
+
+import { FilterError } from './filter.ts'
+import type { SortKey } from './sorting.ts'
+import { TextReader } from './text-reader.ts'
+
+const sortLimits = { keys: 3, text: 1_000 } as const
+
+/** The fields that one node can have several of, or that are edges. */
+const unsorted: readonly string[] = ['parent', 'under']
+
+/** Parses a sort. `-` begins a descending key. @throws FilterError with the position */
+export function parseSort(text: string): SortKey[] {
+  if (text.length > sortLimits.text)
+    throw new FilterError('filter_too_large', `A sort has at most ${sortLimits.text} characters`)
+  return new SortReader(text).readKeys()
+}
+
+class SortReader extends TextReader {
+  readKeys(): SortKey[] {
+    const keys: SortKey[] = []
+    do keys.push(this.readKey())
+    while (this.skip(','))
+    if (this.at < this.text.length) throw this.fault('The keys of a sort have commas between them')
+    if (keys.length > sortLimits.keys)
+      throw new FilterError('filter_too_large', `A sort has at most ${sortLimits.keys} keys`)
+    return keys
+  }
+
+  private readKey(): SortKey {
+    const from = this.at
+    const isDescending = this.skip('-')
+    const subject = this.readSubject()
+    if ('connection' in subject || ('field' in subject && unsorted.includes(subject.field)))
+      throw this.fault('A list is sorted by a property, or by type, title, tag, id, created or updated', from)
+    return { subject, isDescending }
+  }
+}
