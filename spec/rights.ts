@@ -58,6 +58,8 @@ export const rights = {
   revokeBotToken: { authorization: 'required', token: 'none', maintenance: 'served' },
   createNode: { authorization: 'required', token: 'write', maintenance: 'refused' },
   listNodes: { authorization: 'optional', token: 'read', maintenance: 'served' },
+  queryNodes: { authorization: 'optional', token: 'read', maintenance: 'served' },
+  listProperties: { authorization: 'optional', token: 'read', maintenance: 'served' },
   listChanges: { authorization: 'optional', token: 'read', maintenance: 'served' },
   listTree: { authorization: 'optional', token: 'read', maintenance: 'served' },
   listOrgTags: { authorization: 'optional', token: 'read', maintenance: 'served' },

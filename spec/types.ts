@@ -1227,6 +1227,9 @@ export interface paths {
          * @description Available to members, and to anyone if the organisation is published. Sorted by `created_at`, then `id`. With
          *     `order=changed`, sorted by `updated_at`, newest first. `tag` and `parent_id` filter the list. With both, nodes
          *     must match both. An unknown tag or parent gives an empty list.
+         *
+         *     `where` and `sort` list nodes by their properties, as `queryNodes` describes. They exclude `order`, `tag` and
+         *     `parent_id`: `where` has conditions `tag:…` and `parent:…`.
          */
         get: operations["listNodes"];
         put?: never;
@@ -1239,6 +1242,97 @@ export interface paths {
          *     To make retries safe, send your own `id`. The second request then gets 409 `node_exists`, with `Location`.
          */
         post: operations["createNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Query nodes by property
+         * @description Available to members, and to anyone if the organisation is published. Lists the nodes that match `where`, sorted
+         *     by `sort`, and counts values of properties (`facets`). `total` and the order are exact at any offset, and a change
+         *     is visible to the next query. `GET …/nodes?where=` is the same without facets.
+         *
+         *     ### Filter
+         *
+         *     `where` has a text form and a JSON form. The text form compiles to the JSON form.
+         *
+         *     | text | JSON | true if |
+         *     |---|---|---|
+         *     | `status:done`, `status:"in work"` | `is` | a value is equal, without regard to case |
+         *     | `status=done`, `status!=done` | `eq`, `ne` | a value is equal, no value is equal |
+         *     | `status:done,dropped`, `status=a,b`, `status!=a,b` | `is`, `in`, `not_in` | it holds for one of the values |
+         *     | `serves>=4`, `<`, `<=`, `>` | `ge`, `lt`, `le`, `gt` | a value of the same kind is in this order |
+         *     | `name:wha*` | `starts_with` | a text begins so, without regard to case |
+         *     | `name~hal` | `contains` | a text contains it, without regard to case |
+         *     | `due:*`, `-due:*` | `exists` with `true` or `false` | the node has a value, it has none |
+         *     | `->written_by:ID`, `->written_by:*` | `connection` with `eq`, `in`, `exists` | the node has this connection |
+         *     | `parent:ID`, `under:ID` | `field` with `eq` | the node is a child of it, the node is it or below it |
+         *     | `a b`, `(a OR b)`, `-a` | `all`, `any`, `not` | both hold, one holds, it does not hold |
+         *
+         *     The fields are `type` (the property `type`), `title`, `tag` (also of tags below it), `id`, `created`, `updated`,
+         *     `parent` and `under`. In JSON, times are `created_at` and `updated_at`. `.title:x` is the property of that name.
+         *     `a.b` is a path into an object; `"a.b"` is a name. In text, a bare `4`, `true` or `2026-12-01` also matches the
+         *     text of the same characters; a quoted value is a text. `today` is the day in UTC.
+         *
+         *     A condition of a list holds if it holds for one element. Missing, `null` and `[]` are the same. Conditions on
+         *     values of another kind are false, so `ne`, `not_in` and `not` also match nodes without the property.
+         *
+         *     ### Values
+         *
+         *     A value is a boolean, a number, a date or a text. A text is a date if it is a day that exists (`2026-12-01`), also
+         *     with a time. Times without an offset are in UTC. A day in a condition is the whole day: `due<=2026-12-01` includes its
+         *     evening. The first 1,000 characters of a text count. Equal values have the same characters in Unicode's form C.
+         *
+         *     `sort` puts booleans before numbers, dates and texts, texts without regard to case, and nodes without a value
+         *     last. A list counts by its smallest element, and with `-` by its largest. Ties go by `created_at`, then `id`.
+         *
+         *     `unknown` lists the properties in the request that no node has.
+         */
+        post: operations["queryNodes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/properties": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List property names
+         * @description Available to members, and to anyone if the organisation is published. Lists the names of the properties that
+         *     nodes have on `main`, with the number of nodes and the kinds of the values. The most used are first, then by name.
+         */
+        get: operations["listProperties"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -6260,6 +6354,145 @@ export interface components {
             total: components["schemas"]["Total"];
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
+            unknown?: components["schemas"]["UnknownProperties"];
+        };
+        /**
+         * @description A filter of nodes: `all`, `any`, `not`, or a condition with `op`, `value`, and one of `property`, `field` and
+         *     `connection`.
+         */
+        NodeFilter: {
+            /** @description Filters that must all match. */
+            all?: components["schemas"]["NodeFilter"][];
+            /** @description Filters, one of which must match. */
+            any?: components["schemas"]["NodeFilter"][];
+            /** @description A filter that must not match. */
+            not?: components["schemas"]["NodeFilter"];
+            /** @description The name of a property, or a path of 2 to 4 names. */
+            property?: string | string[];
+            /**
+             * @description A field.
+             * @enum {string}
+             */
+            field?: "type" | "title" | "tag" | "id" | "created_at" | "updated_at" | "parent" | "under";
+            /** @description The type of a connection. */
+            connection?: string;
+            /**
+             * @description The operator.
+             * @enum {string}
+             */
+            op?: "eq" | "ne" | "in" | "not_in" | "lt" | "le" | "gt" | "ge" | "is" | "starts_with" | "contains" | "exists";
+            /** @description A text, a number, true or false, or for `in`, `not_in` and `is` a list of up to 100 of them. */
+            value?: unknown;
+        };
+        /** @description A query of nodes. All members are optional. */
+        NodeQuery: {
+            /** @description The filter, in its text form or its JSON form. Without it, every node matches. */
+            where?: string | components["schemas"]["NodeFilter"];
+            /** @description Up to three properties or fields, such as `-due,title`. Default: the oldest first. */
+            sort?: string;
+            /**
+             * @description The most nodes in the response.
+             * @default 50
+             */
+            limit: number;
+            /**
+             * @description The number of nodes to skip.
+             * @default 0
+             */
+            offset: number;
+            /** @description Properties and fields of which to count the values. */
+            facets?: components["schemas"]["AskedFacet"][];
+            /** @description List nodes that have this branch as they are on it. For members. */
+            branch?: components["schemas"]["BranchName"];
+            /**
+             * Format: date-time
+             * @description List the nodes as they were at this time. Not together with `branch`. For members.
+             */
+            at?: string;
+        };
+        /** @description A property or field of which to count the values. */
+        AskedFacet: {
+            /** @description The name of a property, or a path of 2 to 4 names. */
+            property?: string | string[];
+            /**
+             * @description A field.
+             * @enum {string}
+             */
+            field?: "type" | "tag";
+            /**
+             * @description The most values in the response.
+             * @default 20
+             */
+            limit: number;
+        };
+        /**
+         * @description Properties in the request that no node has. Each has the known name that is most alike, or null if none is. Absent
+         *     if every property is known.
+         * @example {
+         *       "specis": "species"
+         *     }
+         */
+        UnknownProperties: {
+            [key: string]: string | null;
+        };
+        /** @description The values of a property or field among all nodes that match. */
+        Facet: {
+            /** @description The property. */
+            property?: string | string[];
+            /** @description The field. */
+            field?: string;
+            /** @description The most frequent values. */
+            values: components["schemas"]["FacetValue"][];
+            /** @description Number of nodes without a value. */
+            missing: number;
+            /** @description Number of values that are not listed. */
+            more: number;
+        };
+        /** @description A value with its number. */
+        FacetValue: {
+            /** @description The value. */
+            value: string | number | boolean;
+            /** @description Number of nodes with the value. */
+            count: number;
+        };
+        /** @description A page of nodes, with the facets. */
+        QueriedNodePage: {
+            /** @description The nodes of this page. */
+            nodes: components["schemas"]["NodeSummary"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+            /** @description The facets that were asked for. */
+            facets?: components["schemas"]["Facet"][];
+            unknown?: components["schemas"]["UnknownProperties"];
+        };
+        /** @description The name of a property. */
+        PropertyName: {
+            /** @description The name. */
+            name: string;
+            /** @description Number of nodes that have the property. */
+            num_nodes: number;
+            /** @description Number of nodes with a value of each kind. A list counts by its elements. */
+            kinds: {
+                /** @description Nodes with a boolean. */
+                boolean?: number;
+                /** @description Nodes with a number. */
+                number?: number;
+                /** @description Nodes with a date. */
+                date?: number;
+                /** @description Nodes with another text. */
+                text?: number;
+                /** @description Nodes with an object. */
+                object?: number;
+            };
+        };
+        /** @description A page of property names. */
+        PropertyPage: {
+            /** @description The names of this page. */
+            properties: components["schemas"]["PropertyName"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
         };
         /** @description A node with its latest commit on `main`. */
         ListedChange: {
@@ -8685,10 +8918,10 @@ export interface components {
             /** @description A message for users. It can change between versions. */
             msg: string;
             /**
-             * @description The type of problem, with pydantic's names. Only `scope_too_large` is Grove's own.
+             * @description The type of problem, with pydantic's names. Grove's own are `scope_too_large`, `filter_syntax` and `filter_too_large`.
              * @enum {string}
              */
-            type: "missing" | "extra_forbidden" | "json_invalid" | "string_type" | "string_too_short" | "string_too_long" | "string_pattern_mismatch" | "int_type" | "int_parsing" | "bool_type" | "list_type" | "dict_type" | "too_short" | "too_long" | "less_than_equal" | "greater_than_equal" | "enum" | "uuid_parsing" | "datetime_parsing" | "scope_too_large" | "value_error";
+            type: "missing" | "extra_forbidden" | "json_invalid" | "string_type" | "string_too_short" | "string_too_long" | "string_pattern_mismatch" | "int_type" | "int_parsing" | "bool_type" | "list_type" | "dict_type" | "too_short" | "too_long" | "less_than_equal" | "greater_than_equal" | "enum" | "uuid_parsing" | "datetime_parsing" | "scope_too_large" | "filter_syntax" | "filter_too_large" | "value_error";
             /** @description The invalid value itself. It never contains an enclosing value, a password or a token. */
             input?: unknown;
             /** @description The limit, such as `{"le": 50}`. With `json_invalid`, the position in UTF-16 units from 1: `{"line": 3, "column": 14}`. */
@@ -11795,10 +12028,20 @@ export interface operations {
                  */
                 parent_id?: components["schemas"]["AnyId"];
                 /**
-                 * @description `created`: oldest first. `changed`: last changed first.
+                 * @description `created`, the default: oldest first. `changed`: last changed first.
                  * @example changed
                  */
                 order?: "created" | "changed";
+                /**
+                 * @description Only nodes that match this filter in its text form.
+                 * @example type:recipe serves>=4 -status:done,dropped
+                 */
+                where?: string;
+                /**
+                 * @description Up to three properties or fields with commas between them. `-` begins one that is sorted from the largest value.
+                 * @example -due,title
+                 */
+                sort?: string;
             };
             header?: never;
             path: {
@@ -11912,6 +12155,123 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    queryNodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "where": {
+                 *         "all": [
+                 *           {
+                 *             "property": "species",
+                 *             "op": "ge",
+                 *             "value": 4
+                 *           },
+                 *           {
+                 *             "field": "tag",
+                 *             "op": "is",
+                 *             "value": "sea"
+                 *           }
+                 *         ]
+                 *       },
+                 *       "sort": "-species,title",
+                 *       "facets": [
+                 *         {
+                 *           "property": "species",
+                 *           "limit": 5
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["NodeQuery"];
+            };
+        };
+        responses: {
+            /** @description A page of nodes, with the facets. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueriedNodePage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listProperties: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of names. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PropertyPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

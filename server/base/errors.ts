@@ -170,6 +170,8 @@ type ProblemType =
   | 'uuid_parsing'
   | 'datetime_parsing'
   | 'scope_too_large'
+  | 'filter_syntax'
+  | 'filter_too_large'
   | 'value_error'
 
 /** A rate limit is exceeded. Retry after `waitSeconds`. */

@@ -12,6 +12,7 @@ import * as nodes from '../domain/nodes/nodes.ts'
 import { listOrgTags, listTaggedNodes } from '../domain/nodes/tags.ts'
 import { listTrash, restoreNode } from '../domain/nodes/trash.ts'
 import { listTree, readPath } from '../domain/nodes/tree.ts'
+import { listMatching } from '../domain/search/queries.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { created } from '../http/responses/responses.ts'
 import { connectionAt, nodeAt, orgAt, parentAt } from './path-params.ts'
@@ -48,7 +49,10 @@ export const nodeRoutes: HandlersOf<
   createNodes: (deps, actor, { path, body, from, signal }) =>
     createNodes(deps, { actor, from, signal }, orgAt(path), body),
   putNodes: (deps, actor, { path, body, from, signal }) => putNodes(deps, { actor, from, signal }, orgAt(path), body),
-  listNodes: (deps, actor, { path, query }) => nodes.listNodes(deps, actor, orgAt(path), query),
+  listNodes: (deps, actor, { path, query, from, signal }) =>
+    query.where === undefined && query.sort === undefined
+      ? nodes.listNodes(deps, actor, orgAt(path), query)
+      : listMatching(deps, { actor, from, signal }, orgAt(path), query),
   listChanges: (deps, actor, { path, query }) => listChanges(deps, actor, orgAt(path), query),
   listTree: (deps, actor, { path, query }) => listTree(deps, actor, orgAt(path), query),
   listOrgTags: (deps, actor, { path, query }) => listOrgTags(deps, actor, orgAt(path), query),

@@ -48,7 +48,7 @@ export type ListId = {
 
 /** The type of a list's items. The response has exactly one array. */
 export type ItemOf<K extends ListId> = {
-  [P in keyof Output<K>]: Output<K>[P] extends readonly (infer E)[] ? E : never
+  [P in keyof Output<K>]-?: Output<K>[P] extends readonly (infer E)[] ? E : never
 }[keyof Output<K>]
 
 type PathOf<K extends OperationId> = operations[K]['parameters'] extends { readonly path: infer P }

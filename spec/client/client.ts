@@ -67,6 +67,7 @@ const pageItems = 200
 /** POST operations that only read, or that have no further effect when repeated. */
 const repeatable: ReadonlySet<OperationId> = new Set<OperationId>([
   'searchNodes',
+  'queryNodes',
   'mergePull',
   'updatePullBranch',
   'refreshSession',

@@ -58,6 +58,8 @@ export const operations = {
   revokeBotToken: 'DELETE /orgs/{org_id}/bots/{bot_id}/tokens/{token_id}',
   createNode: 'POST /orgs/{org_id}/nodes',
   listNodes: 'GET /orgs/{org_id}/nodes',
+  queryNodes: 'POST /orgs/{org_id}/nodes/query',
+  listProperties: 'GET /orgs/{org_id}/properties',
   listChanges: 'GET /orgs/{org_id}/changes',
   listTree: 'GET /orgs/{org_id}/tree',
   listOrgTags: 'GET /orgs/{org_id}/tags',

@@ -1582,6 +1582,142 @@ export interface components {
             readonly total: components["schemas"]["Total"];
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
+            readonly unknown?: components["schemas"]["UnknownProperties"];
+        };
+        /**
+         * @description A filter of nodes: `all`, `any`, `not`, or a condition with `op`, `value`, and one of `property`, `field` and
+         *     `connection`.
+         */
+        readonly NodeFilter: {
+            /** @description Filters that must all match. */
+            readonly all?: readonly components["schemas"]["NodeFilter"][];
+            /** @description Filters, one of which must match. */
+            readonly any?: readonly components["schemas"]["NodeFilter"][];
+            /** @description A filter that must not match. */
+            readonly not?: components["schemas"]["NodeFilter"];
+            /** @description The name of a property, or a path of 2 to 4 names. */
+            readonly property?: string | readonly string[];
+            /**
+             * @description A field.
+             * @enum {string}
+             */
+            readonly field?: "type" | "title" | "tag" | "id" | "created_at" | "updated_at" | "parent" | "under";
+            /** @description The type of a connection. */
+            readonly connection?: string;
+            /**
+             * @description The operator.
+             * @enum {string}
+             */
+            readonly op?: "eq" | "ne" | "in" | "not_in" | "lt" | "le" | "gt" | "ge" | "is" | "starts_with" | "contains" | "exists";
+            /** @description A text, a number, true or false, or for `in`, `not_in` and `is` a list of up to 100 of them. */
+            readonly value?: unknown;
+        };
+        /** @description A query of nodes. All members are optional. */
+        readonly NodeQuery: {
+            /** @description The filter, in its text form or its JSON form. Without it, every node matches. */
+            readonly where?: string | components["schemas"]["NodeFilter"];
+            /** @description Up to three properties or fields, such as `-due,title`. Default: the oldest first. */
+            readonly sort?: string;
+            /**
+             * @description The most nodes in the response.
+             * @default 50
+             */
+            readonly limit?: number;
+            /**
+             * @description The number of nodes to skip.
+             * @default 0
+             */
+            readonly offset?: number;
+            /** @description Properties and fields of which to count the values. */
+            readonly facets?: readonly components["schemas"]["AskedFacet"][];
+            /** @description List nodes that have this branch as they are on it. For members. */
+            readonly branch?: components["schemas"]["BranchName"];
+            /**
+             * Format: date-time
+             * @description List the nodes as they were at this time. Not together with `branch`. For members.
+             */
+            readonly at?: string;
+        };
+        /** @description A property or field of which to count the values. */
+        readonly AskedFacet: {
+            /** @description The name of a property, or a path of 2 to 4 names. */
+            readonly property?: string | readonly string[];
+            /**
+             * @description A field.
+             * @enum {string}
+             */
+            readonly field?: "type" | "tag";
+            /**
+             * @description The most values in the response.
+             * @default 20
+             */
+            readonly limit?: number;
+        };
+        /**
+         * @description Properties in the request that no node has. Each has the known name that is most alike, or null if none is. Absent
+         *     if every property is known.
+         */
+        readonly UnknownProperties: {
+            readonly [key: string]: string | null;
+        };
+        /** @description The values of a property or field among all nodes that match. */
+        readonly Facet: {
+            /** @description The property. */
+            readonly property?: string | readonly string[];
+            /** @description The field. */
+            readonly field?: string;
+            /** @description The most frequent values. */
+            readonly values: readonly components["schemas"]["FacetValue"][];
+            /** @description Number of nodes without a value. */
+            readonly missing: number;
+            /** @description Number of values that are not listed. */
+            readonly more: number;
+        };
+        /** @description A value with its number. */
+        readonly FacetValue: {
+            /** @description The value. */
+            readonly value: string | number | boolean;
+            /** @description Number of nodes with the value. */
+            readonly count: number;
+        };
+        /** @description A page of nodes, with the facets. */
+        readonly QueriedNodePage: {
+            /** @description The nodes of this page. */
+            readonly nodes: readonly components["schemas"]["NodeSummary"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+            /** @description The facets that were asked for. */
+            readonly facets?: readonly components["schemas"]["Facet"][];
+            readonly unknown?: components["schemas"]["UnknownProperties"];
+        };
+        /** @description The name of a property. */
+        readonly PropertyName: {
+            /** @description The name. */
+            readonly name: string;
+            /** @description Number of nodes that have the property. */
+            readonly num_nodes: number;
+            /** @description Number of nodes with a value of each kind. A list counts by its elements. */
+            readonly kinds: {
+                /** @description Nodes with a boolean. */
+                readonly boolean?: number;
+                /** @description Nodes with a number. */
+                readonly number?: number;
+                /** @description Nodes with a date. */
+                readonly date?: number;
+                /** @description Nodes with another text. */
+                readonly text?: number;
+                /** @description Nodes with an object. */
+                readonly object?: number;
+            };
+        };
+        /** @description A page of property names. */
+        readonly PropertyPage: {
+            /** @description The names of this page. */
+            readonly properties: readonly components["schemas"]["PropertyName"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
         };
         /** @description A node with its latest commit on `main`. */
         readonly ListedChange: {
@@ -3979,10 +4115,10 @@ export interface components {
             /** @description A message for users. It can change between versions. */
             readonly msg: string;
             /**
-             * @description The type of problem, with pydantic's names. Only `scope_too_large` is Grove's own.
+             * @description The type of problem, with pydantic's names. Grove's own are `scope_too_large`, `filter_syntax` and `filter_too_large`.
              * @enum {string}
              */
-            readonly type: "missing" | "extra_forbidden" | "json_invalid" | "string_type" | "string_too_short" | "string_too_long" | "string_pattern_mismatch" | "int_type" | "int_parsing" | "bool_type" | "list_type" | "dict_type" | "too_short" | "too_long" | "less_than_equal" | "greater_than_equal" | "enum" | "uuid_parsing" | "datetime_parsing" | "scope_too_large" | "value_error";
+            readonly type: "missing" | "extra_forbidden" | "json_invalid" | "string_type" | "string_too_short" | "string_too_long" | "string_pattern_mismatch" | "int_type" | "int_parsing" | "bool_type" | "list_type" | "dict_type" | "too_short" | "too_long" | "less_than_equal" | "greater_than_equal" | "enum" | "uuid_parsing" | "datetime_parsing" | "scope_too_large" | "filter_syntax" | "filter_too_large" | "value_error";
             /** @description The invalid value itself. It never contains an enclosing value, a password or a token. */
             readonly input?: unknown;
             /** @description The limit, such as `{"le": 50}`. With `json_invalid`, the position in UTF-16 units from 1: `{"line": 3, "column": 14}`. */
@@ -5722,8 +5858,12 @@ export interface operations {
                 readonly tag?: string;
                 /** @description Only direct children of this node. */
                 readonly parent_id?: components["schemas"]["AnyId"];
-                /** @description `created`: oldest first. `changed`: last changed first. */
+                /** @description `created`, the default: oldest first. `changed`: last changed first. */
                 readonly order?: "created" | "changed";
+                /** @description Only nodes that match this filter in its text form. */
+                readonly where?: string;
+                /** @description Up to three properties or fields with commas between them. `-` begins one that is sorted from the largest value. */
+                readonly sort?: string;
             };
             readonly header?: never;
             readonly path: {
@@ -5771,6 +5911,63 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["NodeDetails"];
+                };
+            };
+        };
+    };
+    readonly queryNodes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NodeQuery"];
+            };
+        };
+        readonly responses: {
+            /** @description A page of nodes, with the facets. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["QueriedNodePage"];
+                };
+            };
+        };
+    };
+    readonly listProperties: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of names. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PropertyPage"];
                 };
             };
         };

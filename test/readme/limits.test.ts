@@ -58,6 +58,8 @@ const described: Readonly<Record<string, string>> = {
   'parents of a node in a batch': grouped(schemas.NewBatchNode.properties.parents.maxItems),
   'connections of a node in a batch': grouped(schemas.NewBatchNode.properties.connections.maxItems),
   'files of a node in a batch': grouped(schemas.NewBatchNode.properties.files.maxItems),
+  'facets of a query': `${schemas.NodeQuery.properties.facets.maxItems}`,
+  'values of a facet': range(schemas.AskedFacet.properties.limit),
   'a slug': `${schemas.NodeSummary.properties.slug.maxLength} characters, from the first 500 of the title`,
 }
 
@@ -129,6 +131,13 @@ const coded: Readonly<Record<string, Constant>> = {
   'their texts': ['server/domain/search/snapshots.ts', 'mostBytes', 'bytes'],
   'newer nodes in a search of a past state': ['server/domain/search/snapshots.ts', 'mostGone', 'count'],
   'newer commits in a search of a past state': ['server/domain/search/snapshots.ts', 'mostCommits', 'count'],
+  'a filter in its text form': ['index/properties/filter.ts', 'text', 'count'],
+  'conditions of a filter': ['index/properties/filter.ts', 'conditions', 'count'],
+  'levels of `all`, `any` and `not`': ['index/properties/filter.ts', 'levels', 'count'],
+  'values of `in`': ['index/properties/filter.ts', 'values', 'count'],
+  'a value of a filter, and what counts of a property': ['index/properties/values.ts', 'countedCharacters', 'count'],
+  'properties and fields of `sort`': ['index/properties/text-sort.ts', 'keys', 'count'],
+  'columns of an organisation in memory': ['index/properties/table.ts', 'mostColumns', 'count'],
   'the pack of a push': ['gitstore/transfer/service-process.ts', 'packLimitBytes', 'bytes'],
   'refs of a push': ['server/domain/pushes/receive-push.ts', 'maxRefs', 'count'],
   'the list of refs of a push': ['server/domain/pushes/smart-http.ts', 'pushLimitBytes', 'bytes'],
@@ -262,7 +271,7 @@ const semaphores: Readonly<Record<string, readonly [file: string, name: string]>
   'diffs, blame and filtered histories': ['server/domain/branches/large-reads.ts', 'gitSemaphore'],
   'trees of about 20,000 entries or more': ['server/domain/branches/large-reads.ts', 'treeSemaphore'],
   'searches and suggestions': ['server/domain/search/queue.ts', 'semaphore'],
-  'searches of a branch or past state': ['server/domain/search/search.ts', 'semaphore'],
+  'searches of a branch or past state': ['server/domain/search/in-view.ts', 'semaphore'],
   'graphs and maps': ['server/domain/graph/graph.ts', 'semaphore'],
 }
 

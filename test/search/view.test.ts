@@ -71,6 +71,8 @@ function nodeOf(random: Random, id: string): ViewNode {
     id,
     title: `${words(3)} ${id}`,
     tags: random.below(3) === 0 ? '["red"]' : '[]',
+    properties: '{}',
+    created_at: '2026-01-01T00:00:00.000Z',
     updated_at: new Date(Date.UTC(2026, 0, 1 + random.below(300))).toISOString(),
     head: `c${random.below(9)}`,
     // Headings make passages.

@@ -549,6 +549,8 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   getMap: { need: 'public', attempt: () => ({}) },
   searchNodes: { need: 'public', attempt: () => ({ body: { query: 'whales' } }) },
   suggestTitles: { need: 'public', attempt: () => ({ query: '?q=wha' }) },
+  queryNodes: { need: 'public', attempt: () => ({ body: { where: 'tag:sea' } }) },
+  listProperties: { need: 'public', attempt: () => ({}) },
 
   createWebhook: {
     need: 'owner',

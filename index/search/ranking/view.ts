@@ -24,6 +24,10 @@ export interface ViewNode {
   readonly title: string
   /** JSON array of strings. */
   readonly tags: string
+  /** JSON object. */
+  readonly properties: string
+  /** ISO 8601. */
+  readonly created_at: string
   /** ISO 8601. */
   readonly updated_at: string
   /** The commit, or null without one. */
@@ -77,13 +81,14 @@ export function viewOf(
   orgId: string,
   { view, segments }: PreparedView,
 ): { index: OrgIndex; rows: SearchRows } | undefined {
-  const state = rows.orgState(orgId)
-  if (state?.epoch !== view.epoch || hasMoved(rows, orgId, view)) return undefined
+  if (isMoved(rows, orgId, view)) return undefined
   const deleted = view.nodes.map(({ id }) => id).filter((id) => rows.describe(id) === undefined)
   return { index: indexOf(index, segments, [...view.gone, ...deleted]), rows: rowsOf(rows, view.nodes) }
 }
 
-function hasMoved(rows: SearchRows, orgId: string, { version, branch, nodes, gone }: View): boolean {
+/** True if nodes have changed since the view was read. Their state in it is then unknown. */
+export function isMoved(rows: SearchRows, orgId: string, { epoch, version, branch, nodes, gone }: View): boolean {
+  if (rows.orgState(orgId)?.epoch !== epoch) return true
   const changed = rows.changedIds(orgId, version)
   if (changed.length === 0) return false
   const known = new Set([...nodes.map(({ id }) => id), ...gone])

@@ -1,6 +1,7 @@
 /** Reads `index.sqlite` for the search thread. Blocks. One transaction is one snapshot. */
 import type Sqlite from 'better-sqlite3'
 import type { EdgeTable } from '../../derived/schema.ts'
+import { propertyRowsIn } from '../../properties/property-rows.ts'
 
 export interface OrgState {
   /** A rebuilt organisation has a new epoch, and its versions restart. */
@@ -94,6 +95,7 @@ export function openRows(db: Sqlite.Database) {
     ...changesIn(db),
     ...nodesIn(db),
     ...edgesIn(db),
+    ...propertyRowsIn(db),
     degreeOf,
   }
 }

@@ -52,17 +52,24 @@ export async function listNodes(
 ) {
   await authorizeOrg(deps, actor, at, 'public')
   const { rows, total } = await listNodeRows(deps.index.read, at.orgId, query, listedProperties)
+  return { nodes: await toListed(rows), ...pageOf(query, total) }
+}
+
+/** Describes the nodes of a page. Null as properties: they are longer than `listedProperties`. */
+export async function toListed(rows: readonly ListedRow[]) {
   const nodes = []
   for (const { properties, ...row } of rows) {
     // Each of these takes about 1 ms to parse.
     if (properties !== null && properties.length > listedProperties / 8) await nextTurn()
     nodes.push({ ...toSummary({ ...row, properties: properties ?? '{}' }), ...(properties === null ? omitted : {}) })
   }
-  return { nodes, ...pageOf(query, total) }
+  return nodes
 }
 
+type ListedRow = Omit<SummaryRow, 'properties'> & { readonly properties: string | null }
+
 /** The most bytes of a node's properties in a list. Longer properties are omitted. */
-const listedProperties = 65_536
+export const listedProperties = 65_536
 const omitted = { properties_omitted: true as const }
 
 export async function readNode(deps: Deps, actor: Actor, at: NodeAt) {

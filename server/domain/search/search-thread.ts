@@ -1,4 +1,6 @@
 /** The search thread of this process, as seen from the main thread. */
+import type { PropertyAnswer, PropertyQuestion } from '../../../index/properties/query.ts'
+import type { NamedKinds } from '../../../index/properties/table.ts'
 import type { Suggestions, SuggestQuestion } from '../../../index/search/answers/suggest.ts'
 import type { View } from '../../../index/search/ranking/view.ts'
 import type { Retrieved, SearchQuestion } from '../../../index/search/retrieve.ts'
@@ -12,7 +14,10 @@ export interface ThreadOptions {
   readonly file: string
   /** The folder of the segments of all organisations. */
   readonly folder: string
-  /** The memory for all indexes. An index larger than this is kept, and all others are dropped. */
+  /**
+   * The memory for all indexes and tables. An index larger than this is kept, and all others are dropped. Tables are
+   * dropped before indexes.
+   */
   readonly memoryBytes: number
 }
 
@@ -26,12 +31,22 @@ export interface SearchCalls {
   /** Returns 'moved' if nodes have changed since the view was read. */
   search(input: SearchInput): SearchAnswer | 'moved' | undefined
   suggest(input: { readonly orgId: string; readonly question: SuggestQuestion }): Suggestions | undefined
+  /** Lists nodes by their properties. Returns 'moved' as search does. */
+  query(input: QueryInput): PropertyAnswer | 'moved' | undefined
+  listProperties(input: { readonly orgId: string }): readonly NamedKinds[] | undefined
 }
 
 interface SearchInput {
   readonly orgId: string
   readonly question: SearchQuestion
   /** The state that is searched instead of main. */
+  readonly view?: View
+}
+
+interface QueryInput {
+  readonly orgId: string
+  readonly question: PropertyQuestion
+  /** The state that is listed instead of main. */
   readonly view?: View
 }
 
@@ -53,6 +68,12 @@ export interface SearchThread {
   askIn(view: View, orgId: string, question: SearchQuestion): Promise<SearchAnswer | 'moved' | undefined>
   /** Suggests titles. Otherwise the same as ask. */
   suggest(orgId: string, question: SuggestQuestion): Promise<Suggestions | undefined>
+  /** Lists nodes of main by their properties. Otherwise the same as ask. */
+  query(orgId: string, question: PropertyQuestion): Promise<PropertyAnswer | undefined>
+  /** Lists nodes of a view by their properties. Otherwise the same as askIn. */
+  queryIn(view: View, orgId: string, question: PropertyQuestion): Promise<PropertyAnswer | 'moved' | undefined>
+  /** Lists the names of properties. Otherwise the same as ask. */
+  listProperties(orgId: string): Promise<readonly NamedKinds[] | undefined>
   gauges(): Gauges
   /** Ends the thread; nothing is lost. */
   close(): Promise<void>
@@ -93,6 +114,12 @@ export function openSearchThread(options: ThreadOptions, observer: ThreadObserve
     },
     askIn: (view, orgId, question) => client.ask('search', { orgId, question, view }),
     suggest: (orgId, question) => client.ask('suggest', { orgId, question }),
+    query: async (orgId, question) => {
+      const answer = await client.ask('query', { orgId, question })
+      return answer === 'moved' ? undefined : answer
+    },
+    queryIn: (view, orgId, question) => client.ask('query', { orgId, question, view }),
+    listProperties: (orgId) => client.ask('listProperties', { orgId }),
     gauges: () => ({ ...known, opened: openedBefore + known.opened }),
     close: () => client.close(),
   }

@@ -1,6 +1,7 @@
 /** The search thread: owns the indexes of its process, and answers queries. */
 import { workerData } from 'node:worker_threads'
 import { GitError } from '../../../gitstore/errors.ts'
+import { answerInView, answerQuery, subjectsOf } from '../../../index/properties/query.ts'
 import { suggest } from '../../../index/search/answers/suggest.ts'
 import { prepareView, viewOf } from '../../../index/search/ranking/view.ts'
 import { retrieve } from '../../../index/search/retrieve.ts'
@@ -9,6 +10,7 @@ import { loadLanguages } from '../../../index/search/text/languages.ts'
 import { toGraphEdge } from '../graph/graph-drawing.ts'
 import { type Handlers, notify, serveCalls } from '../worker-client.ts'
 import { inSlices, openIndexes } from './open-indexes.ts'
+import { openTables } from './open-tables.ts'
 import type { SearchCalls, SearchNotice, ThreadOptions } from './search-thread.ts'
 
 const { file, folder, memoryBytes } = workerData as ThreadOptions // search-thread.ts passes it
@@ -20,9 +22,15 @@ void start()
 
 async function start(): Promise<void> {
   const languageOf = await loadLanguages()
-  const indexes = openIndexes(openSnapshots(file), folder, memoryBytes, languageOf, report)
+  const snapshots = openSnapshots(file)
+  const indexes = openIndexes(snapshots, folder, memoryBytes, languageOf, report)
 
-  const tellGauges = () => notify<SearchNotice>({ kind: 'gauges', gauges: indexes.gauges() })
+  const tables = openTables(snapshots)
+  const tellGauges = () => {
+    const { bytes, ...gauges } = indexes.gauges()
+    tables.makeRoom(memoryBytes - bytes)
+    notify<SearchNotice>({ kind: 'gauges', gauges: { ...gauges, bytes: bytes + tables.bytes() } })
+  }
   const search: Handlers<SearchCalls>['search'] = async ({ orgId, question, view }) => {
     const prepared = view && (await inSlices(prepareView(view, languageOf)))
     const found = await indexes.ask(orgId, (index, rows) => {
@@ -36,8 +44,17 @@ async function start(): Promise<void> {
   const suggestTitles: Handlers<SearchCalls>['suggest'] = ({ orgId, question }) =>
     indexes.ask(orgId, ({ texts }, rows) => suggest(texts, rows, question))
 
+  const query: Handlers<SearchCalls>['query'] = ({ orgId, question, view }) =>
+    tables.ask(orgId, subjectsOf(question), (table, rows) =>
+      view === undefined
+        ? answerQuery(table, rows, orgId, question)
+        : (answerInView(table, rows, orgId, question, view) ?? 'moved'),
+    )
+
   serveCalls<SearchCalls>({
     search: (input) => search(input).finally(tellGauges),
     suggest: (input) => suggestTitles(input).finally(tellGauges),
+    query: (input) => query(input).finally(tellGauges),
+    listProperties: ({ orgId }) => tables.ask(orgId, [], (table) => table.names()).finally(tellGauges),
   })
 }

@@ -18,7 +18,10 @@ import { readState } from '../indexing/node-rows.ts'
 import { branchRef, nodeRepo } from '../layout.ts'
 
 /** The state that is searched instead of main. */
-export type Snapshot = { readonly branch: string } | { readonly at: string }
+export type Snapshot = ({ readonly branch: string } | { readonly at: string }) & {
+  /** The place of `branch` or `at` in the request. */
+  readonly loc: readonly string[]
+}
 
 /** The most nodes, bytes of content, and commits that are read for a view. */
 const mostNodes = 200
@@ -50,25 +53,30 @@ export async function readView(deps: Deps, orgId: string, elsewhere: Snapshot): 
   if (org === undefined) throw new AppError('org_not_found', 'The organisation has been deleted')
   const { differences, gone } =
     'branch' in elsewhere
-      ? { differences: await onBranch(deps, orgId, elsewhere.branch), gone: [] }
-      : await atTime(deps, orgId, new Date(elsewhere.at).toISOString())
+      ? { differences: await onBranch(deps, orgId, elsewhere), gone: [] }
+      : await atTime(deps, orgId, { ...elsewhere, at: new Date(elsewhere.at).toISOString() })
   const nodes = await readNodes(differences, elsewhere)
   const branch = 'branch' in elsewhere ? { branch: elsewhere.branch } : {}
   return { epoch: org.epoch, version: org.version, ...branch, nodes, gone }
 }
 
-async function onBranch(deps: Deps, orgId: string, name: string): Promise<Difference[]> {
+async function onBranch(
+  deps: Deps,
+  orgId: string,
+  elsewhere: Snapshot & { readonly branch: string },
+): Promise<Difference[]> {
+  const { branch: name, loc } = elsewhere
   const differences: Difference[] = []
   let after: string | undefined = ''
   for (let isKnown = false; after !== undefined; ) {
     const nodes = await listNodesWithBranch(deps.index.read, orgId, name, after, rowsATurn)
     isKnown ||= nodes.length > 0
-    if (!isKnown) throw invalid(['body', 'scope', 'branch'], `No node has a branch ${excerpt(name)}`, name)
+    if (!isKnown) throw invalid(loc, `No node has a branch ${excerpt(name)}`, name)
     for (const node of nodes.filter(({ head, branch_head }) => head !== branch_head)) {
       const repo = nodeRepo(deps.store, orgId, node.id)
       const head = headOf(repo, name)
       if (head !== null && head !== node.head) differences.push({ node, repo, head })
-      if (differences.length > mostNodes) throw tooLarge({ branch: name })
+      if (differences.length > mostNodes) throw tooLarge(elsewhere)
     }
     after = nodes.length < rowsATurn ? undefined : nodes.at(-1)?.id
     await nextTurn()
@@ -87,7 +95,12 @@ function headOf(repo: Repo, name: string): Oid | null {
   }
 }
 
-async function atTime(deps: Deps, orgId: string, at: string): Promise<{ differences: Difference[]; gone: string[] }> {
+async function atTime(
+  deps: Deps,
+  orgId: string,
+  elsewhere: Snapshot & { readonly at: string },
+): Promise<{ differences: Difference[]; gone: string[] }> {
+  const { at } = elsewhere
   const gone: string[] = []
   const older: StateNode[] = []
   let last: Awaited<ReturnType<typeof listNodesUpdatedAfter>>[number] | undefined
@@ -97,7 +110,7 @@ async function atTime(deps: Deps, orgId: string, at: string): Promise<{ differen
       if (node.created_at > at) gone.push(node.id)
       else older.push(node)
     }
-    if (older.length > mostNodes || gone.length > mostGone) throw tooLarge({ at })
+    if (older.length > mostNodes || gone.length > mostGone) throw tooLarge(elsewhere)
     last = nodes.length < rowsATurn ? undefined : nodes.at(-1)
     await nextTurn()
   } while (last !== undefined)
@@ -105,18 +118,23 @@ async function atTime(deps: Deps, orgId: string, at: string): Promise<{ differen
   const budget = { commits: mostCommits }
   for (const node of older) {
     const repo = nodeRepo(deps.store, orgId, node.id)
-    const head = await unlessGone(() => headAt(repo, node.head, at, budget))
+    const head = await unlessGone(() => headAt(repo, node.head, elsewhere, budget))
     if (head !== undefined) differences.push({ node, repo, head })
   }
   return { differences, gone }
 }
 
 /** The newest commit of the first-parent history that is not dated after `at`, or null. */
-async function headAt(repo: Repo, newest: Oid | null, at: string, budget: { commits: number }): Promise<Oid | null> {
+async function headAt(
+  repo: Repo,
+  newest: Oid | null,
+  elsewhere: Snapshot & { readonly at: string },
+  budget: { commits: number },
+): Promise<Oid | null> {
   for (let head = newest; head !== null; ) {
-    if (budget.commits-- === 0) throw tooLarge({ at })
+    if (budget.commits-- === 0) throw tooLarge(elsewhere)
     const { committer, parents } = await readCommit(repo, head)
-    if (timeOf(committer) <= at) return head
+    if (timeOf(committer) <= elsewhere.at) return head
     head = parents[0] ?? null
   }
   return null
@@ -138,10 +156,11 @@ async function readNodes(differences: readonly Difference[], elsewhere: Snapshot
   const read = async ({ node, repo, head }: Difference): Promise<ViewNode | undefined> => {
     const state = await unlessGone(() => readState(repo, node.ledger, head))
     if (state === undefined) return undefined
-    const { title, tags, updated_at, text } = state
+    const { title, tags, created_at, updated_at, content, text } = state
     bytes += Buffer.byteLength(text)
     if (bytes > mostBytes) throw tooLarge(elsewhere)
-    return { id: node.id, title, tags, updated_at, head, text }
+    const properties = JSON.stringify(content.properties)
+    return { id: node.id, title, tags, properties, created_at, updated_at, head, text }
   }
   try {
     const nodes = await Promise.all(differences.map((difference) => turn(() => read(difference))))
@@ -151,8 +170,7 @@ async function readNodes(differences: readonly Difference[], elsewhere: Snapshot
   }
 }
 
-function tooLarge(elsewhere: Snapshot): ValidationError {
-  const loc = ['body', 'scope', 'branch' in elsewhere ? 'branch' : 'at']
+function tooLarge({ loc }: Snapshot): ValidationError {
   const msg = `Over ${mostNodes} nodes differ from main, their content has over 16 MiB, or over ${mostCommits} commits or ${mostGone} nodes are newer`
   return new ValidationError([{ loc, msg, type: 'scope_too_large', ctx: { nodes: mostNodes, bytes: mostBytes } }])
 }

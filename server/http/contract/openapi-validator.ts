@@ -154,16 +154,23 @@ function asRecord(value: unknown): Record<string, unknown> {
 const ignored: ReadonlySet<string> = new Set(['description', 'summary', 'example', 'examples', 'headers'])
 
 /**
- * Copies a value with resolved references and without ignored keywords.
+ * Copies a value with resolved references and without ignored keywords. A schema within itself allows anything there:
+ * its handler checks it.
  *
  * @param named the fields are names, not keywords
+ * @param within the references around the value
  */
-function lean(value: unknown, named = false): unknown {
-  if (Array.isArray(value)) return value.map((one) => lean(one))
+function lean(value: unknown, named = false, within: readonly string[] = []): unknown {
+  if (Array.isArray(value)) return value.map((one) => lean(one, false, within))
   if (typeof value !== 'object' || value === null) return value
+  const { $ref }: { readonly $ref?: unknown } = value
+  if (typeof $ref === 'string' && within.includes($ref)) return {}
+  const around = typeof $ref === 'string' ? [...within, $ref] : within
   const whole = schemaOf(value)
   const entries = Object.entries(whole).filter(([key]) => named || !ignored.has(key))
-  const members = Object.fromEntries(entries.map(([key, one]) => [key, lean(one, key === 'properties' && !named)]))
+  const members = Object.fromEntries(
+    entries.map(([key, one]) => [key, lean(one, key === 'properties' && !named, around)]),
+  )
   // The validator would report reserved characters in each parameter, although they are harmless.
   if (members.in === 'query' && typeof members.name === 'string') return { ...members, allowReserved: true }
   // `precheck` has checked it.

@@ -1,0 +1,142 @@
+/** Lists of nodes by their properties. */
+
+import { type Filter, FilterError, readFilter, type Subject } from '../../../index/properties/filter.ts'
+import type { PropertyAnswer, PropertyQuestion } from '../../../index/properties/query.ts'
+import { parseTextFilter } from '../../../index/properties/text-filter.ts'
+import { parseSort } from '../../../index/properties/text-sort.ts'
+import type { Deps } from '../../base/deps.ts'
+import { invalid, ValidationError } from '../../base/errors.ts'
+import { authorizeOrg } from '../access.ts'
+import type { RequestContext } from '../actor.ts'
+import { listedProperties, toListed } from '../nodes/nodes.ts'
+import { type Page, pageOf } from '../pagination.ts'
+import type { OrgAt } from '../targets.ts'
+import { askInView, snapshotOf } from './in-view.ts'
+import { searchInTurn } from './queue.ts'
+
+/** A facet that is asked for: exactly one of `property` and `field`. */
+interface AskedFacet {
+  readonly property?: string | readonly string[]
+  readonly field?: 'type' | 'tag'
+  readonly limit?: number
+}
+
+export interface NodeQuery extends Page {
+  /** The JSON form, or the text form. Absent: every node. */
+  readonly where?: unknown
+  /** The text form, such as `-due,title`. Absent: the oldest first. */
+  readonly sort?: string
+  readonly facets?: readonly AskedFacet[]
+  readonly branch?: string
+  readonly at?: string
+}
+
+/** The part of the request that has the query. */
+type Part = 'body' | 'query'
+
+/** The number of values of a facet, if the request does not say. */
+const usualValues = 20
+
+/**
+ * Lists nodes by their properties, on main, on another branch, or at a time.
+ *
+ * @throws AppError as authorizeOrg, searchInTurn and askInView
+ * @throws ValidationError filter_syntax, filter_too_large; as readView
+ */
+export async function queryNodes(
+  deps: Deps,
+  context: RequestContext,
+  at: OrgAt,
+  query: NodeQuery,
+  part: Part = 'body',
+) {
+  const { orgId } = at
+  const access = await authorizeOrg(deps, context.actor, at, 'public')
+  const question = questionOf(deps, query, part)
+  const elsewhere = snapshotOf(query, [part])
+  const { nodes, total, facets, unknown } = await (elsewhere === undefined
+    ? searchInTurn(context, access, () => deps.search.query(orgId, question))
+    : askInView(deps, context, access, elsewhere, (view) => deps.search.queryIn(view, orgId, question)))
+  return {
+    nodes: await toListed(nodes),
+    ...pageOf(query, total),
+    ...(unknown.length > 0 && {
+      unknown: Object.fromEntries(unknown.map(({ name, nearest = null }) => [name, nearest])),
+    }),
+    ...(query.facets !== undefined && { facets: describedFacets(query.facets, facets) }),
+  }
+}
+
+/** Lists nodes by their properties, for a list that also has other filters. @throws errors of queryNodes */
+export function listMatching(
+  deps: Deps,
+  context: RequestContext,
+  at: OrgAt,
+  query: Page & { where?: string; sort?: string; order?: string; tag?: string; parent_id?: string },
+) {
+  const other = (['order', 'tag', 'parent_id'] as const).find((name) => query[name] !== undefined)
+  if (other !== undefined) {
+    const instead = { order: '`sort`', tag: 'a condition `tag:…`', parent_id: 'a condition `parent:…`' }[other]
+    throw invalid(
+      ['query', other],
+      `\`${other}\` cannot be combined with \`where\` and \`sort\`; use ${instead}`,
+      query[other],
+    )
+  }
+  return queryNodes(deps, context, at, query, 'query')
+}
+
+/** Lists the names of properties with the kinds of their values, the most used first. */
+export async function listProperties(deps: Deps, context: RequestContext, at: OrgAt, page: Page) {
+  const access = await authorizeOrg(deps, context.actor, at, 'public')
+  const all = await searchInTurn(context, access, () => deps.search.listProperties(at.orgId))
+  const properties = all.slice(page.offset, page.offset + page.limit).map(({ name, nodes, ...kinds }) => ({
+    name,
+    num_nodes: nodes,
+    kinds: Object.fromEntries(Object.entries(kinds).filter(([, count]) => count > 0)),
+  }))
+  return { properties, ...pageOf(page, all.length) }
+}
+
+function questionOf({ now }: Pick<Deps, 'now'>, query: NodeQuery, part: Part): PropertyQuestion {
+  const { where, sort, facets = [], limit, offset } = query
+  const today = now().toISOString().slice(0, 10)
+  return {
+    ...(where !== undefined && { where: filterIn(where, today, [part, 'where']) }),
+    sort: sort === undefined ? [] : located([part, 'sort'], () => parseSort(sort)),
+    facets: facets.map((facet, n) => ({ subject: subjectOf(facet, n), limit: facet.limit ?? usualValues })),
+    ...{ limit, offset, propertiesBytes: listedProperties },
+  }
+}
+
+/** Reads a filter in its JSON form or in its text form. @throws ValidationError filter_syntax, filter_too_large */
+function filterIn(where: unknown, today: string, loc: readonly string[]): Filter {
+  return located(loc, () => (typeof where === 'string' ? parseTextFilter(where, today) : readFilter(where)))
+}
+
+/** Runs `read`, and gives a FilterError the place in the request. */
+function located<T>(loc: readonly string[], read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error
+    const { code, message, place, at } = error
+    throw new ValidationError([
+      { loc: [...loc, ...place], msg: message, type: code, ...(at !== undefined && { ctx: { at } }) },
+    ])
+  }
+}
+
+function subjectOf({ property, field }: AskedFacet, n: number): Subject {
+  if (property !== undefined && field === undefined) return { property }
+  if (field !== undefined && property === undefined) return { field }
+  const msg = 'A facet has exactly one of `property` and `field`'
+  throw new ValidationError([{ loc: ['body', 'facets', n], msg, type: 'value_error' }])
+}
+
+function describedFacets(asked: readonly AskedFacet[], facets: PropertyAnswer['facets']) {
+  return facets.map((facet, n) => {
+    const { property, field } = asked[n] ?? {}
+    return { ...(property !== undefined && { property }), ...(field !== undefined && { field }), ...facet }
+  })
+}

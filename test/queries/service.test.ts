@@ -1,0 +1,212 @@
+/** Queries over HTTP, against the plain form: on main after random edits, on a branch, and at a time. */
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { Filter, Subject } from '../../index/properties/filter.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { expecting, newNode } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
+import { filtersWith, nodesWith, sorts, subjects } from './arbitraries.ts'
+import { facet, matches, type PlainNode, type PlainSort, sorted } from './naive.ts'
+
+const count = 24
+
+describe('queries of nodes', () => {
+  let grove: Grove
+  let ann: PersonClient
+  let at: string
+  let now = Date.parse('2026-11-30T23:59:50Z')
+  let plain: PlainNode[]
+
+  before(async () => {
+    grove = await startGrove({
+      now: () => {
+        now += 1
+        return new Date(now)
+      },
+    })
+    ann = await signUp(grove, 'Ann')
+    at = `/orgs/${ann.org}`
+    await ann.patch(at, { published: true }).then(expecting(200))
+    const ids: string[] = []
+    const contents = fc.sample(nodesWith(['0', '1']), { numRuns: count, seed: 7 }).map(fit)
+    for (const { title, tags, properties } of contents) {
+      now += 1_000
+      const { body } = await ann.post(`${at}/nodes`, { title, tags, properties }).then(expecting(201))
+      ids.push(body.id)
+    }
+    const [root = '', child = '', other = ''] = ids
+    for (const [parent, id] of [
+      [root, child],
+      [child, other],
+    ] as const)
+      await ann.put(`${at}/nodes/${id}/parents/${parent}`, {}).then(({ status }) => expect(status).to.be.below(300))
+    for (const [id, type, target] of [
+      [root, 'cites', other],
+      [other, 'needs', root],
+      [child, 'cites', root],
+    ] as const)
+      await ann
+        .post(`${at}/nodes/${id}/connections`, { target, type })
+        .then(({ status, body }) => expect(status, JSON.stringify(body)).to.be.below(300))
+    await readPlain()
+  })
+  after(() => grove.close())
+
+  /** Titles must not be blank, and properties must be stored as they are. */
+  function fit({ title, ...node }: Omit<PlainNode, 'id'>): Omit<PlainNode, 'id'> {
+    const clean = title.replaceAll(/[\p{C}\p{Z}]/gu, '').slice(0, 400)
+    return { ...node, title: clean === '' ? 'Empty' : clean }
+  }
+
+  /** Reads the nodes one by one, as the plain form needs them. */
+  async function readPlain(): Promise<void> {
+    const { nodes } = (await ann.get(`${at}/nodes?limit=200`).then(expecting(200))).body
+    plain = []
+    for (const { id } of nodes) {
+      const { body } = await ann.get(`${at}/nodes/${id}`).then(expecting(200))
+      const connections = body.connections
+        .filter(({ source }: { source: string }) => source === id)
+        .map(({ target, type }: { target: string; type: string }) => ({ target, type }))
+      const parents = body.parents.map((parent: { id: string }) => parent.id)
+      plain.push({ ...body, parents, connections })
+    }
+  }
+
+  const idsOf = (nodes: readonly { readonly id: string }[]) => nodes.map(({ id }) => id)
+  const sortText = (sort: readonly PlainSort[]) =>
+    sort
+      .map(({ by, desc }) => {
+        const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
+        const name = 'field' in by ? by.field : [by.property].flat().map(quoted).join('.')
+        return `${desc ? '-' : ''}${name}`
+      })
+      .join(',')
+
+  async function expectSame(filter: Filter, sort: readonly PlainSort[], subject: Subject, where = {}): Promise<void> {
+    const keys = sortText(sort)
+    const { status, body } = await ann.post(`${at}/nodes/query`, {
+      ...where,
+      ...{ where: filter, ...(keys !== '' && { sort: keys }) },
+      ...('field' in subject && !['type', 'tag'].includes(subject.field)
+        ? {}
+        : { facets: [{ ...subject, limit: 100 }] }),
+      ...{ offset: 2, limit: 5 },
+    })
+    expect(status, JSON.stringify({ filter, keys, body })).to.equal(200)
+    const matching = plain.filter((node) => matches(filter, node, plain))
+    expect(body.total).to.equal(matching.length)
+    expect(idsOf(body.nodes)).to.deep.equal(idsOf(sorted(matching, sort)).slice(2, 7))
+    if (body.facets === undefined) return
+    const expected = facet(matching, subject as PlainSort['by'])
+    expect(body.facets[0].missing).to.equal(expected.missing)
+    expect(
+      new Map(body.facets[0].values.map((one: { value: unknown; count: number }) => [one.value, one.count])),
+    ).to.deep.equal(expected.counts)
+  }
+
+  const levelsOf = (filter: Filter): number => {
+    const within =
+      'all' in filter ? filter.all : 'any' in filter ? filter.any : 'not' in filter ? [filter.not] : undefined
+    return within === undefined ? 0 : 1 + Math.max(0, ...within.map(levelsOf))
+  }
+  const asked = () =>
+    fc.tuple(
+      filtersWith(idsOf(plain)).filter((filter) => levelsOf(filter) <= 4),
+      sorts.map((keys) => keys.map(([by, desc]) => ({ by, desc }) as PlainSort)),
+      subjects,
+    )
+
+  it('answer as the plain form, on main', async () => {
+    for (const [filter, sort, subject] of fc.sample(asked(), 60)) await expectSame(filter, sort, subject)
+  })
+
+  it('follow each change at once', async () => {
+    for (const [n, content] of fc
+      .sample(nodesWith(['0', '1']), 8)
+      .map(fit)
+      .entries()) {
+      const { id } = plain[n % plain.length] ?? { id: '' }
+      if (n % 4 === 3) await ann.delete(`${at}/nodes/${id}`).then(expecting(204))
+      else {
+        const { title, tags, properties } = content
+        await ann.patch(`${at}/nodes/${id}`, { title, tags, properties }).then(expecting(200))
+      }
+      await readPlain()
+      for (const [filter, sort, subject] of fc.sample(asked(), 6)) await expectSame(filter, sort, subject)
+    }
+  })
+
+  it('read a branch, and a time, for members only', async () => {
+    await readPlain()
+    now += 2_000
+    const time = new Date(now).toISOString()
+    now += 2_000
+    const node = plain[0] ?? expect.fail()
+    const path = `${at}/nodes/${node.id}`
+    await ann.post(`${path}/branches`, { name: 'draft', from: 'main' }).then(expecting(201))
+    const properties = { status: 'on the branch' }
+    const changes = [
+      { action: 'put', path: 'node.json', content: JSON.stringify({ title: 'Drafted', tags: ['sea'], properties }) },
+    ]
+    await ann.post(`${path}/tree/draft/commits`, { message: 'Draft', changes }).then(expecting(201))
+    const main = plain
+    plain = plain.map((one) => (one.id === node.id ? { ...one, title: 'Drafted', tags: ['sea'], properties } : one))
+    const withoutTimes = asked().filter(([filter, sort]) => !JSON.stringify([filter, sort]).includes('updated_at'))
+    for (const [filter, sort, subject] of fc.sample(withoutTimes, 30))
+      await expectSame(filter, sort, subject, { branch: 'draft' })
+    const where = 'status:"on the branch"'
+    const drafted = (await ann.post(`${at}/nodes/query`, { where, branch: 'draft' }).then(expecting(200))).body
+    expect(drafted.nodes[0]).to.deep.include({ id: node.id, title: 'Drafted', tags: ['sea'], properties })
+    plain = main
+    for (const [filter, sort, subject] of fc.sample(asked(), 5)) await expectSame(filter, sort, subject)
+
+    await ann.patch(path, { properties: { status: 'later' } }).then(expecting(200))
+    await newNode(grove, ann, { title: 'Later' })
+    for (const [filter, sort, subject] of fc.sample(asked(), 30)) await expectSame(filter, sort, subject, { at: time })
+    const stranger = client(grove)
+    await stranger.post(`${at}/nodes/query`, { where }).then(expecting(200))
+    await stranger.post(`${at}/nodes/query`, { where, branch: 'draft' }).then(expecting(401))
+    await ann.post(`${at}/nodes/query`, { branch: 'draft', at: time }).then(expecting(422))
+    expect(
+      (await ann.post(`${at}/nodes/query`, { branch: 'nowhere' }).then(expecting(422))).body.detail[0].loc,
+    ).to.deep.equal(['body', 'branch'])
+  })
+
+  it('are the same in the text form of a list', async () => {
+    await readPlain()
+    const node = await newNode(grove, ann, {
+      title: 'Soup',
+      properties: { serves: 4, due: '2026-12-01', type: 'Recipe' },
+    })
+    const list = async (where: string, more = '') =>
+      (await ann.get(`${at}/nodes?where=${encodeURIComponent(where)}${more}`).then(expecting(200))).body
+    for (const where of [
+      'type:recipe title:soup',
+      'title:soup serves>=4',
+      'title:soup due<=2026-12-01',
+      'title:so* -due:2026-12-02',
+      `id:${node.id}`,
+    ])
+      expect(idsOf((await list(where)).nodes), where).to.deep.equal([node.id])
+    expect((await list('title:soup serves<4')).total).to.equal(0)
+    expect((await list('titel:soup', '&sort=-serves,title')).unknown).to.have.property('titel')
+    const { body } = await ann.get(`${at}/nodes?where=${encodeURIComponent('a:b )')}`).then(expecting(422))
+    expect(body.detail[0]).to.deep.include({ loc: ['query', 'where'], type: 'filter_syntax', ctx: { at: 4 } })
+    for (const other of ['order=changed', 'tag=sea', `parent_id=${node.id}`])
+      await ann.get(`${at}/nodes?sort=title&${other}`).then(expecting(422))
+  })
+
+  it('know the names of the properties, with the kinds of their values', async () => {
+    const { properties, total } = (await ann.get(`${at}/properties?limit=200`).then(expecting(200))).body
+    await readPlain()
+    const names = new Set(
+      plain.flatMap((node) =>
+        Object.entries(node.properties)
+          .filter(([, value]) => [value].flat(9).some((one) => one !== null))
+          .map(([name]) => name),
+      ),
+    )
+    expect(properties.map(({ name }: { name: string }) => name)).to.have.members([...names])
+    expect(total).to.equal(names.size)
+  })
+})
