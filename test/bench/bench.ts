@@ -21,6 +21,7 @@ import { benchMap } from './map.ts'
 import { benchMetrics } from './metrics.ts'
 import { startPeers } from './peers.ts'
 import { benchPushes } from './pushes.ts'
+import { benchQueries } from './queries.ts'
 import { createReport, machineLine } from './report.ts'
 import { benchRequests } from './requests.ts'
 import { benchReviews } from './reviews.ts'
@@ -48,6 +49,7 @@ const others = {
   map: benchMap,
   tree: benchTree,
   search: benchSearch,
+  queries: benchQueries,
   growth: benchGrowth,
   metrics: benchMetrics,
   credentials: benchCredentials,
