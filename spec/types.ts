@@ -1303,7 +1303,8 @@ export interface paths {
          *     `sort` puts booleans before numbers, dates and texts, texts without regard to case, and nodes without a value
          *     last. A list counts by its smallest element, and with `-` by its largest. Ties go by `created_at`, then `id`.
          *
-         *     `unknown` lists the properties in the request that no node has.
+         *     `unknown` lists the properties in the request that no node has. `conditions` lists the conditions of a text with
+         *     their positions. Cut one out of the text to remove it.
          */
         post: operations["queryNodes"];
         delete?: never;
@@ -3939,12 +3940,18 @@ export interface paths {
          *     | `tag:name`, `tag:"a name"` | the node must have the tag; case is ignored |
          *     | `-word`, `-"a phrase"`, `-title:word`, `-tag:name` | the node must not have it |
          *     | `"a phrase"` | the text must contain the phrase word for word; ignored if the query has more than three other words |
+         *     | `status:done`, `-serves>=4` | the property `status` or `serves` must have, or must not have, the value |
+         *     | `type:recipe`, `created:2026-12-01`, `updated>=2026-01-01` | the same for these fields |
          *     | `*` | the only character of the query: every node, the last changed first |
          *
          *     Filters do not affect ranking: `title:krill ocean` returns nodes with *krill* in the title, ranked by *ocean*.
          *     A query that has only `title:` filters is ranked by their words. A query that has only tags and exclusions
          *     lists the last changed nodes first, then by id, all with score 1. At most 16 filters of each kind are used;
          *     the rest are treated as words. Filters do not apply to nodes reached from the matches.
+         *
+         *     A condition is written as in the text form of `where`, without parentheses. Its name must be `type`, `created`,
+         *     `updated`, or a property that a node of the organisation has. Every other text with a colon stays words, and so
+         *     do quoted phrases. `conditions` in the response lists what was read as a condition.
          *
          *     ### Order of matches
          *
@@ -3961,7 +3968,8 @@ export interface paths {
          *
          *     ### Scope
          *
-         *     `scope` restricts both matches and reached nodes. Members can also search other states than `main`. With
+         *     `scope` restricts both matches and reached nodes. `scope.where` is a filter by properties, as of `queryNodes`.
+         *     Members can also search other states than `main`. With
          *     `scope.branch`, nodes that have this branch are searched with its titles, texts, tags and times. With
          *     `scope.at`, each node is searched as `main` was at that time: the newest commit of its first-parent history
          *     that is not dated later. Nodes created later are left out, and nodes deleted since are missing. Scores are
@@ -6384,10 +6392,11 @@ export interface components {
             /** @description A text, a number, true or false, or for `in`, `not_in` and `is` a list of up to 100 of them. */
             value?: unknown;
         };
+        /** @description A filter of nodes, in its text form or its JSON form. Without it, every node matches. */
+        NodeWhere: string | components["schemas"]["NodeFilter"];
         /** @description A query of nodes. All members are optional. */
         NodeQuery: {
-            /** @description The filter, in its text form or its JSON form. Without it, every node matches. */
-            where?: string | components["schemas"]["NodeFilter"];
+            where?: components["schemas"]["NodeWhere"];
             /** @description Up to three properties or fields, such as `-due,title`. Default: the oldest first. */
             sort?: string;
             /**
@@ -6464,7 +6473,18 @@ export interface components {
             offset: components["schemas"]["PageOffset"];
             /** @description The facets that were asked for. */
             facets?: components["schemas"]["Facet"][];
+            /** @description The conditions that must all hold, in their order in the text form of `where`. Absent if `where` is not a text. */
+            conditions?: components["schemas"]["ReadCondition"][];
             unknown?: components["schemas"]["UnknownProperties"];
+        };
+        /** @description A condition as it is written in a text. Alternatives with `OR` between them are one condition. */
+        ReadCondition: {
+            /** @description The condition, with its `-`. */
+            text: string;
+            /** @description The position of its first character in the text. Counted in UTF-16 units from 0. */
+            from: number;
+            /** @description The position after its last character. */
+            to: number;
         };
         /** @description The name of a property. */
         PropertyName: {
@@ -8314,7 +8334,7 @@ export interface components {
         SearchRequest: {
             /**
              * @description The query, not blank, at most 16 KiB as UTF-8. `"a phrase"`, `-word`, `title:word`, `tag:word`,
-             *     `-title:word` and `-tag:word` filter the matches.
+             *     `-title:word`, `-tag:word` and conditions such as `status:done` filter the matches.
              */
             query: string;
             /**
@@ -8376,6 +8396,7 @@ export interface components {
              * @description Only nodes updated before this time.
              */
             updated_before?: string;
+            where?: components["schemas"]["NodeWhere"];
             /** @description The types of connections that `deep` follows. Default: all. */
             connection_types?: components["schemas"]["ConnectionType"][];
             /**
@@ -8557,6 +8578,9 @@ export interface components {
         SearchAnswer: {
             /** @description The query, as in the request. */
             query: string;
+            /** @description The parts of `query` that were read as conditions of properties. Absent if there are none. */
+            conditions?: components["schemas"]["ReadCondition"][];
+            unknown?: components["schemas"]["UnknownProperties"];
             /** @description The matches, the best first. */
             matches: components["schemas"]["SearchMatch"][];
             /** @description Number of all matches, also of those beyond `top_k`. */

@@ -1,6 +1,5 @@
 /** Answers questions about the nodes of an organisation by their properties. */
 
-import { closest, distance } from 'fastest-levenshtein'
 import { isMoved, type View } from '../search/ranking/view.ts'
 import type { SearchRows } from '../search/segments/rows.ts'
 import { type Facet, type FacetQuestion, facetOf } from './facets.ts'
@@ -10,6 +9,7 @@ import type { MatchedNode } from './matching.ts'
 import type { ListedRow, PropertyRow } from './property-rows.ts'
 import { type SortKey, sortedRows } from './sorting.ts'
 import type { PropertyTable } from './table.ts'
+import { type UnknownName, unknownNames } from './unknown-names.ts'
 
 export interface PropertyQuestion {
   /** Absent: every node. */
@@ -20,13 +20,6 @@ export interface PropertyQuestion {
   readonly facets: readonly FacetQuestion[]
   /** The most bytes of a node's properties in the page. */
   readonly propertiesBytes: number
-}
-
-/** A name that no node has. */
-interface UnknownName {
-  readonly name: string
-  /** The known name that looks most like it. */
-  readonly nearest?: string
 }
 
 export interface PropertyAnswer {
@@ -62,7 +55,7 @@ export function answerQuery(
     nodes: ids.flatMap((id) => rows.listedNode(id, propertiesBytes) ?? []),
     total,
     facets: facets.map((facet) => facetOf(table, mask, facet)),
-    unknown: unknownNames(table, namesIn(question)),
+    unknown: unknownNames(table, namedSubjects(question)),
   }
 }
 
@@ -98,7 +91,8 @@ export function toMatched(row: Omit<PropertyRow, 'changed'>): MatchedNode {
   return { id, title, created_at, updated_at, ...parsed }
 }
 
-function edgesOf(table: PropertyTable, rows: SearchRows, orgId: string): EdgeRows {
+/** Reads the edges of an organisation, for the filters of a table. */
+export function edgesOf(table: PropertyTable, rows: SearchRows, orgId: string): EdgeRows {
   return {
     childrenOf: rows.childrenOf,
     under: rows.descendantsOf,
@@ -109,26 +103,6 @@ function edgesOf(table: PropertyTable, rows: SearchRows, orgId: string): EdgeRow
   }
 }
 
-/** Lists the properties that a question names. A path counts by its first name. */
-function namesIn({ where, sort, facets }: PropertyQuestion): string[] {
-  const subjects = [
-    ...(where === undefined ? [] : conditionsOf(where)),
-    ...[...sort, ...facets].map((one) => one.subject),
-  ]
-  const names = subjects.flatMap((subject) => ('property' in subject ? [subject.property].flat().slice(0, 1) : []))
-  return [...new Set(names)]
-}
-
-/** The largest share of a name's letters that differ from the nearest name. */
-const mostDifferent = 0.4
-
-function unknownNames(table: PropertyTable, names: readonly string[]): UnknownName[] {
-  const unknown = names.filter((name) => !table.hasName(name))
-  if (unknown.length === 0) return []
-  const known = table.names().map(({ name }) => name)
-  return unknown.map((name) => {
-    const nearest = known.length === 0 ? undefined : closest(name, known)
-    const isNear = nearest !== undefined && distance(name, nearest) <= Math.ceil(mostDifferent * name.length)
-    return isNear ? { name, nearest } : { name }
-  })
+function namedSubjects({ where, sort, facets }: PropertyQuestion): Subject[] {
+  return [...(where === undefined ? [] : conditionsOf(where)), ...[...sort, ...facets].map(({ subject }) => subject)]
 }

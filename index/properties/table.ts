@@ -7,8 +7,8 @@ import { KIND, kindsOf } from './values.ts'
 
 /** The most columns of a table. It drops those that were asked for longest ago. */
 const mostColumns = 64
-/** Estimated bytes of a row. It has an id, a place in the order, and a shape. */
-const bytesEach = 220
+/** Estimated bytes of a row. It has an id, a place in the order, a shape, and a document of the search. */
+const bytesEach = 224
 
 export interface NamedKinds {
   readonly name: string
@@ -226,18 +226,17 @@ export class PropertyTable {
   }
 
   private shapeCode(properties: MatchedNode['properties']): number {
+    const shape: Shape = []
     let key = ''
     for (const name of Object.keys(properties)) {
       const kinds = kindsOf(properties[name])
-      if (kinds !== 0) key += `${name}\0${kinds}\0`
+      if (kinds === 0) continue
+      shape.push([name, kinds])
+      // A length before each name keeps different shapes apart.
+      key += `${name.length}:${name}${kinds};`
     }
     const known = this.shapePlaces.get(key)
     if (known !== undefined) return known
-    const parts = key.split('\0')
-    const shape = Array.from({ length: (parts.length - 1) / 2 }, (_, n): Shape[number] => [
-      parts[2 * n] ?? '',
-      Number(parts[2 * n + 1]),
-    ])
     this.shapePlaces.set(key, this.shapes.length)
     return this.shapes.push({ shape, nodes: 0 }) - 1
   }

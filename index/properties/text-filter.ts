@@ -19,8 +19,8 @@ const signs = ['!=', '<=', '>=', ':', '=', '<', '>', '~'] as const
 
 type Sign = (typeof signs)[number]
 
-/** A part of the text that must hold, as `-status:done`. */
-interface Term {
+/** A part of the text that must hold, as `-status:done`. Positions are in UTF-16 units. */
+export interface Term {
   readonly filter: Filter
   readonly from: number
   readonly to: number
@@ -33,11 +33,18 @@ interface Term {
  * @throws FilterError with the position
  */
 export function parseTextFilter(text: string, today: string): Filter {
+  return readTextFilter(text, today).filter
+}
+
+/** Parses a text form, and keeps the terms that must all hold. Otherwise the same as parseTextFilter. */
+export function readTextFilter(
+  text: string,
+  today: string,
+): { readonly filter: Filter; readonly terms: readonly Term[] } {
   const terms = termsOf(text, today)
-  const [only] = terms
-  const filter: Filter = only && terms.length === 1 ? only.filter : { all: terms.map((term) => term.filter) }
+  const filter = allOf(terms)
   checkSize(filter)
-  return filter
+  return { filter, terms }
 }
 
 /** Parses a text form into the terms that must all hold. @throws FilterError */
@@ -47,8 +54,11 @@ function termsOf(text: string, today: string): Term[] {
   const reader = new FilterReader(text, today)
   const alternatives = reader.readAlternatives(0)
   reader.expectEnd()
-  if (alternatives.length === 1) return alternatives[0] ?? []
-  return [{ filter: anyOf(alternatives), from: 0, to: text.length }]
+  const all = alternatives.flat()
+  const [first] = all
+  const last = all.at(-1)
+  if (alternatives.length === 1 || !first || !last) return all
+  return [{ filter: anyOf(alternatives), from: first.from, to: last.to }]
 }
 
 function anyOf(alternatives: readonly (readonly Term[])[]): Filter {
@@ -60,7 +70,7 @@ function allOf(terms: readonly Term[]): Filter {
   return only && terms.length === 1 ? only.filter : { all: terms.map(({ filter }) => filter) }
 }
 
-class FilterReader extends TextReader {
+export class FilterReader extends TextReader {
   private readonly today: string
 
   constructor(text: string, today: string) {
@@ -88,6 +98,15 @@ class FilterReader extends TextReader {
 
   expectEnd(): void {
     if (this.at < this.text.length) throw this.fault('This `)` closes no parenthesis')
+  }
+
+  /** Reads one condition between spaces. Undefined if something else is there. @throws FilterError */
+  readConditionAt(at: number): Term | undefined {
+    this.at = at
+    const opening = this.text[at] === '-' ? at + 1 : at
+    if ('("->'.includes(this.text[opening] ?? '"')) return undefined
+    const term = this.readTerm(0)
+    return term.to === this.text.length || /\s/.test(this.text[term.to] ?? '') ? term : undefined
   }
 
   private readTerm(level: number): Term {

@@ -18,7 +18,7 @@ import type { Coverage } from './ranking/idf-overlap.ts'
 import { addEntityHops, bestHits, withoutEntityHops } from './ranking/matches.ts'
 import { parseQuery, type Query } from './ranking/query.ts'
 import { type ExpansionDepth, LEVELS, type Level, type Match, MOST_NODES, rankNodes } from './ranking/ranking.ts'
-import { createFilter, type Scope } from './ranking/scope.ts'
+import { allOf, createFilter, type Scope } from './ranking/scope.ts'
 import {
   bestFirst,
   type DocumentFilter,
@@ -49,6 +49,16 @@ export interface SearchQuestion {
   /** True to explain the scores of matches and nodes. */
   explain?: boolean
   scope?: Scope
+}
+
+/** Filters that are not of the index of texts, such as those by property. */
+export interface Filters {
+  /** The query without its conditions. Absent: the query has none. */
+  readonly words?: string
+  /** The nodes within the scope. */
+  readonly scope?: DocumentFilter | undefined
+  /** The nodes that the query's conditions admit as matches. */
+  readonly matches?: DocumentFilter | undefined
 }
 
 /** The reason why there is no match. */
@@ -84,12 +94,13 @@ export function retrieve(
   languageOf: LanguageOf,
   orgId: string,
   question: SearchQuestion,
+  filters: Filters = {},
 ): Retrieved {
   const { texts: corpus } = searched
   const level = LEVELS[question.expansion_depth]
   const scope = question.scope ?? {}
-  const admission = createFilter(corpus, rows, scope)
-  const parts = parseQuestion(question.query)
+  const admission = allOf([createFilter(corpus, rows, scope), filters.scope])
+  const parts = parseQuestion(filters.words ?? question.query)
   const text = parts.text === '' ? parts.titles.join(' ') : parts.text
   const query = parseQuery(corpus, languageOf, text)
   const scores = scoreTerms(corpus, SEARCHED[query.searched], query.terms)
@@ -97,7 +108,7 @@ export function retrieve(
   const { offset = 0 } = question
   const end = offset + question.top_k
   const wanted = { from: offset - MOST_TITLED, hits: end, ids: level.hops === 0 ? 0 : BEST_FOR_HUBS }
-  const found = bestHits(searched, rows, coverage, parts, admission, wanted)
+  const found = bestHits(searched, rows, coverage, parts, { admission, matches: filters.matches }, wanted)
   const expansion: Expansion = {
     corpus,
     rows,

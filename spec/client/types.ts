@@ -1612,10 +1612,11 @@ export interface components {
             /** @description A text, a number, true or false, or for `in`, `not_in` and `is` a list of up to 100 of them. */
             readonly value?: unknown;
         };
+        /** @description A filter of nodes, in its text form or its JSON form. Without it, every node matches. */
+        readonly NodeWhere: string | components["schemas"]["NodeFilter"];
         /** @description A query of nodes. All members are optional. */
         readonly NodeQuery: {
-            /** @description The filter, in its text form or its JSON form. Without it, every node matches. */
-            readonly where?: string | components["schemas"]["NodeFilter"];
+            readonly where?: components["schemas"]["NodeWhere"];
             /** @description Up to three properties or fields, such as `-due,title`. Default: the oldest first. */
             readonly sort?: string;
             /**
@@ -1689,7 +1690,18 @@ export interface components {
             readonly offset: components["schemas"]["PageOffset"];
             /** @description The facets that were asked for. */
             readonly facets?: readonly components["schemas"]["Facet"][];
+            /** @description The conditions that must all hold, in their order in the text form of `where`. Absent if `where` is not a text. */
+            readonly conditions?: readonly components["schemas"]["ReadCondition"][];
             readonly unknown?: components["schemas"]["UnknownProperties"];
+        };
+        /** @description A condition as it is written in a text. Alternatives with `OR` between them are one condition. */
+        readonly ReadCondition: {
+            /** @description The condition, with its `-`. */
+            readonly text: string;
+            /** @description The position of its first character in the text. Counted in UTF-16 units from 0. */
+            readonly from: number;
+            /** @description The position after its last character. */
+            readonly to: number;
         };
         /** @description The name of a property. */
         readonly PropertyName: {
@@ -3533,7 +3545,7 @@ export interface components {
         readonly SearchRequest: {
             /**
              * @description The query, not blank, at most 16 KiB as UTF-8. `"a phrase"`, `-word`, `title:word`, `tag:word`,
-             *     `-title:word` and `-tag:word` filter the matches.
+             *     `-title:word`, `-tag:word` and conditions such as `status:done` filter the matches.
              */
             readonly query: string;
             /**
@@ -3595,6 +3607,7 @@ export interface components {
              * @description Only nodes updated before this time.
              */
             readonly updated_before?: string;
+            readonly where?: components["schemas"]["NodeWhere"];
             /** @description The types of connections that `deep` follows. Default: all. */
             readonly connection_types?: readonly components["schemas"]["ConnectionType"][];
             /**
@@ -3776,6 +3789,9 @@ export interface components {
         readonly SearchAnswer: {
             /** @description The query, as in the request. */
             readonly query: string;
+            /** @description The parts of `query` that were read as conditions of properties. Absent if there are none. */
+            readonly conditions?: readonly components["schemas"]["ReadCondition"][];
+            readonly unknown?: components["schemas"]["UnknownProperties"];
             /** @description The matches, the best first. */
             readonly matches: readonly components["schemas"]["SearchMatch"][];
             /** @description Number of all matches, also of those beyond `top_k`. */

@@ -79,7 +79,7 @@ type Ask = (query: string, expansion_depth: ExpansionDepth) => Promise<Retrieved
 function openAsker({ file, folder, orgId }: Place) {
   const indexes = openIndexes(openSnapshots(file), folder, memoryBytes, languageOf, (error) => console.error(error))
   const ask: Ask = async (query, expansion_depth) => {
-    const question = { query, top_k: 10, expansion_depth, include_raw_text: false }
+    const question = { query, top_k: 10, expansion_depth, include_raw_text: false, today: '2026-12-01' }
     const found = await indexes.ask(orgId, (index, rows) => retrieve(index, rows, languageOf, orgId, question))
     if (!found) throw new Error('The organisation is missing')
     return found
@@ -203,7 +203,7 @@ async function benchThread(report: Report, place: Place, query: string): Promise
   const before = process.memoryUsage().rss
   const fail = (what: unknown) => console.error(what)
   const thread = openSearchThread({ file: place.file, folder, memoryBytes }, { warned: fail, died: fail })
-  const question = { query, top_k: 10, expansion_depth: 'none', include_raw_text: false } as const
+  const question = { query, top_k: 10, expansion_depth: 'none', include_raw_text: false, today: '2026-12-01' } as const
   try {
     const started = performance.now()
     const busy = await loopDelay(() => thread.ask(place.orgId, question))

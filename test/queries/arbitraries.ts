@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import type { Filter, Subject } from '../../index/properties/filter.ts'
 
-const names = ['serves', 'due', 'status', 'type', 'a.b', 'deep', '__proto__', 'toString']
+const names = ['serves', 'due', 'status', 'type', 'a.b', 'deep', '__proto__', 'toString', 'a\0b']
 
 const texts = fc.oneof(
   fc.constantFrom(

@@ -96,12 +96,24 @@ describe('queries of nodes', () => {
     const matching = plain.filter((node) => matches(filter, node, plain))
     expect(body.total).to.equal(matching.length)
     expect(idsOf(body.nodes)).to.deep.equal(idsOf(sorted(matching, sort)).slice(2, 7))
+    await expectSameSearch(filter, idsOf(matching), where)
     if (body.facets === undefined) return
     const expected = facet(matching, subject as PlainSort['by'])
     expect(body.facets[0].missing).to.equal(expected.missing)
     expect(
       new Map(body.facets[0].values.map((one: { value: unknown; count: number }) => [one.value, one.count])),
     ).to.deep.equal(expected.counts)
+  }
+
+  /** Searches every node within a filter. */
+  async function expectSameSearch(filter: Filter, ids: readonly string[], where: object): Promise<void> {
+    const question = { query: '*', top_k: 50, scope: { ...where, where: filter } }
+    const { status, body } = await ann.post(`${at}/search/retrieve`, question)
+    expect(status, JSON.stringify({ filter, body })).to.equal(200)
+    expect(body.total).to.equal(ids.length)
+    const found: { node_id: string }[] = body.matches
+    expect(found.map(({ node_id }) => node_id).sort()).to.deep.equal([...ids].sort())
+    expect(body.hint).to.equal(ids.length === 0 ? 'scope_is_empty' : undefined)
   }
 
   const levelsOf = (filter: Filter): number => {
@@ -194,6 +206,22 @@ describe('queries of nodes', () => {
     expect(body.detail[0]).to.deep.include({ loc: ['query', 'where'], type: 'filter_syntax', ctx: { at: 4 } })
     for (const other of ['order=changed', 'tag=sea', `parent_id=${node.id}`])
       await ann.get(`${at}/nodes?sort=title&${other}`).then(expecting(422))
+  })
+
+  it('list the conditions of a text, each of which can be cut out', async () => {
+    const query = async (where: unknown) => (await ann.post(`${at}/nodes/query`, { where }).then(expecting(200))).body
+    const terms = ['type:Recipe', '-"in work":"a ""b"" c",😀', '(a:1 OR -b:2)', '->cites:*', 'ß~é']
+    const where = `  ${terms.join('\t ')} `
+    const { conditions } = await query(where)
+    expect(conditions.map(({ text }: { text: string }) => text)).to.deep.equal(terms)
+    for (const { text, from, to } of conditions) {
+      expect(where.slice(from, to)).to.equal(text)
+      const left = (await query(where.slice(0, from) + where.slice(to))).conditions
+      expect(left.map((one: { text: string }) => one.text)).to.deep.equal(terms.filter((term) => term !== text))
+    }
+    expect((await query(' a:1 OR  b:2 c:3 ')).conditions).to.deep.equal([{ text: 'a:1 OR  b:2 c:3', from: 1, to: 16 }])
+    expect((await query(' ')).conditions).to.deep.equal([])
+    expect(await query({ field: 'title', op: 'is', value: 'soup' })).to.not.have.property('conditions')
   })
 
   it('know the names of the properties, with the kinds of their values', async () => {

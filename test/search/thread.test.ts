@@ -14,10 +14,13 @@ import { spawnGrove } from '../support/spawned-grove.ts'
 import { until } from '../support/until.ts'
 import { openOver } from './over-files.ts'
 import { randomOf } from './random.ts'
-import { addOrg, createSearchIndexIn, type SearchQuestion } from './rows-in-memory.ts'
+import { addOrg, createSearchIndexIn } from './rows-in-memory.ts'
 import { answersAnew, questionsOf, setNotes } from './stored-notes.ts'
 
-const question: SearchQuestion = { query: 'zebra', top_k: 10, expansion_depth: 'none', include_raw_text: false }
+const question = {
+  ...{ query: 'zebra', top_k: 10, include_raw_text: false, today: '2026-12-01' },
+  expansion_depth: 'none',
+} as const
 /** Each question by a connection of its own, so that another worker may take it. */
 const close = { connection: 'close' }
 

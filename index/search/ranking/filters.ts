@@ -6,7 +6,7 @@ import { allTerms, wordsOf } from '../text/analyzer.ts'
 import { proseOf } from '../text/prose.ts'
 import { isUnspaced } from '../text/scripts.ts'
 import { fold, LANGUAGES } from '../text/stems.ts'
-import { both, liveOf, withTerms } from './scope.ts'
+import { allOf, liveOf, withTerms } from './scope.ts'
 import type { DocumentFilter } from './scores.ts'
 
 /** The parts of a query. Each list is in the order of the query. */
@@ -138,10 +138,6 @@ export function conditionsOf(corpus: Corpus, parts: QuestionParts): DocumentFilt
       return all ? [negated(corpus, all)] : []
     }),
   ])
-}
-
-function allOf([first, ...others]: readonly DocumentFilter[]): DocumentFilter | undefined {
-  return first && others.reduce(both, first)
 }
 
 /** Returns a filter for each word of a title. */

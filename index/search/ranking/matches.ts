@@ -16,7 +16,7 @@ import {
 import type { Coverage } from './idf-overlap.ts'
 import type { Query } from './query.ts'
 import type { ScoreOf } from './ranking.ts'
-import { both, passesFilter } from './scope.ts'
+import { allOf, passesFilter } from './scope.ts'
 import {
   bestFirst,
   type DocumentFilter,
@@ -44,6 +44,13 @@ export interface BestHits {
   readonly isTotalExact: boolean
 }
 
+interface Admitting {
+  /** The nodes within the scope of the search. */
+  readonly admission: DocumentFilter | undefined
+  /** The nodes that may be matches. */
+  readonly matches: DocumentFilter | undefined
+}
+
 /** The number of nodes, by whole score, that are reordered by their passages together. */
 const ORDERED_AGAIN = 50
 
@@ -57,7 +64,7 @@ export function bestHits(
   rows: SearchRows,
   { query, scores }: Coverage,
   parts: QuestionParts,
-  admission: DocumentFilter | undefined,
+  filters: Admitting,
   wanted: { readonly from: number; readonly hits: number; readonly ids: number },
 ): BestHits {
   const bestPassageOf = query.isWordy ? bestPassages(searched, query) : undefined
@@ -68,7 +75,7 @@ export function bestHits(
     rows,
     { query, scores },
     parts,
-    admission,
+    filters,
     Math.max(pool, wanted.ids),
   )
   const ids = all.map(({ id }) => id)
@@ -96,11 +103,11 @@ function wholeHits(
   rows: SearchRows,
   { query, scores }: Pick<Coverage, 'query' | 'scores'>,
   parts: QuestionParts,
-  admission: DocumentFilter | undefined,
+  { admission, matches }: Admitting,
   limit: number,
 ): Omit<BestHits, 'passages' | 'ids'> {
-  const conditions = conditionsOf(texts, parts)
-  const admitted = admission && conditions ? both(admission, conditions) : (admission ?? conditions)
+  const conditions = allOf([conditionsOf(texts, parts), matches])
+  const admitted = allOf([admission, conditions])
   const [wanted, excluded] = [strictPhrases(parts), excludedPhrases(parts)]
   const isByPhrase = wanted.length > 0 || excluded.length > 0
   const isList = !query.isWordy && (conditions !== undefined || parts.text === EVERYTHING)

@@ -28,7 +28,12 @@ export function createFilter(corpus: Corpus, rows: SearchRows, scope: Scope): Do
     ...(scope.tags ?? []).map((tag) => withTerms(corpus, FIELD.tags, new Set([tag]))),
     ...(scope.updated_after === undefined && scope.updated_before === undefined ? [] : [changedWithin(corpus, scope)]),
   ]
-  const [first, ...others] = conditions
+  return allOf(conditions)
+}
+
+/** Returns the filter of documents that all filters admit. Undefined if every node is admitted. */
+export function allOf(filters: readonly (DocumentFilter | undefined)[]): DocumentFilter | undefined {
+  const [first, ...others] = filters.filter((filter) => filter !== undefined)
   return first && others.reduce(both, first)
 }
 
@@ -37,7 +42,7 @@ export function passesFilter(admission: DocumentFilter | undefined, { i, number 
   return i < 0 ? admission.live.has(number) : admission.masks[i]?.[number] === 1
 }
 
-export function both(one: DocumentFilter, other: DocumentFilter): DocumentFilter {
+function both(one: DocumentFilter, other: DocumentFilter): DocumentFilter {
   const masks = one.masks.map((mask, i) => mask.map((mark, number) => mark & (other.masks[i]?.[number] ?? 0)))
   return { masks, live: new Set([...one.live].filter((number) => other.live.has(number))) }
 }

@@ -21,6 +21,16 @@ export interface OpenTables {
     subjects: readonly Subject[],
     answer: (table: PropertyTable, rows: SearchRows) => T,
   ): Promise<T | undefined>
+  /**
+   * Calls `answer` within the caller's snapshot. Undefined if the table is behind by more than a slice: call `ask`, and
+   * try again.
+   */
+  within<T>(
+    orgId: string,
+    subjects: readonly Subject[],
+    rows: SearchRows,
+    answer: (table: PropertyTable) => T,
+  ): T | undefined
   /** Drops tables, the least recently used first, until the rest fits or one is left. */
   makeRoom(maxBytes: number): void
   /** Estimates the memory in bytes. */
@@ -64,6 +74,10 @@ export function openTables(snapshots: Snapshots): OpenTables {
   const bytes = () => [...open.values()].reduce((sum, table) => sum + table.bytes, 0)
   return {
     ask: (orgId, subjects, answer) => mutex.run([orgId], () => answerNow(orgId, subjects, answer)),
+    within: (orgId, subjects, rows, answer) => {
+      const step = stepOf(open.get(orgId), rows, orgId, subjects, answer)
+      return step.kind === 'answered' ? step.answer : undefined
+    },
     bytes,
     makeRoom: (maxBytes) => {
       let total = bytes()

@@ -1,8 +1,8 @@
 /** Lists of nodes by their properties. */
 
-import { type Filter, FilterError, readFilter, type Subject } from '../../../index/properties/filter.ts'
+import type { ReadCondition } from '../../../index/properties/box-conditions.ts'
+import type { Subject } from '../../../index/properties/filter.ts'
 import type { PropertyAnswer, PropertyQuestion } from '../../../index/properties/query.ts'
-import { parseTextFilter } from '../../../index/properties/text-filter.ts'
 import { parseSort } from '../../../index/properties/text-sort.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, ValidationError } from '../../base/errors.ts'
@@ -11,6 +11,7 @@ import type { RequestContext } from '../actor.ts'
 import { listedProperties, toListed } from '../nodes/nodes.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { OrgAt } from '../targets.ts'
+import { filterIn, located, nearestNames } from './filter-input.ts'
 import { askInView, snapshotOf } from './in-view.ts'
 import { searchInTurn } from './queue.ts'
 
@@ -52,7 +53,7 @@ export async function queryNodes(
 ) {
   const { orgId } = at
   const access = await authorizeOrg(deps, context.actor, at, 'public')
-  const question = questionOf(deps, query, part)
+  const { conditions, ...question } = questionOf(deps, query, part)
   const elsewhere = snapshotOf(query, [part])
   const { nodes, total, facets, unknown } = await (elsewhere === undefined
     ? searchInTurn(context, access, () => deps.search.query(orgId, question))
@@ -60,10 +61,10 @@ export async function queryNodes(
   return {
     nodes: await toListed(nodes),
     ...pageOf(query, total),
-    ...(unknown.length > 0 && {
-      unknown: Object.fromEntries(unknown.map(({ name, nearest = null }) => [name, nearest])),
-    }),
+    ...(unknown.length > 0 && { unknown: nearestNames(unknown) }),
     ...(query.facets !== undefined && { facets: describedFacets(query.facets, facets) }),
+    // A list has one array, and clients read it.
+    ...(conditions !== undefined && part === 'body' && { conditions }),
   }
 }
 
@@ -98,32 +99,17 @@ export async function listProperties(deps: Deps, context: RequestContext, at: Or
   return { properties, ...pageOf(page, all.length) }
 }
 
-function questionOf({ now }: Pick<Deps, 'now'>, query: NodeQuery, part: Part): PropertyQuestion {
+function questionOf(
+  deps: Pick<Deps, 'now'>,
+  query: NodeQuery,
+  part: Part,
+): PropertyQuestion & { readonly conditions?: readonly ReadCondition[] } {
   const { where, sort, facets = [], limit, offset } = query
-  const today = now().toISOString().slice(0, 10)
   return {
-    ...(where !== undefined && { where: filterIn(where, today, [part, 'where']) }),
+    ...(where !== undefined && filterIn(deps, where, [part, 'where'])),
     sort: sort === undefined ? [] : located([part, 'sort'], () => parseSort(sort)),
     facets: facets.map((facet, n) => ({ subject: subjectOf(facet, n), limit: facet.limit ?? usualValues })),
     ...{ limit, offset, propertiesBytes: listedProperties },
-  }
-}
-
-/** Reads a filter in its JSON form or in its text form. @throws ValidationError filter_syntax, filter_too_large */
-function filterIn(where: unknown, today: string, loc: readonly string[]): Filter {
-  return located(loc, () => (typeof where === 'string' ? parseTextFilter(where, today) : readFilter(where)))
-}
-
-/** Runs `read`, and gives a FilterError the place in the request. */
-function located<T>(loc: readonly string[], read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (!(error instanceof FilterError)) throw error
-    const { code, message, place, at } = error
-    throw new ValidationError([
-      { loc: [...loc, ...place], msg: message, type: code, ...(at !== undefined && { ctx: { at } }) },
-    ])
   }
 }
 

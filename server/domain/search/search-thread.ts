@@ -3,10 +3,10 @@ import type { PropertyAnswer, PropertyQuestion } from '../../../index/properties
 import type { NamedKinds } from '../../../index/properties/table.ts'
 import type { Suggestions, SuggestQuestion } from '../../../index/search/answers/suggest.ts'
 import type { View } from '../../../index/search/ranking/view.ts'
-import type { Retrieved, SearchQuestion } from '../../../index/search/retrieve.ts'
 import { AppError } from '../../base/errors.ts'
 import type { toGraphEdge } from '../graph/graph-drawing.ts'
 import { WorkerClient, workerBundle } from '../worker-client.ts'
+import type { FilteredAnswer, FilteredQuestion } from './filtered-search.ts'
 import type { Gauges } from './open-indexes.ts'
 
 export interface ThreadOptions {
@@ -21,8 +21,8 @@ export interface ThreadOptions {
   readonly memoryBytes: number
 }
 
-export interface SearchAnswer extends Omit<Retrieved, 'nodes' | 'connections'> {
-  readonly nodes: (Retrieved['nodes'][number] & { readonly org_id: string })[]
+export interface SearchAnswer extends Omit<FilteredAnswer, 'nodes' | 'connections'> {
+  readonly nodes: (FilteredAnswer['nodes'][number] & { readonly org_id: string })[]
   readonly connections: ReturnType<typeof toGraphEdge>[]
 }
 
@@ -38,7 +38,7 @@ export interface SearchCalls {
 
 interface SearchInput {
   readonly orgId: string
-  readonly question: SearchQuestion
+  readonly question: FilteredQuestion
   /** The state that is searched instead of main. */
   readonly view?: View
 }
@@ -63,9 +63,9 @@ export interface SearchThread {
    *
    * @throws DatabaseError; AppError search_unavailable: the thread died twice
    */
-  ask(orgId: string, question: SearchQuestion): Promise<SearchAnswer | undefined>
+  ask(orgId: string, question: FilteredQuestion): Promise<SearchAnswer | undefined>
   /** Searches a view, otherwise the same as ask. Returns 'moved' if nodes have changed since the view was read. */
-  askIn(view: View, orgId: string, question: SearchQuestion): Promise<SearchAnswer | 'moved' | undefined>
+  askIn(view: View, orgId: string, question: FilteredQuestion): Promise<SearchAnswer | 'moved' | undefined>
   /** Suggests titles. Otherwise the same as ask. */
   suggest(orgId: string, question: SuggestQuestion): Promise<Suggestions | undefined>
   /** Lists nodes of main by their properties. Otherwise the same as ask. */

@@ -3,12 +3,12 @@ import { workerData } from 'node:worker_threads'
 import { GitError } from '../../../gitstore/errors.ts'
 import { answerInView, answerQuery, subjectsOf } from '../../../index/properties/query.ts'
 import { suggest } from '../../../index/search/answers/suggest.ts'
-import { prepareView, viewOf } from '../../../index/search/ranking/view.ts'
-import { retrieve } from '../../../index/search/retrieve.ts'
+import { prepareView } from '../../../index/search/ranking/view.ts'
 import { openSnapshots } from '../../../index/search/segments/read-snapshots.ts'
 import { loadLanguages } from '../../../index/search/text/languages.ts'
 import { toGraphEdge } from '../graph/graph-drawing.ts'
 import { type Handlers, notify, serveCalls } from '../worker-client.ts'
+import { searchFiltered } from './filtered-search.ts'
 import { inSlices, openIndexes } from './open-indexes.ts'
 import { openTables } from './open-tables.ts'
 import type { SearchCalls, SearchNotice, ThreadOptions } from './search-thread.ts'
@@ -33,10 +33,7 @@ async function start(): Promise<void> {
   }
   const search: Handlers<SearchCalls>['search'] = async ({ orgId, question, view }) => {
     const prepared = view && (await inSlices(prepareView(view, languageOf)))
-    const found = await indexes.ask(orgId, (index, rows) => {
-      const searched = prepared === undefined ? { index, rows } : viewOf(index, rows, orgId, prepared)
-      return searched ? retrieve(searched.index, searched.rows, languageOf, orgId, question) : 'moved'
-    })
+    const found = await searchFiltered({ indexes, tables, languageOf }, orgId, question, prepared)
     if (found === undefined || found === 'moved') return found
     const nodes = found.nodes.map((node) => ({ ...node, org_id: orgId }))
     return { ...found, nodes, connections: found.connections.map(toGraphEdge) }

@@ -9,13 +9,15 @@ import { authorizeOrg } from '../access.ts'
 import type { RequestContext } from '../actor.ts'
 import { refuseLongQuery } from '../format/limits.ts'
 import type { OrgAt } from '../targets.ts'
+import { filterIn, nearestNames, todayOf } from './filter-input.ts'
+import type { FilteredQuestion } from './filtered-search.ts'
 import { askInView, snapshotOf } from './in-view.ts'
 import { searchInTurn } from './queue.ts'
 import type { SearchAnswer } from './search-thread.ts'
 
 /** A search request, as in spec/openapi.yaml. */
 interface Question extends SearchQuestion {
-  scope?: Scope & { branch?: string; at?: string }
+  scope?: Scope & { branch?: string; at?: string; where?: unknown }
 }
 
 /**
@@ -26,23 +28,32 @@ interface Question extends SearchQuestion {
  * @throws ValidationError as readView; value_error for an offset with an expansion
  * @throws the reason of `signal`
  */
-export async function retrieve(
-  deps: Deps,
-  context: RequestContext,
-  at: OrgAt,
-  question: Question,
-): Promise<SearchAnswer> {
+export async function retrieve(deps: Deps, context: RequestContext, at: OrgAt, asked: Question) {
   const { orgId } = at
   const access = await authorizeOrg(deps, context.actor, at, 'public')
-  refuseLongQuery(question.query)
-  refuseOffset(question)
-  const elsewhere = snapshotOf(question.scope, ['body', 'scope'])
-  const answered = deps.metrics.searchSeconds.startTimer({ expansion: question.expansion_depth })
+  refuseLongQuery(asked.query)
+  refuseOffset(asked)
+  const elsewhere = snapshotOf(asked.scope, ['body', 'scope'])
+  const question = questionOf(deps, asked)
+  const answered = deps.metrics.searchSeconds.startTimer({ expansion: asked.expansion_depth })
   const answer = await (elsewhere === undefined
     ? searchInTurn(context, access, () => deps.search.ask(orgId, question))
     : askInView(deps, context, access, elsewhere, (view) => deps.search.askIn(view, orgId, question)))
   answered()
-  return answer
+  return describedAnswer(answer)
+}
+
+function questionOf(deps: Deps, { scope: { where, ...scope } = {}, ...question }: Question): FilteredQuestion {
+  const filter = where === undefined ? undefined : filterIn(deps, where, ['body', 'scope', 'where'])
+  return { ...question, scope, today: todayOf(deps), ...(filter !== undefined && { where: filter.where }) }
+}
+
+function describedAnswer({ conditions, unknown, ...answer }: SearchAnswer) {
+  return {
+    ...answer,
+    ...(conditions.length > 0 && { conditions }),
+    ...(unknown.length > 0 && { unknown: nearestNames(unknown) }),
+  }
 }
 
 /** An expansion starts from the best matches, so it has no second page. @throws ValidationError value_error */
