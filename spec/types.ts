@@ -11069,6 +11069,12 @@ export interface operations {
                  * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
                  */
                 under?: components["schemas"]["AnyId"];
+                /**
+                 * @description Only nodes that match this filter in its text form, at the paths that they have in the whole export. Edges
+                 *     to other nodes are left out.
+                 * @example type:recipe status:done
+                 */
+                where?: string;
             };
             header?: never;
             path: {

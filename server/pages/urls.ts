@@ -103,7 +103,9 @@ export class Urls {
   readonly members = (org: string) => `${this.org(org)}/members`
   /** The form that creates the example pages. */
   readonly example = (org: string) => `${this.org(org)}/example`
-  readonly feed = (org: string) => `${this.org(org)}/changes.atom`
+  /** The changes of the organisation's nodes, or of those that match a filter. */
+  readonly feed = (org: string, where?: string) => `${this.org(org)}/changes.atom${this.whereOf(where)}`
+  readonly whereOf = (where?: string) => (where === undefined ? '' : `?where=${segment(where)}`)
   readonly sitemap = (org: string) => `${this.org(org)}/sitemap.xml`
   /** `title`: as `name` for an organisation. */
   readonly node = (org: string, node: string, title = this.known.get(node)) =>

@@ -42,8 +42,8 @@ export const orgRoutes: HandlersOf<
       : asLines(await repositories.listCloneUrls(deps, actor, orgAt(path), { base })),
   listCloneUrls: async (deps, actor, { path, base }) =>
     asLines(await repositories.listCloneUrls(deps, actor, orgAt(path), { base })),
-  exportOrg: async (deps, actor, { path, query: { format, under }, type }) => {
-    const content = await openExport(deps, actor, orgAt(path), under)
+  exportOrg: async (deps, actor, { path, query: { format, under, where }, type }) => {
+    const content = await openExport(deps, actor, orgAt(path), { under, where })
     return new Archive(content, format ?? (type === 'application/zip' ? 'zip' : 'tar'))
   },
   startImport: async (deps, actor, { path, query, upload }) => {

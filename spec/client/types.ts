@@ -5325,6 +5325,11 @@ export interface operations {
                 readonly format?: "tar" | "zip";
                 /** @description Only this node and its descendants, at the paths that they have in the whole export. An unknown node is 404. */
                 readonly under?: components["schemas"]["AnyId"];
+                /**
+                 * @description Only nodes that match this filter in its text form, at the paths that they have in the whole export. Edges
+                 *     to other nodes are left out.
+                 */
+                readonly where?: string;
             };
             readonly header?: never;
             readonly path: {

@@ -50,7 +50,11 @@ const attempts: Readonly<Record<string, readonly Row[]>> = {
     { asks: ['getNode', 'listLinks', 'listEntities'], input: onNode },
     { asks: ['getNode', 'getFile'], input: (world) => ({ ...onNode(world), path: 'content.md', branch: 'main' }) },
   ],
-  list_nodes: [{ asks: ['listNodes'], input: ({ org }) => ({ org_id: org }) }],
+  list_nodes: [
+    { asks: ['listNodes'], input: ({ org }) => ({ org_id: org }) },
+    { asks: ['queryNodes'], input: ({ org }) => ({ org_id: org, where: 'title~whale', facets: ['tag'] }) },
+  ],
+  list_properties: [{ asks: ['listProperties'], input: ({ org }) => ({ org_id: org }) }],
   neighbours: [{ asks: ['getNode'], input: onNode }],
   history: [{ asks: ['listCommits'], input: onNode }],
   diff: [{ asks: ['compareCommits'], input: (world) => ({ ...onNode(world), head: world.head }) }],
@@ -193,7 +197,7 @@ describe('the access table through /mcp', () => {
   it('has no tool that approves, asks for changes, resolves or dismisses, whatever it is called', () => {
     const asked = new Set(tools.flatMap(({ operations: all }) => all))
     const isChange = ({ id, method, token }: (typeof specOperations)[number]) =>
-      asked.has(id) && (token !== 'read' || (method !== 'GET' && id !== 'searchNodes'))
+      asked.has(id) && (token !== 'read' || (method !== 'GET' && id !== 'searchNodes' && id !== 'queryNodes'))
     const found = specOperations.filter(isChange).map(({ id }) => id)
     expect(found.sort()).to.deep.equal([...changing])
   })
@@ -205,7 +209,7 @@ describe('the access table through /mcp', () => {
     const served = await import('../../server/mcp/tools/table.ts')
     const tool = served.tools.find((one) => one.name === name) as { operations: readonly string[] } | undefined
     const { operations: named } = tool ?? { operations: [] }
-    expect(named).to.deep.equal(['listNodes'])
+    expect(named).to.deep.equal(['listNodes', 'queryNodes'])
     const input = { org_id: world?.org }
     const token = tokenOf(world?.owner as PersonClient) // before() has made it
     Object.assign(tool ?? {}, { operations: ['getNode'] })

@@ -51,6 +51,8 @@ describe('answers of /mcp', () => {
     ['read_node', { org_id, node_id }],
     ['read_node', { org_id, node_id, from: 40_000 }],
     ['list_nodes', { org_id }],
+    ['list_nodes', { org_id, where: 'title~e', facets: ['tag', 'type'], properties: ['type'] }],
+    ['list_properties', { org_id }],
     ['neighbours', { org_id, node_id }],
     ['history', { org_id, node_id }],
     ['list_proposals', { org_id, node_id, status: 'all' }],

@@ -55,6 +55,11 @@ describe('a hostile service behind `grove mcp`', () => {
     const commit = { id: evil, message: evil, author: evil, created_at: evil }
     const pages = {
       ...{ total: evil, nodes: [], orgs: [], pull_requests: [], history: [commit], connections: [] },
+      ...{
+        conditions: [{ text: evil }],
+        unknown: { [evil]: evil },
+        properties: [{ name: evil, kinds: { [evil]: evil } }],
+      },
       ...{ id: evil, title: evil, tags: [], properties: {}, parents: [], children: [] },
       ...{ threads: [thread], reviews: [review], waiting: [], elsewhere: { [evil]: evil }, pr },
       ...{ num_parents: evil, num_children: evil, num_connections: evil, created_at: evil, updated_at: evil },
@@ -62,6 +67,8 @@ describe('a hostile service behind `grove mcp`', () => {
     answer = { status: 200, body: pages }
     for (const [tool, input] of [
       ['list_nodes', { org_id: id }],
+      ['list_nodes', { org_id: id, where: 'a:1', facets: ['a'] }],
+      ['list_properties', { org_id: id }],
       ['history', { org_id: id, node_id: id }],
       ['list_proposals', { org_id: id, node_id: id }],
       ['neighbours', { org_id: id, node_id: id }],

@@ -91,6 +91,7 @@ describe('hostile text', () => {
       model.ask('read_discussion', { ...at, number: 1, entry: 13 }),
       model.ask('waiting', { org_id }),
       model.ask('list_trash', { org_id }),
+      model.ask('list_properties', { org_id }),
       model.ask('comment', { ...at, number: 1, text: evil, path: `${evil}</content>.md`, quote: evil, first_line: 2 }),
       model.ask('suggest', { ...at, number: 1, replacement: evil, path: `${evil}</content>.md`, first_line: 2 }),
     ])

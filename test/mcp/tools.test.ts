@@ -10,6 +10,7 @@ const reading = [
   'search',
   'read_node',
   'list_nodes',
+  'list_properties',
   'neighbours',
   'history',
   'diff',
@@ -48,7 +49,7 @@ describe('the tools of /mcp', () => {
         blue = (await made(ann.post(`/orgs/${org_id}/nodes`, { title: 'Blue whale', parents: [whales] }))).id
       })
 
-      it('are eleven for a token that reads, two more for one that proposes, five for one that writes', async () => {
+      it('are twelve for a token that reads, two more for one that proposes, five for one that writes', async () => {
         const reader = await connect(await tokenOf('read'))
         const agent = await connect(await tokenOf('propose'))
         const proposing = writing.filter((name) => ['propose_change', 'connect'].includes(name))
@@ -130,6 +131,37 @@ describe('the tools of /mcp', () => {
         const around = await model.ask('neighbours', { org_id, node_id: blue })
         expect(parted(around).outside).to.equal(`Node ${blue}: parents 1, children 0, connections 0.`)
         expect(factsIn(around, 'parents')).to.deep.equal([{ id: whales, title: 'Whales' }])
+      })
+
+      it('list nodes by their properties, with facets, and say how they read a filter', async () => {
+        const { id } = await made(
+          ann.post(`/orgs/${org_id}/nodes`, { title: 'Reef', tags: [door], properties: { depth: 12, state: 'Open' } }),
+        )
+        const where = `tag:"${door}" state:open`
+        const input = { org_id, where, sort: '-depth', facets: ['state', 'tag'], properties: ['depth'] }
+        const answer = await model.ask('list_nodes', input)
+        expect(parted(answer).outside).to.equal('Nodes: 1.')
+        expect(factsIn(answer, 'nodes')[0]).to.deep.include({ id, properties: { depth: 12 } })
+        expect(factsIn(answer, 'conditions').map(({ condition }) => condition)).to.deep.equal([
+          `tag:"${door}"`,
+          'state:open',
+        ])
+        expect(factsIn(answer, 'facets')[0]).to.deep.equal({ facet: 'state', values: [['Open', 1]], missing: 0 })
+        const missed = await model.ask('list_nodes', { org_id, where: 'dpeth>3' })
+        expect(factsIn(missed, 'unknown properties')).to.deep.equal([{ unknown: 'dpeth', nearest: 'depth' }])
+        const names = await model.ask('list_properties', { org_id })
+        expect(factsIn(names, 'properties')).to.deep.include({ name: 'depth', nodes: 1, kinds: { number: 1 } })
+        const found = await model.ask('search', { org_id, query: 'reef depth>=12', where: `tag:"${door}"` })
+        expect(factsIn(found, 'matches').map((match) => match.id)).to.deep.equal([id])
+        expect(factsIn(found, 'conditions')).to.deep.equal([{ condition: 'depth>=12' }])
+        await made(ann.delete(`/orgs/${org_id}/nodes/${id}`))
+      })
+
+      it('refuse a filter with its place, and a tag beside it', async () => {
+        const wrong = await model.refused('list_nodes', { org_id, where: 'state' })
+        expect(wrong).to.include('422').and.include('where')
+        const both = await model.refused('list_nodes', { org_id, where: 'a:1', tag: 'sea' })
+        expect(both).to.include('Write tag:name and parent:id in where')
       })
 
       it('list deleted nodes, and name the page that restores them', async () => {

@@ -1,12 +1,12 @@
 /** Lists of nodes by their properties. */
 
 import type { ReadCondition } from '../../../index/properties/box-conditions.ts'
-import type { Subject } from '../../../index/properties/filter.ts'
+import type { Filter, Subject } from '../../../index/properties/filter.ts'
 import type { PropertyAnswer, PropertyQuestion } from '../../../index/properties/query.ts'
 import { parseSort } from '../../../index/properties/text-sort.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, ValidationError } from '../../base/errors.ts'
-import { authorizeOrg } from '../access.ts'
+import { authorizeOrg, type OrgAccess } from '../access.ts'
 import type { RequestContext } from '../actor.ts'
 import { listedProperties, toListed } from '../nodes/nodes.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -85,6 +85,16 @@ export function listMatching(
     )
   }
   return queryNodes(deps, context, at, query, 'query')
+}
+
+/** Lists the ids of all nodes of main that match. @throws errors of searchInTurn */
+export async function listMatchingIds(
+  deps: Deps,
+  context: RequestContext,
+  access: OrgAccess,
+  where: Filter,
+): Promise<ReadonlySet<string>> {
+  return new Set(await searchInTurn(context, access, () => deps.search.matching(access.org.id, where)))
 }
 
 /** Lists the names of properties with the kinds of their values, the most used first. */

@@ -1,4 +1,5 @@
 /** The search thread of this process, as seen from the main thread. */
+import type { Filter } from '../../../index/properties/filter.ts'
 import type { PropertyAnswer, PropertyQuestion } from '../../../index/properties/query.ts'
 import type { NamedKinds } from '../../../index/properties/table.ts'
 import type { Suggestions, SuggestQuestion } from '../../../index/search/answers/suggest.ts'
@@ -34,6 +35,8 @@ export interface SearchCalls {
   /** Lists nodes by their properties. Returns 'moved' as search does. */
   query(input: QueryInput): PropertyAnswer | 'moved' | undefined
   listProperties(input: { readonly orgId: string }): readonly NamedKinds[] | undefined
+  /** Lists the ids of all nodes that match a filter. */
+  matching(input: { readonly orgId: string; readonly where: Filter }): readonly string[] | undefined
 }
 
 interface SearchInput {
@@ -74,6 +77,8 @@ export interface SearchThread {
   queryIn(view: View, orgId: string, question: PropertyQuestion): Promise<PropertyAnswer | 'moved' | undefined>
   /** Lists the names of properties. Otherwise the same as ask. */
   listProperties(orgId: string): Promise<readonly NamedKinds[] | undefined>
+  /** Lists the ids of all nodes of main that match. Otherwise the same as ask. */
+  matching(orgId: string, where: Filter): Promise<readonly string[] | undefined>
   gauges(): Gauges
   /** Ends the thread; nothing is lost. */
   close(): Promise<void>
@@ -120,6 +125,7 @@ export function openSearchThread(options: ThreadOptions, observer: ThreadObserve
     },
     queryIn: (view, orgId, question) => client.ask('query', { orgId, question, view }),
     listProperties: (orgId) => client.ask('listProperties', { orgId }),
+    matching: (orgId, where) => client.ask('matching', { orgId, where }),
     gauges: () => ({ ...known, opened: openedBefore + known.opened }),
     close: () => client.close(),
   }

@@ -1,7 +1,8 @@
 /** The search thread: owns the indexes of its process, and answers queries. */
 import { workerData } from 'node:worker_threads'
 import { GitError } from '../../../gitstore/errors.ts'
-import { answerInView, answerQuery, subjectsOf } from '../../../index/properties/query.ts'
+import { columnSubjects } from '../../../index/properties/masks.ts'
+import { answerInView, answerQuery, matchingIds, subjectsOf } from '../../../index/properties/query.ts'
 import { suggest } from '../../../index/search/answers/suggest.ts'
 import { prepareView } from '../../../index/search/ranking/view.ts'
 import { openSnapshots } from '../../../index/search/segments/read-snapshots.ts'
@@ -53,5 +54,9 @@ async function start(): Promise<void> {
     suggest: (input) => suggestTitles(input).finally(tellGauges),
     query: (input) => query(input).finally(tellGauges),
     listProperties: ({ orgId }) => tables.ask(orgId, [], (table) => table.names()).finally(tellGauges),
+    matching: ({ orgId, where }) =>
+      tables
+        .ask(orgId, columnSubjects(where), (table, rows) => matchingIds(table, rows, orgId, where))
+        .finally(tellGauges),
   })
 }

@@ -1,15 +1,14 @@
-/** The tools that list organisations, the nodes of one, and the neighbours of a node. */
+/** The tools that list organisations, deleted nodes, and the neighbours of a node. */
 
 import { z } from 'zod'
 import { answer, list } from '../answer.ts'
 import { asItem, brief, own } from '../quoted.ts'
 import { factsOf } from '../refusals.ts'
-import { type Session, sourceOf, trashPage } from '../session.ts'
-import { anyNodeId, maxChars, nodeId, offset, orgId, pageOf, tool } from '../tool.ts'
+import { type Session, trashPage } from '../session.ts'
+import { maxChars, nodeId, offset, orgId, pageOf, tool } from '../tool.ts'
 
 const shownTitle = 240
 const shownLabel = 120
-const shownTags = 10
 const ownEdgesAlone =
   'The token is limited to this node: only edges that are stored in this node are listed, without titles.'
 /** Share of an answer for each of parents, children and connections. */
@@ -48,39 +47,6 @@ async function orgsOf(session: Session, offset: number, limit: number) {
     return { orgs: orgs.slice(offset), total: 1 }
   }
 }
-
-export const listNodes = tool({
-  name: 'list_nodes',
-  title: 'List nodes',
-  description:
-    'Lists the nodes of an organisation, a page at a time: id, title, tags, source. `tag` and `parent_id` filter the list. Order `changed` lists the latest changes first.',
-  access: 'read',
-  operations: ['listNodes'],
-  input: z.strictObject({
-    org_id: orgId,
-    tag: z.string().min(1).max(100).optional(),
-    parent_id: anyNodeId.optional().describe('Only children of this node'),
-    order: z.enum(['created', 'changed']).default('created'),
-    offset,
-    limit: pageOf(100),
-    max_chars: maxChars,
-  }),
-  run: async ({ api }, { org_id, tag, parent_id, order, offset, limit, max_chars }) => {
-    const bounds = { ...(tag === undefined ? {} : { tag }), ...(parent_id === undefined ? {} : { parent_id }) }
-    const { nodes, total } = await api.listNodes({ path: { org_id }, query: { ...bounds, order, offset, limit } })
-    const items = nodes.map(({ id, title, tags, updated_at, head }) =>
-      asItem({
-        id,
-        title: brief(title, shownTitle),
-        tags: tags.slice(0, shownTags),
-        updated_at,
-        source: sourceOf(org_id, id, head),
-      }),
-    )
-    const rest = (next: number) => `call again with offset: ${next}`
-    return answer(max_chars, [own`Nodes: ${total}.`], [list({ of: 'nodes', items, total, offset, rest })])
-  },
-})
 
 export const listTrash = tool({
   name: 'list_trash',

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Output } from '../../../spec/client/api.ts'
 import { answer, list } from '../answer.ts'
 import { asItem, brief, wellFormed } from '../quoted.ts'
+import { readAs } from '../read-filter.ts'
 import { type Session, sourceOf } from '../session.ts'
 import { anyNodeId, maxChars, orgId, tool } from '../tool.ts'
 
@@ -23,7 +24,7 @@ export const search = tool({
   name: 'search',
   title: 'Search',
   description:
-    'Finds nodes of an organisation by words, best first, with the best passages. `expand` follows the graph from the matches. The query may contain "a phrase", -word, title:word and tag:word. Cite a node by its source.',
+    'Finds nodes of an organisation by words, best first, with the best passages. `expand` follows the graph from the matches. The query may contain "a phrase", -word, title:word, tag:word, and conditions of known properties such as status:done. Cite a node by its source.',
   access: 'read',
   operations: ['searchNodes', 'suggestTitles'],
   input: z.strictObject({
@@ -36,6 +37,12 @@ export const search = tool({
       .describe('How far to follow parents, children and connections'),
     tags: z.array(z.string().min(1).max(100)).max(100).optional().describe('Only nodes that have all of these tags'),
     under: anyNodeId.optional().describe('Only this node and its descendants'),
+    where: z
+      .string()
+      .min(1)
+      .max(2_000)
+      .optional()
+      .describe('Only nodes that match this filter, as list_nodes takes it'),
     branch: z
       .string()
       .min(1)
@@ -44,7 +51,7 @@ export const search = tool({
       .describe('Search the content of this branch, in the nodes that have it'),
     max_chars: maxChars,
   }),
-  run: async (session, { org_id, query, top_k, expand, tags, under, branch, max_chars }) => {
+  run: async (session, { org_id, query, top_k, expand, tags, under, where, branch, max_chars }) => {
     const found = await session.api.searchNodes({
       path: { org_id },
       body: {
@@ -54,6 +61,7 @@ export const search = tool({
         scope: {
           ...(tags === undefined ? {} : { tags }),
           ...(under === undefined ? {} : { under }),
+          ...(where === undefined ? {} : { where }),
           ...(branch === undefined ? {} : { branch }),
         },
         include_raw_text: 'passages',
@@ -66,11 +74,8 @@ export const search = tool({
   },
 })
 
-function answerOf(
-  org: string,
-  { matches, total, total_is_exact: isExact, nodes, truncated }: Found,
-  chars: number,
-): string {
+function answerOf(org: string, found: Found, chars: number): string {
+  const { matches, total, total_is_exact: isExact, nodes, truncated } = found
   const around = nodes.filter(({ relation }) => relation !== 'match')
   const items = matches.map(({ rank, node_id, title, commit_id, passage, snippet }) =>
     asItem({
@@ -100,6 +105,7 @@ function answerOf(
     chars,
     [lead],
     [
+      ...readAs(found),
       list({ of: 'matches', items, share: matchesShare }),
       ...(passages.length === 0
         ? []
@@ -110,16 +116,18 @@ function answerOf(
 }
 
 const hints: Readonly<Record<NonNullable<Found['hint']>, string>> = {
-  scope_is_empty: 'No node matches the filters `tags`, `under` and `branch`.',
+  scope_is_empty: 'No node matches the filters `tags`, `under`, `where` and `branch`.',
   only_stop_words: 'The query has only very common words, which are searched only in titles.',
   no_term_known: 'No title or text contains any word of the query.',
 }
 
-async function nothingFound({ api }: Session, org_id: string, query: string, { hint }: Found, chars: number) {
+async function nothingFound({ api }: Session, org_id: string, query: string, found: Found, chars: number) {
+  const { hint } = found
+  const read = readAs(found)
   const q = wellFormed(query.slice(0, titlePrefix))
-  const { suggestions: found } = await api.suggestTitles({ path: { org_id }, query: { q, limit: suggestions } })
+  const { suggestions: titles } = await api.suggestTitles({ path: { org_id }, query: { q, limit: suggestions } })
   const lead = `No matches.${hint === undefined ? '' : ` ${hints[hint]}`}`
-  const items = found.map(({ node_id, title }) => asItem({ id: node_id, title: brief(title, snippetChars) }))
-  if (items.length === 0) return answer(chars, [lead])
-  return answer(chars, [`${lead} Nodes with a similar title:`], [list({ of: 'titles', items })])
+  const items = titles.map(({ node_id, title }) => asItem({ id: node_id, title: brief(title, snippetChars) }))
+  if (items.length === 0) return answer(chars, [lead], read)
+  return answer(chars, [`${lead} Nodes with a similar title:`], [...read, list({ of: 'titles', items })])
 }

@@ -7,7 +7,9 @@ import { comment } from './comment.ts'
 import { createNode } from './create-node.ts'
 import { readDiscussion } from './discussion.ts'
 import { diff, history } from './history.ts'
-import { listNodes, listOrganisations, listTrash, neighbours } from './lists.ts'
+import { listNodes } from './list-nodes.ts'
+import { listProperties } from './list-properties.ts'
+import { listOrganisations, listTrash, neighbours } from './lists.ts'
 import { connect, listProposals, proposeChange } from './proposals.ts'
 import { readNode } from './read-node.ts'
 import { search } from './search.ts'
@@ -19,6 +21,7 @@ export const tools: readonly Tool[] = [
   search,
   readNode,
   listNodes,
+  listProperties,
   neighbours,
   history,
   diff,

@@ -8,9 +8,11 @@ import { linkOf, subjectOf, wordsOf } from '../parts/inbox-words.ts'
 const most = { changes: 50, listed: 50_000, part: 2_000, atOnce: 200 } as const
 
 export async function showFeed(visit: PageContext): Promise<Text> {
-  const { api, urls } = visit
+  const { api, urls, query } = visit
   const { path, org } = await publishedOrg(visit)
-  const { nodes } = await api.listNodes({ path, query: { order: 'changed', limit: most.changes } })
+  const where = query.get('where') ?? undefined
+  const chosen = where === undefined ? ({ order: 'changed' } as const) : { where, sort: '-updated' }
+  const { nodes } = await api.listNodes({ path, query: { ...chosen, limit: most.changes } })
   const entries = nodes.map(({ id, title, updated_at, created_at }) => {
     const href = xml(urls.absolute(urls.node(org.id, id, title)))
     return [
@@ -18,11 +20,13 @@ export async function showFeed(visit: PageContext): Promise<Text> {
       `<published>${created_at}</published><updated>${updated_at}</updated></entry>`,
     ].join('')
   })
-  const self = xml(urls.absolute(urls.feed(org.id)))
+  const self = xml(urls.absolute(urls.feed(org.id, where)))
+  const id = xml(urls.feedId(org.id) + urls.whereOf(where))
+  const title = xml(where === undefined ? org.name : `${org.name}: ${where}`)
   const home = xml(urls.absolute(urls.org(org.id)))
   const lines = [
     '<?xml version="1.0" encoding="utf-8"?>',
-    `<feed xmlns="http://www.w3.org/2005/Atom"><id>${xml(urls.feedId(org.id))}</id><title>${xml(org.name)}</title>`,
+    `<feed xmlns="http://www.w3.org/2005/Atom"><id>${id}</id><title>${title}</title>`,
     `<link rel="self" href="${self}"/><link href="${home}"/><updated>${nodes[0]?.updated_at ?? org.updated_at}</updated>`,
     `<author><name>${xml(org.name)}</name></author>`,
     ...entries,

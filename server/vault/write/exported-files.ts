@@ -46,6 +46,8 @@ export interface ExportOptions {
   readonly onFault?: (path: string, fault: GitError) => void
   /** The id of a node. Only this node and its descendants are exported, with their paths in the whole export. */
   readonly under?: string
+  /** Only these nodes are exported, with their paths in the whole export. Edges to other nodes are left out. */
+  readonly only?: ReadonlySet<string>
   /** Called before each node. */
   readonly onProgress?: (done: number, total: number) => void
 }
@@ -72,7 +74,8 @@ export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: Export
   const taken = new TakenPaths()
   const all = await layOut([...nodes.values()], taken)
   const chosen = options.under === undefined ? all : await belowIn(deps, orgId, options.under, all.keys())
-  const placed = [...all].filter(([id]) => chosen.has(id))
+  const { only } = options
+  const placed = [...all].filter(([id]) => chosen.has(id) && only?.has(id) !== false)
   placed.sort(([, a], [, b]) => (a < b ? -1 : 1))
   for (const [done, [id, path]] of placed.entries()) {
     signal.throwIfAborted()
@@ -82,7 +85,7 @@ export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: Export
     const { title = '', createdAt = '' } = nodes.get(id) ?? {}
     try {
       const node = { id, path, title, time: Math.floor(Date.parse(createdAt) / 1_000) }
-      yield* filesOf({ nodes, taken, signal }, node, repo)
+      yield* filesOf({ targets: only ?? nodes, taken, signal }, node, repo)
     } catch (error) {
       if (isGitError(error, 'repo_missing')) continue
       if (!options.onFault || !(error instanceof GitError) || isStorageError(error)) throw error
@@ -113,13 +116,14 @@ async function nodesOf({ index }: Deps, orgId: string, signal: AbortSignal): Pro
 
 /** The shared state of one export. */
 interface Exporting {
-  readonly nodes: ReadonlyMap<string, ExportedNode>
+  /** The ids of the nodes to which edges lead. */
+  readonly targets: { has(id: string): boolean }
   readonly taken: TakenPaths
   readonly signal: AbortSignal
 }
 
 /** Yields the note of a node, then its files. */
-async function* filesOf({ nodes, taken, signal }: Exporting, node: Placed, repo: Repo): AsyncGenerator<ExportedFile> {
+async function* filesOf({ targets, taken, signal }: Exporting, node: Placed, repo: Repo): AsyncGenerator<ExportedFile> {
   const head = readRef(repo, main)
   const commit = head === null ? undefined : await readCommit(repo, head)
   const tree = commit?.tree ?? null
@@ -135,8 +139,8 @@ async function* filesOf({ nodes, taken, signal }: Exporting, node: Placed, repo:
     properties: withoutSource(content),
     source: sourceOf(node, content, areBeside),
     others: await otherMembers(repo, content),
-    parents: content.parents.filter(({ id }) => nodes.has(id)),
-    connections: content.connections.filter(({ target }) => nodes.has(target)),
+    parents: content.parents.filter(({ id }) => targets.has(id)),
+    connections: content.connections.filter(({ target }) => targets.has(target)),
     files,
     text: text && size > 0 ? text.oid : '',
   }

@@ -5,6 +5,8 @@ import { type Actor, callerOf } from '../../domain/actor.ts'
 import { audit } from '../../domain/audit/audit.ts'
 import { createCallerSemaphore } from '../../domain/caller-semaphore.ts'
 import { slugOf } from '../../domain/format/slug.ts'
+import { filterIn } from '../../domain/search/filter-input.ts'
+import { listMatchingIds } from '../../domain/search/queries.ts'
 import type { OrgAt } from '../../domain/targets.ts'
 import { noteName } from '../../markdown/vault-paths.ts'
 import { type ExportedFile, exportFiles } from './exported-files.ts'
@@ -26,7 +28,7 @@ export interface OrgExport {
   /**
    * Streams the export. `by` has the caller's IP address, and the signal that ends the export.
    *
-   * @throws AppError busy, before `write` is called; the errors of `write`, including those of exportFiles
+   * @throws AppError busy and those of listMatchingIds, before `write` is called; the errors of `write`, including those of exportFiles
    */
   send(
     write: (files: AsyncGenerator<ExportedFile>) => Promise<void>,
@@ -34,17 +36,30 @@ export interface OrgExport {
   ): Promise<void>
 }
 
+/** The part of the organisation that is exported. Absent members do not restrict it. */
+interface ExportPart {
+  /** The id of a node. It and its descendants are exported. */
+  readonly under?: string | undefined
+  /** A filter of nodes in its text form. */
+  readonly where?: string | undefined
+}
+
 /**
  * Opens an export of the organisation.
  *
- * @param under the id of a node, for an export of it and its descendants
- * @throws AppError as authorizeOrg and authorizeNodeInOrg
+ * @throws AppError as authorizeOrg and authorizeNodeInOrg; ValidationError filter_syntax, filter_too_large
  */
-export async function openExport(deps: Deps, actor: Actor, at: OrgAt, under?: string): Promise<OrgExport> {
+export async function openExport(
+  deps: Deps,
+  actor: Actor,
+  at: OrgAt,
+  { under, where }: ExportPart,
+): Promise<OrgExport> {
   const access = await authorizeOrg(deps, actor, at, 'public')
   const { org } = access
   const top = under === undefined ? undefined : (await authorizeNodeInOrg(deps, access, under, 'public')).node
-  const detail = top === undefined ? {} : { under: top.id }
+  const detail = { ...(top && { under: top.id }), ...(where !== undefined && { where }) }
+  const filter = where === undefined ? undefined : filterIn(deps, where, ['query', 'where']).where
   const checkAccess = async () => void (await authorizeOrg(deps, actor, at, 'public'))
   return {
     name: slugOf(top?.title ?? org.name),
@@ -52,7 +67,10 @@ export async function openExport(deps: Deps, actor: Actor, at: OrgAt, under?: st
     send: (write, { signal, from }) => {
       const send = async () => {
         await audit(deps, { action: 'org.exported', actor, orgId: org.id, target: { type: 'org', id: org.id }, detail })
-        return write(exportFiles(deps, at, { signal, checkAccess, ...(top && { under: top.id }) }))
+        const only = filter && (await listMatchingIds(deps, { actor, signal, from }, access, filter))
+        return write(
+          exportFiles(deps, at, { signal, checkAccess, ...(top && { under: top.id }), ...(only && { only }) }),
+        )
       }
       return semaphore.run({ caller: callerOf({ actor, from }), signal }, send)
     },
