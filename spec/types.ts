@@ -1230,6 +1230,19 @@ export interface paths {
          *
          *     `where` and `sort` list nodes by their properties, as `queryNodes` describes. They exclude `order`, `tag` and
          *     `parent_id`: `where` has conditions `tag:…` and `parent:…`.
+         *
+         *     ### CSV
+         *
+         *     With `Accept: text/csv` or `format=csv`, the answer is a table of all nodes that match `where`, in the order of
+         *     `sort`. `limit` and `offset` do not apply, and `order`, `tag` and `parent_id` are refused. The rows are sent while
+         *     they are read, in pages. A node that changes in the meantime may be missing, or be there twice. If the caller
+         *     may no longer read the organisation, the table and the connection end early.
+         *
+         *     The table follows RFC 4180, in UTF-8 with a byte order mark and CRLF. The first row has the names of the
+         *     `columns`. Missing values and `null` are empty. A list of one element is written as this element. Longer lists
+         *     are joined with `; `, or are JSON if an element is empty, a list, an object or `null`, or contains `; `. Objects
+         *     are JSON. Dates are written as they are stored. A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage
+         *     return gets a leading apostrophe, because a spreadsheet would run it. So do the full-width forms. Numbers do not.
          */
         get: operations["listNodes"];
         put?: never;
@@ -12072,6 +12085,17 @@ export interface operations {
                  * @example -due,title
                  */
                 sort?: string;
+                /**
+                 * @description The columns of a CSV: up to 64 properties or fields with commas between them, in the text form of `sort`.
+                 *     Default: `id,title,tags,created_at,updated_at` and the most used properties. JSON ignores it.
+                 * @example title,tags,serves,address.city
+                 */
+                columns?: string;
+                /**
+                 * @description The form of the answer. By default, it is the one that `Accept` prefers, else JSON.
+                 * @example csv
+                 */
+                format?: "json" | "csv";
             };
             header?: never;
             path: {
@@ -12085,7 +12109,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of nodes. */
+            /** @description A page of nodes, or all as CSV. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -12094,6 +12118,11 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NodePage"];
+                    /**
+                     * @example title,species
+                     *     Whales,90
+                     */
+                    "text/csv": string;
                 };
             };
             304: components["responses"]["NotModified"];

@@ -12,9 +12,10 @@ import * as nodes from '../domain/nodes/nodes.ts'
 import { listOrgTags, listTaggedNodes } from '../domain/nodes/tags.ts'
 import { listTrash, restoreNode } from '../domain/nodes/trash.ts'
 import { listTree, readPath } from '../domain/nodes/tree.ts'
+import { openNodeTable } from '../domain/search/node-tables.ts'
 import { listMatching } from '../domain/search/queries.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
-import { created } from '../http/responses/responses.ts'
+import { CsvTable, created } from '../http/responses/responses.ts'
 import { connectionAt, nodeAt, orgAt, parentAt } from './path-params.ts'
 
 export const nodeRoutes: HandlersOf<
@@ -49,10 +50,14 @@ export const nodeRoutes: HandlersOf<
   createNodes: (deps, actor, { path, body, from, signal }) =>
     createNodes(deps, { actor, from, signal }, orgAt(path), body),
   putNodes: (deps, actor, { path, body, from, signal }) => putNodes(deps, { actor, from, signal }, orgAt(path), body),
-  listNodes: (deps, actor, { path, query, from, signal }) =>
-    query.where === undefined && query.sort === undefined
+  listNodes: async (deps, actor, { path, query: { format, ...query }, type, from, signal }) => {
+    const context = { actor, from, signal }
+    if (format === undefined ? type === 'text/csv' : format === 'csv')
+      return new CsvTable(await openNodeTable(deps, context, orgAt(path), query))
+    return query.where === undefined && query.sort === undefined
       ? nodes.listNodes(deps, actor, orgAt(path), query)
-      : listMatching(deps, { actor, from, signal }, orgAt(path), query),
+      : listMatching(deps, context, orgAt(path), query)
+  },
   listChanges: (deps, actor, { path, query }) => listChanges(deps, actor, orgAt(path), query),
   listTree: (deps, actor, { path, query }) => listTree(deps, actor, orgAt(path), query),
   listOrgTags: (deps, actor, { path, query }) => listOrgTags(deps, actor, orgAt(path), query),

@@ -5885,6 +5885,13 @@ export interface operations {
                 readonly where?: string;
                 /** @description Up to three properties or fields with commas between them. `-` begins one that is sorted from the largest value. */
                 readonly sort?: string;
+                /**
+                 * @description The columns of a CSV: up to 64 properties or fields with commas between them, in the text form of `sort`.
+                 *     Default: `id,title,tags,created_at,updated_at` and the most used properties. JSON ignores it.
+                 */
+                readonly columns?: string;
+                /** @description The form of the answer. By default, it is the one that `Accept` prefers, else JSON. */
+                readonly format?: "json" | "csv";
             };
             readonly header?: never;
             readonly path: {
@@ -5895,7 +5902,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description A page of nodes. */
+            /** @description A page of nodes, or all as CSV. */
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];
@@ -5904,6 +5911,7 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["NodePage"];
+                    readonly "text/csv": string;
                 };
             };
         };

@@ -75,8 +75,8 @@ describe('a filter of nodes', () => {
 
   it('is in the audit log with an export', async () => {
     await exported('serves:2')
-    const { events } = (await ann.get(`${at}/audit?action=org.exported`).then(expecting(200))).body
-    expect(events[0].detail).to.deep.equal({ where: 'serves:2' })
+    const { entries } = (await ann.get(`${at}/audit?action=org.exported`).then(expecting(200))).body
+    expect(entries[0].detail).to.deep.equal({ where: 'serves:2' })
   })
 
   it('is refused with its place before an export begins', async () => {

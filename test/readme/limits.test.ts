@@ -137,6 +137,7 @@ const coded: Readonly<Record<string, Constant>> = {
   'values of `in`': ['index/properties/filter.ts', 'values', 'count'],
   'a value of a filter, and what counts of a property': ['index/properties/values.ts', 'countedCharacters', 'count'],
   'properties and fields of `sort`': ['index/properties/text-sort.ts', 'keys', 'count'],
+  'properties and fields of `columns`': ['index/properties/text-columns.ts', 'columns', 'count'],
   'columns of an organisation in memory': ['index/properties/table.ts', 'mostColumns', 'count'],
   'the pack of a push': ['gitstore/transfer/service-process.ts', 'packLimitBytes', 'bytes'],
   'refs of a push': ['server/domain/pushes/receive-push.ts', 'maxRefs', 'count'],
@@ -264,6 +265,7 @@ const coded: Readonly<Record<string, Constant>> = {
 const semaphores: Readonly<Record<string, readonly [file: string, name: string]>> = {
   'sending files as `raw`': ['server/domain/branches/raw-files.ts', 'semaphore'],
   exports: ['server/vault/write/requests.ts', 'semaphore'],
+  'tables as CSV': ['server/domain/search/node-tables.ts', 'semaphore'],
   'link lists': ['server/domain/nodes/links.ts', 'semaphore'],
   'batches and copies': ['server/domain/nodes/batch-input.ts', 'semaphore'],
   'lists of pull requests below a node': ['server/domain/pulls/org-pulls.ts', 'semaphore'],

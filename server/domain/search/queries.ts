@@ -68,22 +68,18 @@ export async function queryNodes(
   }
 }
 
+/** The query of a list that also has other filters. */
+export interface ListedQuery extends Page {
+  readonly where?: string
+  readonly sort?: string
+  readonly order?: string
+  readonly tag?: string
+  readonly parent_id?: string
+}
+
 /** Lists nodes by their properties, for a list that also has other filters. @throws errors of queryNodes */
-export function listMatching(
-  deps: Deps,
-  context: RequestContext,
-  at: OrgAt,
-  query: Page & { where?: string; sort?: string; order?: string; tag?: string; parent_id?: string },
-) {
-  const other = (['order', 'tag', 'parent_id'] as const).find((name) => query[name] !== undefined)
-  if (other !== undefined) {
-    const instead = { order: '`sort`', tag: 'a condition `tag:…`', parent_id: 'a condition `parent:…`' }[other]
-    throw invalid(
-      ['query', other],
-      `\`${other}\` cannot be combined with \`where\` and \`sort\`; use ${instead}`,
-      query[other],
-    )
-  }
+export function listMatching(deps: Deps, context: RequestContext, at: OrgAt, query: ListedQuery) {
+  refuseOtherFilters(query, '`where` and `sort`')
   return queryNodes(deps, context, at, query, 'query')
 }
 
@@ -95,6 +91,14 @@ export async function listMatchingIds(
   where: Filter,
 ): Promise<ReadonlySet<string>> {
   return new Set(await searchInTurn(context, access, () => deps.search.matching(access.org.id, where)))
+}
+
+/** Refuses filters that the columns do not have. @throws ValidationError value_error */
+export function refuseOtherFilters(query: Omit<ListedQuery, keyof Page>, beside: string): void {
+  const other = (['order', 'tag', 'parent_id'] as const).find((name) => query[name] !== undefined)
+  if (other === undefined) return
+  const instead = { order: '`sort`', tag: 'a condition `tag:…`', parent_id: 'a condition `parent:…`' }[other]
+  throw invalid(['query', other], `\`${other}\` cannot be combined with ${beside}; use ${instead}`, query[other])
 }
 
 /** Lists the names of properties with the kinds of their values, the most used first. */

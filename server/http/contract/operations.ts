@@ -19,11 +19,21 @@ import { withSignal } from '../fast-path.ts'
 import { noteWait } from '../log/request-notes.ts'
 import { originOf } from '../origin.ts'
 import { sendArchive } from '../responses/archives.ts'
+import { sendCsv } from '../responses/csv.ts'
 import { sendDownload } from '../responses/downloads.ts'
 import { sendFollowed } from '../responses/event-stream.ts'
 import { sendGzipped } from '../responses/gzipped.ts'
 import { isLarge, sendPieces } from '../responses/json-pieces.ts'
-import { Archive, Bytes, Download, Followed, Gzipped, type Headers, WithHeaders } from '../responses/responses.ts'
+import {
+  Archive,
+  Bytes,
+  CsvTable,
+  Download,
+  Followed,
+  Gzipped,
+  type Headers,
+  WithHeaders,
+} from '../responses/responses.ts'
 import { normalizeInput } from './normalize-input.ts'
 import { memberOf, type Schema, typesOf } from './schemas.ts'
 import type { Operation, OperationId, PathMatch } from './spec.ts'
@@ -101,7 +111,8 @@ type Success<K extends OperationId> = operations[K]['responses'] extends infer R
             | Gzipped<Sent<J>>
             | ImmutableAnswer<Sent<J> & object>
             | ('text/event-stream' extends keyof C ? Followed : never)
-            | (Exclude<keyof C, 'application/json' | 'text/event-stream'> extends never ? never : Bytes)
+            | ('text/csv' extends keyof C ? CsvTable : never)
+            | (Exclude<keyof C, 'application/json' | 'text/event-stream' | 'text/csv'> extends never ? never : Bytes)
         : Archive | Bytes | Download
       : never
     : // biome-ignore lint/suspicious/noConfusingVoidType: 204, the handler answers nothing
@@ -212,6 +223,8 @@ async function send(req: Request, res: Response, status: number, answer: unknown
     await sendDownload(req, res, answer)
   } else if (answer instanceof Archive) {
     await sendArchive(req, res, answer)
+  } else if (answer instanceof CsvTable) {
+    await sendCsv(req, res, answer)
   } else if (answer instanceof Followed) {
     await sendFollowed(req, res, answer, contextOf(req).expiresAt)
   } else if (answer instanceof Bytes) {

@@ -5,6 +5,7 @@ import { gunzip } from 'node:zlib'
 import { ImmutableAnswer } from '../../domain/branches/immutable-answers.ts'
 import type { RawFile } from '../../domain/branches/raw-files.ts'
 import type { EventStream, StreamOptions } from '../../domain/events/stream.ts'
+import type { NodeTable } from '../../domain/search/node-tables.ts'
 import type { OrgExport } from '../../vault/write/requests.ts'
 
 export type Headers = Readonly<Record<string, string>>
@@ -51,6 +52,15 @@ export class Archive {
   constructor(content: OrgExport, format: 'tar' | 'zip') {
     this.content = content
     this.format = format
+  }
+}
+
+/** Nodes that are streamed as CSV. */
+export class CsvTable {
+  readonly table: NodeTable
+
+  constructor(table: NodeTable) {
+    this.table = table
   }
 }
 
@@ -114,7 +124,7 @@ export async function plainAnswer(answer: unknown): Promise<unknown> {
     const { gzip } = await answer.read()
     return JSON.parse((await promisify(gunzip)(gzip)).toString('utf8'))
   }
-  if (answer instanceof Download || answer instanceof Archive || answer instanceof Followed)
+  if ([Download, Archive, CsvTable, Followed].some((streamed) => answer instanceof streamed))
     throw new Error('A streamed response has no plain result')
   return answer
 }

@@ -1,0 +1,133 @@
+/** Tables of all nodes that match, for clients that read them as they are made. */
+
+import { type Column, columnLimits, parseColumns } from '../../../index/properties/text-columns.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { authorizeOrg } from '../access.ts'
+import { callerOf, type RequestContext } from '../actor.ts'
+import { createCallerSemaphore } from '../caller-semaphore.ts'
+import { slugOf } from '../format/slug.ts'
+import { readNode } from '../nodes/nodes.ts'
+import type { OrgAt } from '../targets.ts'
+import { located } from './filter-input.ts'
+import { type ListedQuery, listMatching, refuseOtherFilters } from './queries.ts'
+import { searchInTurn } from './queue.ts'
+
+/** Limits simultaneous tables of this process. A slow client occupies its slot. */
+const semaphore = createCallerSemaphore({
+  all: { running: 3, waiting: 32 },
+  person: { running: 1, waiting: 4 },
+  anonymous: { running: 2, waiting: 16 },
+  waitTimeoutMs: 30_000,
+  refusal: 'Too many tables are being downloaded; try again in a moment',
+})
+
+/** Nodes of a page. Their properties have up to 13 MB. */
+const pageNodes = 200
+
+/** The values of a node in the order of the columns, as JSON has them. Undefined: the node has none. */
+export type Row = readonly unknown[]
+
+export interface NodeTable {
+  /** The name of the organisation, as a readable slug. */
+  readonly name: string
+  /** The names of the columns. */
+  readonly columns: readonly string[]
+  /**
+   * Streams the rows in pages. `by` has the caller's IP address, and the signal that ends the table.
+   *
+   * @throws AppError busy, before `write` is called; the errors of `write`, including those of listMatching
+   */
+  send(
+    write: (pages: AsyncGenerator<readonly Row[]>) => Promise<void>,
+    by: { readonly signal: AbortSignal; readonly from: string },
+  ): Promise<void>
+}
+
+/**
+ * Opens a table of the nodes that match. Each page is read when its turn comes, with the rights of then.
+ *
+ * @throws AppError as authorizeOrg and searchInTurn
+ * @throws ValidationError filter_syntax and filter_too_large of `columns`; value_error as listMatching
+ */
+export async function openNodeTable(
+  deps: Deps,
+  context: RequestContext,
+  at: OrgAt,
+  query: Omit<ListedQuery, 'limit' | 'offset'> & { columns?: string },
+): Promise<NodeTable> {
+  const access = await authorizeOrg(deps, context.actor, at, 'public')
+  refuseOtherFilters(query, 'CSV')
+  const { columns: text, ...filter } = query
+  const columns =
+    text === undefined
+      ? usualColumns(await searchInTurn(context, access, () => deps.search.listProperties(at.orgId)))
+      : located(['query', 'columns'], () => parseColumns(text))
+  return {
+    name: slugOf(access.org.name),
+    columns: columns.map(nameOf),
+    send: (write, { signal, from }) =>
+      semaphore.run({ caller: callerOf({ actor: context.actor, from }), signal }, () =>
+        write(pagesOf(deps, { ...context, signal }, at, { columns, filter })),
+      ),
+  }
+}
+
+/** The fields, and as many of the most used properties as a table may have. */
+function usualColumns(properties: readonly { readonly name: string }[]): Column[] {
+  const fields = (['id', 'title', 'tag', 'created_at', 'updated_at'] as const).map((field) => ({ field }))
+  const names = properties.slice(0, columnLimits.columns - fields.length).map(({ name }) => ({ property: [name] }))
+  return [...fields, ...names]
+}
+
+function nameOf(column: Column): string {
+  if ('property' in column) return column.property.join('.')
+  return column.field === 'tag' ? 'tags' : column.field
+}
+
+async function* pagesOf(
+  deps: Deps,
+  context: RequestContext,
+  at: OrgAt,
+  { columns, filter }: { readonly columns: readonly Column[]; readonly filter: { where?: string; sort?: string } },
+): AsyncGenerator<readonly Row[]> {
+  for (let offset = 0, total = 1; offset < total; offset += pageNodes) {
+    const page = await listMatching(deps, context, at, { ...filter, limit: pageNodes, offset })
+    total = page.total
+    const rows: Row[] = []
+    for (const listed of page.nodes) {
+      const node = 'properties_omitted' in listed ? await wholeNode(deps, context, at, listed.id) : listed
+      if (node !== undefined) rows.push(columns.map((column) => cellOf(column, node)))
+    }
+    yield rows
+  }
+}
+
+/** Reads a node whose properties are too long for a page. Undefined: it has been deleted since. */
+async function wholeNode(deps: Deps, { actor }: RequestContext, { orgId }: OrgAt, nodeId: string) {
+  try {
+    return await readNode(deps, actor, { orgId, nodeId })
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'node_not_found') return undefined
+    throw error
+  }
+}
+
+interface TabledNode {
+  readonly id: string
+  readonly title: string
+  readonly tags: readonly string[]
+  readonly properties: object
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+function cellOf(column: Column, node: TabledNode): unknown {
+  if ('field' in column) return column.field === 'tag' ? node.tags : node[column.field]
+  let value: unknown = node.properties
+  for (const name of column.property) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+    value = Reflect.get(value, name)
+  }
+  return value
+}
