@@ -4,7 +4,7 @@ import { type Condition, conditionsOf, type Filter, FilterError, filterLimits } 
 import { FilterReader, type Term } from './text-filter.ts'
 import { KIND, scalarOf } from './values.ts'
 
-/** A condition as it stands in a text. */
+/** A condition as it is written in a text. */
 export interface ReadCondition {
   readonly text: string
   /** Its place in the text, in UTF-16 units. */
@@ -26,8 +26,8 @@ export function mayHaveConditions(query: string, today: string): boolean {
 }
 
 /**
- * Reads the conditions of a query: `status:done` where `status` is a known property, and the fields `type`, `created`
- * and `updated`. Quoted phrases, `title:` and `tag:` are parts of the words. Never throws.
+ * Reads the conditions of a query. Their names are known properties, `type`, `created` or `updated`. Quoted phrases,
+ * `title:` and `tag:` are parts of the words. Never throws.
  *
  * @param isKnown true for the names of properties that a node has
  */

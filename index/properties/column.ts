@@ -74,13 +74,14 @@ export class Column {
   mark(size: number, test: (value: Value) => boolean): Uint8Array {
     const marks = new Uint8Array(size)
     const passes = this.testTexts(test)
-    const end = Math.min(size, this.kinds.length)
+    const { kinds, orders } = this
+    const end = Math.min(size, kinds.length)
     for (let row = 0; row < end; row++) {
-      const kind = this.kinds[row] ?? 0
+      const kind = kinds[row] ?? 0
       if (kind === 0) continue
-      const order = this.orders[row] ?? 0
-      const isMarked = kind === LIST ? this.passesList(order, passes, test) : this.passes(kind, order, passes, test)
-      if (isMarked) marks[row] = 1
+      const order = orders[row] ?? 0
+      if (kind === KIND.text || kind === KIND.date) marks[row] = passes[order] ?? 0
+      else if (kind === LIST ? this.passesList(order, passes, test) : test(this.read(kind, order))) marks[row] = 1
     }
     return marks
   }
@@ -95,24 +96,33 @@ export class Column {
     const ranks = this.texts.size === 0 ? [] : this.texts.ranked()
     const end = Math.min(size, this.kinds.length)
     for (let row = 0; row < end; row++) {
-      let kind = this.kinds[row] ?? 0
-      let number = this.orders[row] ?? 0
+      const kind = this.kinds[row] ?? 0
+      const order = this.orders[row] ?? 0
       if (kind === LIST) {
-        const [first, last] = this.rangeOf(number)
-        kind = 0
-        for (let n = first; n < last; n++) {
-          const other = this.listKinds[n] ?? 0
-          const otherNumber = this.numberOf(other, this.listOrders[n] ?? 0, ranks)
-          const order = kind === 0 ? 0 : other === kind ? otherNumber - number : other - kind
-          if (kind !== 0 && (isDescending ? order <= 0 : order >= 0)) continue
-          kind = other
-          number = otherNumber
-        }
-      } else number = this.numberOf(kind, number, ranks)
-      kinds[row] = kind
-      numbers[row] = number
+        const place = this.keyPlace(order, isDescending, ranks)
+        kinds[row] = this.listKinds[place] ?? 0
+        numbers[row] = this.numberOf(this.listKinds[place] ?? 0, this.listOrders[place] ?? 0, ranks)
+      } else {
+        kinds[row] = kind
+        numbers[row] = kind === KIND.number ? order : this.numberOf(kind, order, ranks)
+      }
     }
     return { kinds, numbers }
+  }
+
+  /** Returns the place of a list's smallest element, or of its largest. */
+  private keyPlace(list: number, isDescending: boolean, ranks: readonly number[]): number {
+    const [first, last] = this.rangeOf(list)
+    let best = first
+    for (let place = first + 1; place < last; place++) {
+      const [kind, bestKind] = [this.listKinds[place] ?? 0, this.listKinds[best] ?? 0]
+      const order =
+        kind - bestKind ||
+        this.numberOf(kind, this.listOrders[place] ?? 0, ranks) -
+          this.numberOf(bestKind, this.listOrders[best] ?? 0, ranks)
+      if (isDescending ? order > 0 : order < 0) best = place
+    }
+    return best
   }
 
   /** Counts the marked rows that have each value, and those without one. */

@@ -29,6 +29,13 @@ export function maskOf(table: PropertyTable, filter: Filter, edges: EdgeRows): U
   return and(mask, live)
 }
 
+/** Counts the marked rows. */
+export function countOf(mask: Uint8Array): number {
+  let count = 0
+  for (let row = 0; row < mask.length; row++) count += mask[row] ?? 0
+  return count
+}
+
 function evaluate(table: PropertyTable, filter: Filter, edges: EdgeRows): Uint8Array {
   if ('all' in filter)
     return filter.all.map((one) => evaluate(table, one, edges)).reduce(and, new Uint8Array(table.size).fill(1))

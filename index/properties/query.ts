@@ -4,7 +4,7 @@ import { isMoved, type View } from '../search/ranking/view.ts'
 import type { SearchRows } from '../search/segments/rows.ts'
 import { type Facet, type FacetQuestion, facetOf } from './facets.ts'
 import { conditionsOf, type Filter, type Subject } from './filter.ts'
-import { columnSubjects, type EdgeRows, maskOf } from './masks.ts'
+import { columnSubjects, countOf, type EdgeRows, maskOf } from './masks.ts'
 import type { MatchedNode } from './matching.ts'
 import type { ListedRow, PropertyRow } from './property-rows.ts'
 import { type SortKey, sortedRows } from './sorting.ts'
@@ -47,8 +47,7 @@ export function answerQuery(
 ): PropertyAnswer {
   const { where, sort, offset, limit, facets, propertiesBytes } = question
   const mask = where === undefined ? table.live() : maskOf(table, where, edgesOf(table, rows, orgId))
-  let total = 0
-  for (let row = 0; row < mask.length; row++) total += mask[row] ?? 0
+  const total = countOf(mask)
   const page = sortedRows(table, mask, sort, { from: offset, to: offset + limit })
   const ids = page.map((row) => table.ids[row] ?? '')
   return {

@@ -81,11 +81,15 @@ function partWithin({ from, to }: Part, begins: number, length: number): Part {
 function byKind(rows: Int32Array, kinds: Uint8Array | undefined): Int32Array[] {
   if (kinds === undefined) return [rows]
   const counts = new Int32Array(LAST + 1)
-  for (const row of rows) increment(counts, kinds[row] || LAST)
+  for (let n = 0; n < rows.length; n++) increment(counts, kinds[rows[n] ?? 0] || LAST)
+  if (counts.includes(rows.length)) return [rows]
   const ends = new Int32Array(LAST + 1)
   for (let kind = 1; kind <= LAST; kind++) ends[kind] = (ends[kind - 1] ?? 0) + (counts[kind - 1] ?? 0)
   const divided = new Int32Array(rows.length)
-  for (const row of rows) divided[increment(ends, kinds[row] || LAST)] = row
+  for (let n = 0; n < rows.length; n++) {
+    const row = rows[n] ?? 0
+    divided[increment(ends, kinds[row] || LAST)] = row
+  }
   const groups: Int32Array[] = []
   for (let kind = 1; kind <= LAST; kind++) {
     const [end = 0, count = 0] = [ends[kind], counts[kind]]
@@ -110,7 +114,8 @@ function selectByNumber(
 ): number[] {
   const { least, most, before } = bounds(rows, numbers, part)
   const ties = new Map<number, number[]>()
-  for (const row of rows) {
+  for (let n = 0; n < rows.length; n++) {
+    const row = rows[n] ?? 0
     const number = numbers[row] ?? 0
     if (number < least || number > most) continue
     const tied = ties.get(number)
@@ -151,8 +156,8 @@ function leastNumbers(rows: Int32Array, numbers: Float64Array, count: number): F
   const kept = new Float64Array(4 * count)
   let length = 0
   let threshold = Number.POSITIVE_INFINITY
-  for (const row of rows) {
-    const number = numbers[row] ?? 0
+  for (let n = 0; n < rows.length; n++) {
+    const number = numbers[rows[n] ?? 0] ?? 0
     if (number > threshold) continue
     kept[length++] = number
     if (length < kept.length) continue

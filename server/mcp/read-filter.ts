@@ -11,7 +11,7 @@ const shownValue = 300
 
 type Read = Partial<Pick<Output<'queryNodes'>, 'conditions' | 'unknown' | 'facets'>>
 
-/** Lists the conditions of a filter, names that no node has, and the counts of values. */
+/** Lists the conditions of a filter, unknown names, and facets. */
 export function readAs({ conditions = [], unknown = {}, facets = [] }: Read): Section[] {
   const parts = [
     { of: 'conditions', items: conditions.map(({ text }) => asItem({ condition: text })) },

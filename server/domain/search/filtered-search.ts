@@ -1,4 +1,4 @@
-/** Searches with filters by property: those of the scope, and conditions among the words of the query. */
+/** Searches with filters by property. They are in the scope, or among the words of the query. */
 
 import {
   type BoxParts,

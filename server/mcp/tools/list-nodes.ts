@@ -1,4 +1,4 @@
-/** The tool that lists the nodes of an organisation, all or those that a filter finds. */
+/** The tool that lists the nodes of an organisation, or those that match a filter. */
 
 import { z } from 'zod'
 import type { Input, Output } from '../../../spec/client/api.ts'
