@@ -1299,8 +1299,8 @@ export interface paths {
          *     | `parent:ID`, `under:ID` | `field` with `eq` | the node is a child of it, the node is it or below it |
          *     | `a b`, `(a OR b)`, `-a` | `all`, `any`, `not` | both hold, one holds, it does not hold |
          *
-         *     The fields are `type` (the property `type`), `title`, `tag` (also of tags below it), `id`, `created`, `updated`,
-         *     `parent` and `under`. In JSON, times are `created_at` and `updated_at`. `.title:x` is the property of that name.
+         *     The fields are `type` (the property `type`), `title`, `tag` or `tags` (also of tags below it), `id`, `created`,
+         *     `updated`, `parent` and `under`. In JSON, times are `created_at` and `updated_at`. `.title:x` is the property of that name.
          *     `a.b` is a path into an object; `"a.b"` is a name. In text, a bare `4`, `true` or `2026-12-01` also matches the
          *     text of the same characters; a quoted value is a text. `today` is the day in UTC.
          *
@@ -6381,13 +6381,13 @@ export interface components {
          * @description A filter of nodes: `all`, `any`, `not`, or a condition with `op`, `value`, and one of `property`, `field` and
          *     `connection`.
          */
-        NodeFilter: {
+        PropertyFilter: {
             /** @description Filters that must all match. */
-            all?: components["schemas"]["NodeFilter"][];
+            all?: components["schemas"]["PropertyFilter"][];
             /** @description Filters, one of which must match. */
-            any?: components["schemas"]["NodeFilter"][];
+            any?: components["schemas"]["PropertyFilter"][];
             /** @description A filter that must not match. */
-            not?: components["schemas"]["NodeFilter"];
+            not?: components["schemas"]["PropertyFilter"];
             /** @description The name of a property, or a path of 2 to 4 names. */
             property?: string | string[];
             /**
@@ -6406,7 +6406,7 @@ export interface components {
             value?: unknown;
         };
         /** @description A filter of nodes, in its text form or its JSON form. Without it, every node matches. */
-        NodeWhere: string | components["schemas"]["NodeFilter"];
+        NodeWhere: string | components["schemas"]["PropertyFilter"];
         /** @description A query of nodes. All members are optional. */
         NodeQuery: {
             where?: components["schemas"]["NodeWhere"];

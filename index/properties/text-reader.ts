@@ -7,6 +7,7 @@ const fieldNames: Readonly<Record<string, Field>> = {
   type: 'type',
   title: 'title',
   tag: 'tag',
+  tags: 'tag',
   id: 'id',
   created: 'created_at',
   created_at: 'created_at',

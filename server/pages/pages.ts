@@ -70,6 +70,7 @@ import { showRestore, takeRestore } from './pages/restore.tsx'
 import { showSessions, takeSessions } from './pages/sessions.tsx'
 import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './pages/sign-in.tsx'
 import { showSubpages } from './pages/subpages.tsx'
+import { showTable } from './pages/table.tsx'
 import { showTags } from './pages/tags.tsx'
 import { showTokens, takeTokens } from './pages/tokens.tsx'
 import { showTrash, takeTrash } from './pages/trash.tsx'
@@ -150,6 +151,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/settings/members', show: showMembers, take: takeMembers },
   { at: '/o/{org}/find', show: showFind },
   { at: '/o/{org}/subpages', show: showSubpages },
+  { at: '/o/{org}/nodes', show: showTable },
   { at: '/o/{org}/graph', show: showGraph },
   { at: '/o/{org}/export', show: showExport },
   { at: '/o/{org}/import', show: showImport, take: takeImport, isStreamed: true },

@@ -71,6 +71,14 @@ export class Urls {
     const asked = new URLSearchParams(query).toString()
     return `${this.org(org)}/graph${asked === '' ? '' : `?${asked}`}`
   }
+  /** The table of pages. */
+  readonly table = (org: string, query: Readonly<Record<string, string>> = {}) => {
+    const asked = new URLSearchParams(query).toString()
+    return `${this.org(org)}/nodes${asked === '' ? '' : `?${asked}`}`
+  }
+  /** Pages as CSV. */
+  readonly csv = (org: string, query: Readonly<Record<string, string>>) =>
+    `${this.root}/orgs/${segment(org)}/nodes?${new URLSearchParams({ ...query, format: 'csv' })}`
   /** The page that downloads pages. `under`: only this node and its descendants. */
   readonly export = (org: string, under?: string) =>
     `${this.org(org)}/export${under === undefined ? '' : `?under=${segment(under)}`}`

@@ -1588,13 +1588,13 @@ export interface components {
          * @description A filter of nodes: `all`, `any`, `not`, or a condition with `op`, `value`, and one of `property`, `field` and
          *     `connection`.
          */
-        readonly NodeFilter: {
+        readonly PropertyFilter: {
             /** @description Filters that must all match. */
-            readonly all?: readonly components["schemas"]["NodeFilter"][];
+            readonly all?: readonly components["schemas"]["PropertyFilter"][];
             /** @description Filters, one of which must match. */
-            readonly any?: readonly components["schemas"]["NodeFilter"][];
+            readonly any?: readonly components["schemas"]["PropertyFilter"][];
             /** @description A filter that must not match. */
-            readonly not?: components["schemas"]["NodeFilter"];
+            readonly not?: components["schemas"]["PropertyFilter"];
             /** @description The name of a property, or a path of 2 to 4 names. */
             readonly property?: string | readonly string[];
             /**
@@ -1613,7 +1613,7 @@ export interface components {
             readonly value?: unknown;
         };
         /** @description A filter of nodes, in its text form or its JSON form. Without it, every node matches. */
-        readonly NodeWhere: string | components["schemas"]["NodeFilter"];
+        readonly NodeWhere: string | components["schemas"]["PropertyFilter"];
         /** @description A query of nodes. All members are optional. */
         readonly NodeQuery: {
             readonly where?: components["schemas"]["NodeWhere"];

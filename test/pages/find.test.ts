@@ -111,6 +111,34 @@ describe('the search page', () => {
     expect((await find({ q: 'whalse' })).titles).to.deep.equal(['Whales'])
   })
 
+  it('shows conditions among the words as links that remove them, and leads to the table', async () => {
+    const add = (body: object) => made(ann.post(`/orgs/${org}/nodes`, body))
+    await add({ title: 'Dolphin', properties: { state: 'wild', length: 3 }, tags: ['Mammal'] })
+    await add({ title: 'Porpoise', properties: { state: 'tame' }, tags: ['Mammal'] })
+    const chipsOf = ({ html }: { html: string }) =>
+      [...html.matchAll(/<a class="chip" href="([^"]*)".*?<bdi>(.*?)<\/bdi>/g)].map(([, to = '', text = '']) => ({
+        text: textOf(text),
+        q: new URL(to.replaceAll('&amp;', '&'), grove.url).searchParams.get('q'),
+      }))
+    const found = await find({ q: 'dolphin state:WILD -length>4', tag: 'mammal' })
+    expect(found.titles).to.deep.equal(['Dolphin'])
+    expect(chipsOf(found)).to.deep.equal([
+      { text: 'state:WILD', q: 'dolphin -length>4' },
+      { text: '-length>4', q: 'dolphin state:WILD' },
+    ])
+    expect(found.html).not.to.include('Show as a table')
+    const only = await find({ q: 'state:tame', tag: 'mammal', since: '2001-01-01' })
+    expect(only.titles).to.deep.equal(['Porpoise'])
+    const table = /<a href="([^"]*)">Show as a table/.exec(only.html)?.[1]?.replaceAll('&amp;', '&') ?? ''
+    expect(new URL(table, grove.url).searchParams.get('where')).to.equal('state:tame tag:"mammal" updated>=2001-01-01')
+    expect((await readPage(client(grove), table)).body)
+      .to.include('Porpoise')
+      .and.not.include('Dolphin')
+    expect((await find({ q: 'state:none' })).said).to.equal('No page matches the conditions.')
+    expect((await find({ q: 'words:none' })).html).not.to.include('class="chip"')
+    expect((await find({ q: 'state:wild' }, true)).html).not.to.include('Make “')
+  })
+
   it('refuses to skip matches of an expansion', async () => {
     const { status, body } = await ann.post(`/orgs/${org}/search/retrieve`, {
       query: 'krill',

@@ -169,8 +169,8 @@ describe('the pages of an organisation', () => {
 
     it('that lead from each of them to the others, and mark the present one', async () => {
       await add('Whales')
-      const all = ['Overview', 'Proposals', 'Changes', 'Activity', 'Tags', 'Members', 'Settings']
-      const paths = ['', '/proposals', '/changes', '/activity', '/tags', '/members', '/settings/general']
+      const all = ['Overview', 'Pages', 'Proposals', 'Changes', 'Activity', 'Tags', 'Members', 'Settings']
+      const paths = ['', '/nodes', '/proposals', '/changes', '/activity', '/tags', '/members', '/settings/general']
       for (const [at, path] of paths.entries())
         for (const visitor of [ann, reader])
           expect(await tabsOf(visitor, path), path).to.deep.equal({ all, here: [all[at]] })
@@ -187,7 +187,7 @@ describe('the pages of an organisation', () => {
       expect((await tabsOf(reader)).all).to.include('Proposals 2')
       const { main } = await see(reader)
       expect(wordsOf(main)).to.include('2 open proposals').and.include('Ann for Whales')
-      expect((await tabsOf(client(grove))).all).to.deep.equal(['Overview', 'Changes', 'Tags'])
+      expect((await tabsOf(client(grove))).all).to.deep.equal(['Overview', 'Pages', 'Changes', 'Tags'])
       const { body } = await see(client(grove))
       for (const part of ['open proposal', 'Rita', '2 members']) expect(body).to.not.include(part)
     })

@@ -3,6 +3,7 @@
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
+import { Chips, cutOut } from '../parts/chips.tsx'
 import { plural, When } from '../parts/dates.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
 import { mayWrite } from '../parts/rights.ts'
@@ -42,12 +43,17 @@ export async function showFind(visit: PageContext): Promise<PageResult> {
   return page(visit, { org, tree, asked, offset, found, titles, tags, places })
 }
 
+/** The part of a query before the words. Without quotes in it, the tag can be found in any case. */
+function tagPart({ tag }: Asked): string {
+  return tag === '' || tag.includes('"') ? '' : `tag:"${tag}" `
+}
+
 /** Returns the search to ask for. Without words, it lists the latest changes. */
-function bodyOf({ words, under, tag, since }: Asked, offset: number) {
+function bodyOf(asked: Asked, offset: number) {
+  const { words, under, tag, since } = asked
   const isBlank = `${words}${under}${tag}${since}` === ''
-  // Without quotes in it, the tag can be found in any case.
-  const byQuery = tag !== '' && !tag.includes('"')
-  const query = [...(byQuery ? [`tag:"${tag}"`] : []), ...(words === '' ? [] : [words])].join(' ')
+  const byQuery = tagPart(asked) !== ''
+  const query = `${tagPart(asked)}${words}`.trim()
   return {
     query: query === '' ? '*' : query,
     top_k: isBlank ? most.recent : most.matches,
@@ -155,6 +161,7 @@ function Results({ urls, facts: { org, asked, offset, found, titles } }: PartPro
   const { matches, total } = found
   return (
     <>
+      <FoundConditions urls={urls} org={org.id} asked={asked} found={found} />
       <p class="why said">{saidOf(found, asked, offset)}</p>
       <Make urls={urls} org={org} asked={asked} found={found} />
       <Matches urls={urls} org={org.id} matches={matches} />
@@ -183,14 +190,58 @@ function Results({ urls, facts: { org, asked, offset, found, titles } }: PartPro
   )
 }
 
+interface ConditionsProps {
+  readonly urls: Urls
+  readonly org: string
+  readonly asked: Asked
+  readonly found: Found
+}
+
+/** The parts of the words that were read as conditions. A search of only conditions can also be a table. */
+function FoundConditions({ urls, org, asked, found: { conditions = [] } }: ConditionsProps) {
+  if (conditions.length === 0) return null
+  const start = tagPart(asked).length
+  const without = (some: typeof conditions) =>
+    some
+      .toReversed()
+      .reduce((words, { from, to }) => cutOut(words, { from: from - start, to: to - start }), asked.words)
+  const rest = without(conditions)
+  const { under, tag, since } = asked
+  const where = [
+    ...conditions.map(({ text }) => text),
+    ...(tag === '' ? [] : [`tag:"${tag.replaceAll('"', '""')}"`]),
+    ...(under === '' ? [] : [`under:${under}`]),
+    ...(since === '' ? [] : [`updated>=${since}`]),
+  ].join(' ')
+  return (
+    <div class="conditions">
+      <Chips
+        conditions={conditions}
+        urlWithout={(one) => searchUrl(urls, org, { ...asked, words: without([one]) })}
+        urlWithoutAll={searchUrl(urls, org, { ...asked, words: rest })}
+      />
+      {rest === '' && (
+        <p class="more">
+          <a href={urls.table(org, { where })}>Show as a table</a>
+        </p>
+      )}
+    </div>
+  )
+}
+
 /** Describes the result: the number of pages, or why there are none. */
-function saidOf({ matches, total, total_is_exact: isExact, hint }: Found, asked: Asked, offset: number): string {
+function saidOf(
+  { matches, total, total_is_exact: isExact, hint, conditions }: Found,
+  asked: Asked,
+  offset: number,
+): string {
   const count = `${isExact ? '' : 'more than '}${plural(total, 'page')}`
   if (matches.length > 0) {
     const range = total > matches.length ? `${offset + 1} to ${offset + matches.length} of ` : ''
     return `${range}${range === '' ? capital(count) : count}${total > most.all ? `. The best ${plural(most.all, 'page')} can be shown` : ''}`
   }
   if (total > 0) return `There are only ${count}. Go back to the first ones.`
+  if (conditions !== undefined) return 'No page matches the conditions.'
   if (hint === 'only_stop_words') return 'These words are too common. Add a more specific one.'
   if (hint === 'scope_is_empty')
     return hasFilter(asked) ? 'No page matches the filters.' : 'There is nothing to search yet.'
@@ -210,7 +261,11 @@ interface MakeProps {
 
 /** Offers to create a page with the words as its title. Not if it exists, or the words have syntax. */
 function Make({ urls, org, asked: { words, under }, found }: MakeProps) {
-  const isTitle = words !== '' && words.length <= most.title && !/["*]|(^|\s)-|(^|\s)(tag|title):/.test(words)
+  const isTitle =
+    found.conditions === undefined &&
+    words !== '' &&
+    words.length <= most.title &&
+    !/["*]|(^|\s)-|(^|\s)(tag|title):/.test(words)
   const exists = found.matches.some(({ title }) => title.toLowerCase() === words.toLowerCase())
   if (!isTitle || exists || !mayWrite(org.role)) return null
   return (

@@ -18,7 +18,16 @@ interface OrgTabsProps {
   /** The number of open proposals; undefined if the visitor may not see them. */
   readonly open: number | undefined
   /** Undefined for a page below no tab. */
-  readonly here: 'overview' | 'proposals' | 'changes' | 'activity' | 'tags' | 'members' | 'settings' | undefined
+  readonly here:
+    | 'overview'
+    | 'table'
+    | 'proposals'
+    | 'changes'
+    | 'activity'
+    | 'tags'
+    | 'members'
+    | 'settings'
+    | undefined
 }
 
 /** Visitors who are not members see only the tabs that are open to them. */
@@ -26,6 +35,7 @@ export function OrgTabs({ urls, org, open = 0, here }: OrgTabsProps) {
   const { id, name, role } = org
   const tabs = [
     { key: 'overview', title: 'Overview', href: urls.org(id), isOpen: true },
+    { key: 'table', title: 'Pages', href: urls.table(id), isOpen: true },
     { key: 'proposals', title: 'Proposals', href: urls.orgProposals(id) },
     { key: 'changes', title: 'Changes', href: urls.changes(id), isOpen: true },
     { key: 'activity', title: 'Activity', href: urls.activity(id) },

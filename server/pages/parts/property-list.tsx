@@ -52,7 +52,7 @@ function Rows({ of }: { readonly of: readonly (readonly [string, unknown])[] }) 
 }
 
 /** Shows texts, numbers and lists of them in words, and other values as JSON. */
-function Value({ value }: { readonly value: unknown }) {
+export function Value({ value }: { readonly value: unknown }) {
   if (Array.isArray(value) && value.length > 0 && value.every(isPlain))
     return (
       <>

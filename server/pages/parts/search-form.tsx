@@ -122,8 +122,8 @@ export function SearchForm({ urls, org, asked, places, tags }: SearchFormProps) 
         {hasFilter(asked) && <a href={searchUrl(urls, org.id, { words })}>Clear filters</a>}
       </div>
       <p class="why syntax">
-        <code>"exact words"</code>, <code>-without</code>, <code>title:word</code>, <code>tag:name</code>. The last word
-        may be unfinished.
+        <code>"exact words"</code>, <code>-without</code>, <code>title:word</code>, <code>tag:name</code>,{' '}
+        <code>property:value</code>. The last word may be unfinished.
       </p>
     </search>
   )
