@@ -24,7 +24,7 @@ const input = z.strictObject({
     .max(2_000)
     .optional()
     .describe(
-      'A filter such as `type:recipe serves>=4 due<2026-12-01 -status:done,dropped`. Terms must all hold, - negates, ( a:1 OR b:2 ) chooses. `:` ignores case, `=` does not, `~` contains, name:* has a value, quotes around spaces. Also created, updated, title, tag, id, parent, under, ->connection_type:node_id',
+      'A filter such as `type:recipe serves>=4 due<2026-12-01 -status:done,dropped`. Terms must all hold, - negates, ( a:1 OR b:2 ) chooses. `:` ignores case, `=` does not, `~` contains, name:* has a value, quotes around spaces. Also created, updated, title, tag, id, parent, under (a property of such a name is .created), ->connection_type:node_id',
     ),
   sort: z
     .string()

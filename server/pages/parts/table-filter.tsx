@@ -162,6 +162,7 @@ const help: readonly (readonly [text: string, meaning: string])[] = [
   ['(a:1 OR b:2)', 'one of the conditions holds. Conditions without OR must all hold'],
   ['"in work":"not yet"', 'quotes go around names and values with spaces'],
   ['title~whale tag:sea', 'fields of every page are title, tag, type, id, created and updated'],
+  ['.created>2026-12-01', 'the property created, where created alone is the field'],
 ]
 
 function FilterHelp() {
