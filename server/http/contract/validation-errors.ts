@@ -1,7 +1,7 @@
 /** Translates findings of the validator to messages of pydantic, with the limits of the spec. */
 
 import type { Problem } from '../../base/errors.ts'
-import { type Schema, schemaAt, typesOf } from './schemas.ts'
+import { type Schema, schemaAt, schemaOf, typesOf } from './schemas.ts'
 
 /** A finding of express-openapi-validator. `path` is a JSON pointer into {body, query, params, headers}. */
 export interface Finding {
@@ -89,8 +89,16 @@ function locate(pointer: string, sent: SentData, schemas: Schemas): Location {
     way.push(Array.isArray(value) ? Number(name) : name)
     value = has(value, name) ? value[name] : undefined
   }
-  const schema = schemaAt(place in schemas ? schemas[place as keyof Schemas] : {}, way) // the condition checks it
+  const given = schemaAt(place in schemas ? schemas[place as keyof Schemas] : {}, way) // the condition checks it
+  const schema = alternativeOf(given, value)
   return { loc: [places[place] ?? place, ...way], value, schema }
+}
+
+/** The only alternative that has the type of the value, which has its limits. Otherwise the schema itself. */
+function alternativeOf(schema: Schema, value: unknown): Schema {
+  const meant = (schema.oneOf ?? []).filter((one) => typesOf(one).includes(typeOf(value)))
+  const [only] = meant
+  return only && meant.length === 1 ? schemaOf(only) : schema
 }
 
 function has(value: unknown, name: string): value is Record<string, unknown> {
