@@ -88,6 +88,13 @@ describe('nodes as CSV', () => {
     expect(await read({ where: 'nowhere:*' })).to.deep.equal([header])
   })
 
+  it('tell a field, a property of its name, a path and a name with a dot apart', async () => {
+    const id = await addNode({ title: 'T', properties: { id: 'own', 'a.b': 1, a: { b: 2 } } })
+    const [header, row] = await read({ columns: 'id,.id,a.b,"a.b"', where: `id:${id}` })
+    expect(header).to.deep.equal(['id', '.id', 'a.b', '"a.b"'])
+    expect(row).to.deep.equal([id, 'own', '2', '1'])
+  })
+
   it('take at most 64 columns by default', async () => {
     const { id } = (await ann.post('/orgs', { name: 'Wide' }).then(expecting(201))).body
     const properties = Object.fromEntries(Array.from({ length: 70 }, (_, n) => [`p${n}`, n]))
@@ -104,12 +111,12 @@ describe('nodes as CSV', () => {
     const [header, row = []] = await read({ columns, where: 'n:columns' })
     expect(header?.slice(0, 11)).to.deep.equal([
       'tags',
-      'title',
+      '.title',
       'title',
       'type',
       'in work',
       'a.b',
-      'a.b',
+      '"a.b"',
       'a.c.d',
       'nowhere',
       '__proto__',

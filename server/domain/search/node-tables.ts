@@ -65,7 +65,7 @@ export async function openNodeTable(
       : located(['query', 'columns'], () => parseColumns(text))
   return {
     name: slugOf(access.org.name),
-    columns: columns.map(nameOf),
+    columns: namesOf(columns),
     send: (write, { signal, from }) =>
       semaphore.run({ caller: callerOf({ actor: context.actor, from }), signal }, () =>
         write(pagesOf(deps, { ...context, signal }, at, { columns, filter })),
@@ -80,9 +80,24 @@ function usualColumns(properties: readonly { readonly name: string }[]): Column[
   return [...fields, ...names]
 }
 
-function nameOf(column: Column): string {
-  if ('property' in column) return column.property.join('.')
-  return column.field === 'tag' ? 'tags' : column.field
+/** The names of the columns. A property with the name of another column has its text form, such as `.title`. */
+function namesOf(columns: readonly Column[]): string[] {
+  const fields = new Set(columns.flatMap((column) => ('field' in column ? [fieldName(column)] : [])))
+  const paths = new Set(columns.flatMap((column) => (isPath(column) ? [column.property.join('.')] : [])))
+  return columns.map((column) => {
+    if ('field' in column) return fieldName(column)
+    const name = column.property.join('.')
+    if (isPath(column)) return name
+    return fields.has(name) ? `.${name}` : paths.has(name) ? `"${name.replaceAll('"', '""')}"` : name
+  })
+}
+
+function fieldName({ field }: Extract<Column, { field: unknown }>): string {
+  return field === 'tag' ? 'tags' : field
+}
+
+function isPath(column: Column): column is Extract<Column, { property: unknown }> {
+  return 'property' in column && column.property.length > 1
 }
 
 async function* pagesOf(
