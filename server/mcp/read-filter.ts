@@ -37,6 +37,7 @@ export function readAs({ conditions = [], unknown = {}, facets = [] }: Read): Se
 
 /** Returns a value, or the beginning of its JSON. */
 export function shortened(value: unknown): unknown {
+  if (typeof value === 'string') return brief(value, shownValue)
   const json = JSON.stringify(value)
   return json.length > shownValue ? brief(json, shownValue) : value
 }

@@ -35,8 +35,9 @@ export function refusalText(
   where: (loc: RefusalFacts['problems'][number]['loc']) => string = joined,
 ): string {
   const { code, message, problems, isOwn } = facts
-  const named = problems.slice(0, shownProblems).map(({ loc, msg }) => {
-    const [field, reason] = [asReason(where(loc)), asReason(msg)]
+  const named = problems.slice(0, shownProblems).map(({ loc, msg, ctx }) => {
+    const place = typeof ctx?.at === 'number' ? ` (at character ${ctx.at + 1})` : ''
+    const [field, reason] = [asReason(where(loc)), `${asReason(msg)}${place}`]
     return reason.startsWith(`${field}: `) ? reason : `${field}: ${reason}`
   })
   const more = problems.length - named.length

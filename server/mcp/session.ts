@@ -15,7 +15,11 @@ export interface RefusalFacts {
   /** True if this program wrote the whole message, and the service none of it. */
   readonly isOwn?: boolean | undefined
   /** The invalid fields or files. */
-  readonly problems: readonly { readonly loc: readonly (string | number)[]; readonly msg: string }[]
+  readonly problems: readonly {
+    readonly loc: readonly (string | number)[]
+    readonly msg: string
+    readonly ctx?: Readonly<Record<string, unknown>>
+  }[]
   /** With `head_moved`: the current commit of the branch. */
   readonly currentHead?: string | undefined
   /** With `pull_request_exists`: the number of the open pull request. */

@@ -159,7 +159,9 @@ describe('the tools of /mcp', () => {
 
       it('refuse a filter with its place, and a tag beside it', async () => {
         const wrong = await model.refused('list_nodes', { org_id, where: 'state' })
-        expect(wrong).to.include('422').and.include('where')
+        expect(wrong).to.include('422').and.include('where: ').and.include('(at character 1)')
+        const within = await model.refused('search', { org_id, query: 'x', where: 'a:1 b' })
+        expect(within).to.match(/^where: .*\(at character 5\)$/m)
         const both = await model.refused('list_nodes', { org_id, where: 'a:1', tag: 'sea' })
         expect(both).to.include('Write tag:name and parent:id in where')
       })

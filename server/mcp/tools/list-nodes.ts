@@ -24,7 +24,7 @@ const input = z.strictObject({
     .max(2_000)
     .optional()
     .describe(
-      'A filter such as `type:recipe serves>=4 due<2026-12-01 -status:done,dropped`. Terms must all hold, - negates, ( a:1 OR b:2 ) chooses. `:` ignores case, `=` does not, `~` contains, name:* has a value, quotes around spaces. Also created, updated, title, tag, id, parent, under (a property of such a name is .created), ->connection_type:node_id',
+      'A filter such as `type:recipe serves>=4 due<2026-12-01 -status:done,dropped`. Terms must all hold, - negates, ( a:1 OR b:2 ) chooses. `:` ignores case, `=` and `!=` do not. `~` contains, name:abc* begins, name:* has a value, -name:* has none. a.b is a path, today is a day. Double quotes go around names and values with spaces. Also created, updated, title, tag, id, parent, under (a property of such a name is .created), ->connection_type:node_id',
     ),
   sort: z
     .string()
@@ -37,11 +37,16 @@ const input = z.strictObject({
     .min(1)
     .max(5)
     .optional()
-    .describe('Properties, or tag, whose values are counted among all nodes that match'),
+    .describe(
+      'Names of properties as list_properties has them, or tag, whose values are counted among all nodes that match',
+    ),
   properties: z.array(propertyName).min(1).max(20).optional().describe('Properties to show of each node'),
   tag: z.string().min(1).max(100).optional().describe('Only without where, sort, facets and properties'),
-  parent_id: anyNodeId.optional().describe('Only children of this node. Otherwise as tag'),
-  order: z.enum(['created', 'changed']).optional().describe('Default: created. Otherwise as tag'),
+  parent_id: anyNodeId.optional().describe('Only children of this node, without where, sort, facets and properties'),
+  order: z
+    .enum(['created', 'changed'])
+    .optional()
+    .describe('Default: created. Only without where, sort, facets and properties'),
   offset,
   limit: pageOf(100),
   max_chars: maxChars,

@@ -11,7 +11,7 @@ export const listProperties = tool({
   name: 'list_properties',
   title: 'List properties',
   description:
-    'Lists the properties of an organisation, the most used first: name, number of nodes, and kinds of values. `where`, `sort` and `facets` of list_nodes take these names.',
+    'Lists the properties of an organisation, the most used first: name, number of nodes, and kinds of values. `where`, `sort` and `facets` of list_nodes take these names; in `where` and `sort`, a name with a space or sign has double quotes.',
   access: 'read',
   operations: ['listProperties'],
   input: z.strictObject({ org_id: orgId, offset, limit: pageOf(200), max_chars: maxChars }),

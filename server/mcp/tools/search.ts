@@ -51,6 +51,7 @@ export const search = tool({
       .describe('Search the content of this branch, in the nodes that have it'),
     max_chars: maxChars,
   }),
+  where: (_, loc) => (loc[1] === 'scope' ? loc.slice(2) : loc.slice(1)).join('.'),
   run: async (session, { org_id, query, top_k, expand, tags, under, where, branch, max_chars }) => {
     const found = await session.api.searchNodes({
       path: { org_id },
