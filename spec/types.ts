@@ -1239,7 +1239,7 @@ export interface paths {
          *     may no longer read the organisation, the table and the connection end early.
          *
          *     The table follows RFC 4180, in UTF-8 with a byte order mark and CRLF. The first row has the names of the
-         *     `columns`. Missing values and `null` are empty. A list of one element is written as this element. Longer lists
+         *     `columns`. A property with the name of another column is in the text form there, such as `.title`. Missing values and `null` are empty. A list of one element is written as this element. Longer lists
          *     are joined with `; `, or are JSON if an element is empty, a list, an object or `null`, or contains `; `. Objects
          *     are JSON. Dates are written as they are stored. A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage
          *     return gets a leading apostrophe, because a spreadsheet would run it. So do the full-width forms. Numbers do not.
@@ -1299,6 +1299,8 @@ export interface paths {
          *     | `parent:ID`, `under:ID` | `field` with `eq` | the node is a child of it, the node is it or below it |
          *     | `a b`, `(a OR b)`, `-a` | `all`, `any`, `not` | both hold, one holds, it does not hold |
          *
+         *     `OR` binds less than a space: `a b OR c` is `(a b) OR c`. `""` within quotes is a quote. Ids are accepted in
+         *     either case.
          *     The fields are `type` (the property `type`), `title`, `tag` or `tags` (also of tags below it), `id`, `created`,
          *     `updated`, `parent` and `under`. In JSON, times are `created_at` and `updated_at`. `.title:x` is the property of that name.
          *     `a.b` is a path into an object; `"a.b"` is a name. In text, a bare `4`, `true` or `2026-12-01` also matches the
@@ -1310,8 +1312,9 @@ export interface paths {
          *     ### Values
          *
          *     A value is a boolean, a number, a date or a text. A text is a date if it is a day that exists (`2026-12-01`), also
-         *     with a time. Times without an offset are in UTC. A day in a condition is the whole day: `due<=2026-12-01` includes its
-         *     evening. The first 1,000 characters of a text count. Equal values have the same characters in Unicode's form C.
+         *     with a time. Times without an offset are in UTC. For `lt`, `le`, `gt` and `ge`, a day is the whole day:
+         *     `due<=2026-12-01` includes its evening. `is`, `eq` and `in` compare a date by its text, so `due:2026-12-01`
+         *     does not match `2026-12-01T18:30`. In the text form, `created:2026-12-01` and `updated:2026-12-01` are the whole day, as `ge` and `le` of it. The first 1,000 characters of a text count. Equal values have the same characters in Unicode's form C.
          *
          *     `sort` puts booleans before numbers, dates and texts, texts without regard to case, and nodes without a value
          *     last. A list counts by its smallest element, and with `-` by its largest. Ties go by `created_at`, then `id`.

@@ -2,7 +2,7 @@
 
 import type { Scalar, Subject } from './filter.ts'
 import type { PropertyTable } from './table.ts'
-import { compareValues, KIND, type Value } from './values.ts'
+import { compareValues, KIND, shownText, type Value } from './values.ts'
 
 export interface FacetQuestion {
   readonly subject: Subject
@@ -37,7 +37,7 @@ export function facetOf(table: PropertyTable, mask: Uint8Array, { subject, limit
 function scalarIn({ kind, order, text }: Value): Scalar | undefined {
   if (kind === KIND.boolean) return order === 1
   if (kind === KIND.number) return order
-  return kind === KIND.object ? undefined : text
+  return kind === KIND.object ? undefined : shownText(text)
 }
 
 /** Orders all values. Texts that differ only in case go by their characters. */

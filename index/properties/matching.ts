@@ -65,9 +65,9 @@ function edgeMatchOf(condition: Condition): Match | undefined {
   return undefined
 }
 
-/** The ids among the values of a condition on edges. Other values are the id of no node. */
+/** The ids among the values of a condition on edges, in lower case. Other values are the id of no node. */
 export function textsOf(value: Condition['value']): string[] {
-  return [value].flat().filter((one) => typeof one === 'string')
+  return [value].flat().flatMap((one) => (typeof one === 'string' ? [one.toLowerCase()] : []))
 }
 
 /** Returns the values that a condition tests, or a list sorts by. Edges have none. */

@@ -42,6 +42,8 @@ export class PropertyTable {
   private readonly shapePlaces = new Map<string, number>()
   private readonly connected = new Map<string, { readonly graphVersion: number; readonly ids: readonly string[] }>()
   private shapeOf = new Int32Array(64)
+  /** Names of the nodes that `within` shows. */
+  private shownNames: ReadonlySet<string> = new Set()
 
   constructor(epoch: string) {
     this.epoch = epoch
@@ -131,10 +133,12 @@ export class PropertyTable {
       this.marks[row] = 0
     }
     const shown = view.nodes.filter(({ id }) => hidden.has(id))
+    this.shownNames = new Set(shown.flatMap(({ properties }) => Object.keys(properties)))
     try {
       for (const node of shown) this.addShown(node, hidden.get(node.id) ?? 0)
       return answer()
     } finally {
+      this.shownNames = new Set()
       for (const { id } of shown) this.dropShown(id)
       for (const [id, row] of hidden) {
         this.rows.set(id, row)
@@ -177,6 +181,7 @@ export class PropertyTable {
 
   /** True if a node has a property of the name. */
   hasName(name: string): boolean {
+    if (this.shownNames.has(name)) return true
     return this.shapes.some(({ shape, nodes }) => nodes > 0 && shape.some(([one]) => one === name))
   }
 

@@ -120,7 +120,7 @@ export class FilterReader extends TextReader {
   private readGroup(level: number): Filter {
     const opening = this.at - 1
     const alternatives = this.readAlternatives(level + 1)
-    if (!this.skip(')')) throw this.fault('This `(` has no `)`', opening)
+    if (!this.skip(')')) throw this.fault('This `(` has no `)`; add one after the last condition of the group', opening)
     if (alternatives.flat().length === 0) throw this.fault('Parentheses enclose at least one condition', opening)
     return alternatives.length === 1 ? allOf(alternatives[0] ?? []) : anyOf(alternatives)
   }
@@ -131,10 +131,15 @@ export class FilterReader extends TextReader {
     const sign = signs.find((one) => this.skip(one))
     if (sign === undefined)
       throw this.fault(
-        'A condition is a name, a sign and a value, such as `status:done`; put quotes around a name with spaces',
+        'A condition is a name, a sign and a value without spaces between them, such as `status:done`; put double quotes around a name or a value with spaces, and write `OR` in capitals',
         from,
       )
     const start = this.at
+    if (':=<>~!'.includes(this.text[start] ?? ' '))
+      throw this.fault(
+        `\`${sign}\` is followed by another sign; the signs are ${signs.map((one) => `\`${one}\``).join(' ')}, and a value that begins with one has double quotes`,
+        start,
+      )
     if (sign === ':' && this.text[this.at] === '*' && this.isOver(this.at + 1)) {
       this.at++
       if (isEdgeField(subject)) throw this.fault('`parent` and `under` take the id of a node', start)

@@ -66,7 +66,7 @@ export class TextReader {
     const from = this.at
     const word = this.text[from] === '"' ? this.readQuoted() : this.readBare(where)
     if (isTooLong(word.text))
-      throw new FilterError('filter_too_large', 'A value has at most 1,000 characters', { at: from })
+      throw new FilterError('filter_too_large', 'A name or a value has at most 1,000 characters', { at: from })
     return word
   }
 
@@ -78,7 +78,7 @@ export class TextReader {
       throw this.fault(
         where === ''
           ? 'A value is missing here; write `""` for an empty one'
-          : 'The name of a property is missing here',
+          : 'The name of a property is missing here; put double quotes around a name that begins with a sign',
       )
     return { text: this.text.slice(from, this.at), isQuoted: false }
   }
@@ -89,7 +89,7 @@ export class TextReader {
     const parts: string[] = []
     for (;;) {
       const closing = this.text.indexOf('"', this.at)
-      if (closing < 0) throw this.fault('This quote is not closed', opening)
+      if (closing < 0) throw this.fault('This quote is not closed; add another one after the text', opening)
       parts.push(this.text.slice(this.at, closing))
       this.at = closing + 1
       if (this.text[this.at] !== '"') return { text: parts.join('"'), isQuoted: true }

@@ -26,6 +26,11 @@ export const countedCharacters = 1_000
 /** Ends a text of which only the beginning counts, so that it equals no operand. */
 const cutMark = '\0'
 
+/** Returns a text with an ellipsis for the part that does not count. */
+export function shownText(text: string): string {
+  return text.endsWith(cutMark) && text.length > countedCharacters ? `${text.slice(0, -1)}…` : text
+}
+
 const dayMs = 86_400_000
 /** Characters of the longest date. */
 const longestDate = '2026-12-01T10:00:00.123456789+01:00'.length

@@ -179,6 +179,11 @@ function edge(values: readonly Plain[], desc: boolean): Rank | undefined {
   return desc ? ranks.at(-1) : ranks[0]
 }
 
+/** The shown form of a text of which only the beginning counts. */
+function shown(text: string): string {
+  return Array.from(text).length > 1_000 ? text.replace(/\0$/, '…') : text
+}
+
 export function facet(nodes: readonly PlainNode[], by: PlainSort['by']) {
   const counts = new Map<unknown, number>()
   let missing = 0
@@ -187,7 +192,7 @@ export function facet(nodes: readonly PlainNode[], by: PlainSort['by']) {
     if (values.length === 0) missing++
     const scalars = values
       .filter((value) => typeof value !== 'object')
-      .map((value) => (typeof value === 'string' ? counted(value) : value))
+      .map((value) => (typeof value === 'string' ? shown(counted(value)) : value))
     for (const value of new Set(scalars)) counts.set(value, (counts.get(value) ?? 0) + 1)
   }
   return { counts, missing }

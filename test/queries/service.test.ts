@@ -184,6 +184,50 @@ describe('queries of nodes', () => {
     ).to.deep.equal(['body', 'branch'])
   })
 
+  it('know the properties of a branch', async () => {
+    const node = await newNode(grove, ann, { title: 'Otter' })
+    await node.branch('sketch')
+    await node.commit('sketch', { 'node.json': JSON.stringify({ title: 'Otter', properties: { furry: 4 } }) })
+    const { body } = await ann.post(`${at}/nodes/query`, { where: 'furry:4', branch: 'sketch' })
+    expect([body.total, body.unknown]).to.deep.equal([1, undefined])
+    const found = (await ann.post(`${at}/search/retrieve`, { query: 'furry:4', scope: { branch: 'sketch' } })).body
+    expect([found.total, found.conditions?.length]).to.deep.equal([1, 1])
+    expect((await ann.post(`${at}/nodes/query`, { where: 'furry:4' })).body.unknown).to.have.property('furry')
+    await ann.delete(`${at}/nodes/${node.id}`).then(({ status }) => expect(status).to.equal(204))
+  })
+
+  it('take ids in either case, and refuse what looks like another sign', async () => {
+    const [{ id } = { id: '' }] = plain.filter(({ parents }) => parents.length > 0)
+    const parent = plain.find((node) => node.id === id)?.parents[0] ?? ''
+    for (const where of [`parent:${parent.toUpperCase()}`, { field: 'under', op: 'eq', value: parent.toUpperCase() }])
+      expect((await ann.post(`${at}/nodes/query`, { where })).body.total, JSON.stringify(where)).to.be.above(0)
+    for (const where of ['serves:>=4', 'serves==4', 'serves<>4', 'serves!:4', 'serves=~4']) {
+      const { status, body } = await ann.post(`${at}/nodes/query`, { where })
+      expect([status, body.detail?.[0]?.type], where).to.deep.equal([422, 'filter_syntax'])
+    }
+    expect((await ann.post(`${at}/nodes/query`, { where: 'serves:">4"' })).status).to.equal(200)
+  })
+
+  it('name the limits of the form that was sent', async () => {
+    const long = 'x'.repeat(2_001)
+    const names = ['a', 'b', 'c', 'd', 'e']
+    for (const [where, msg] of [
+      ['', 'String should have at least 1 character'],
+      [long, 'String should have at most 2000 characters'],
+      [{ property: names, op: 'eq', value: 1 }, 'List should have at most 4 items'],
+    ] as const)
+      expect((await ann.post(`${at}/nodes/query`, { where })).body.detail[0].msg).to.equal(msg)
+  })
+
+  it('have values of facets without a mark of what was cut', async () => {
+    const { id } = (
+      await ann.post(`${at}/nodes`, { title: 'Long', properties: { cut: 'x'.repeat(3_000) } }).then(expecting(201))
+    ).body
+    const { facets } = (await ann.post(`${at}/nodes/query`, { facets: [{ property: 'cut' }] })).body
+    expect(facets[0].values).to.deep.equal([{ value: `${'x'.repeat(1_000)}…`, count: 1 }])
+    await ann.delete(`${at}/nodes/${id}`).then(({ status }) => expect(status).to.equal(204))
+  })
+
   it('are the same in the text form of a list', async () => {
     await readPlain()
     const node = await newNode(grove, ann, {

@@ -133,7 +133,7 @@ const coded: Readonly<Record<string, Constant>> = {
   'newer commits in a search of a past state': ['server/domain/search/snapshots.ts', 'mostCommits', 'count'],
   'a filter in its text form': ['index/properties/filter.ts', 'text', 'count'],
   'conditions of a filter': ['index/properties/filter.ts', 'conditions', 'count'],
-  'levels of `all`, `any` and `not`': ['index/properties/filter.ts', 'levels', 'count'],
+  'levels of `all`, `any` and `not`, one more than of parentheses': ['index/properties/filter.ts', 'levels', 'count'],
   'values of `in`': ['index/properties/filter.ts', 'values', 'count'],
   'a value of a filter, and what counts of a property': ['index/properties/values.ts', 'countedCharacters', 'count'],
   'properties and fields of `sort`': ['index/properties/text-sort.ts', 'keys', 'count'],

@@ -57,8 +57,9 @@ export async function searchFiltered(searching: Searching, ...asked: Asked) {
       const found = retrieve(searched.index, searched.rows, languageOf, orgId, question)
       return { ...found, conditions: [], unknown: [] }
     })
+  const shown = new Set(view?.view.nodes.flatMap((node) => Object.keys(toMatched(node).properties)))
   const box = await tables.ask(orgId, [], (table) =>
-    readConditions(question.query, today, (name) => table.hasName(name)),
+    readConditions(question.query, today, (name) => shown.has(name) || table.hasName(name)),
   )
   if (box === undefined) return undefined
   const subjects = [where, box.filter].flatMap((filter) => (filter === undefined ? [] : columnSubjects(filter)))
