@@ -55,12 +55,10 @@ describe('a hostile service behind `grove mcp`', () => {
     const commit = { id: evil, message: evil, author: evil, created_at: evil }
     const pages = {
       ...{ total: evil, nodes: [], orgs: [], pull_requests: [], history: [commit], connections: [] },
-      ...{
-        conditions: [{ text: evil }],
-        unknown: { [evil]: evil },
-        properties: [{ name: evil, kinds: { [evil]: evil } }],
-      },
-      ...{ id: evil, title: evil, tags: [], properties: {}, parents: [], children: [] },
+      ...{ conditions: [{ text: evil }], unknown: { [evil]: evil } },
+      ...{ id: evil, title: evil, tags: [], parents: [], children: [] },
+      // An object in a node, and a list in the answer of listProperties.
+      properties: [{ name: evil, kinds: { [evil]: evil } }],
       ...{ threads: [thread], reviews: [review], waiting: [], elsewhere: { [evil]: evil }, pr },
       ...{ num_parents: evil, num_children: evil, num_connections: evil, created_at: evil, updated_at: evil },
     }
