@@ -30,9 +30,10 @@ card.addEventListener('pointerenter', () => clearTimeout(timer))
 card.addEventListener('pointerleave', scheduleClose)
 document.addEventListener('keydown', ({ key }) => key === 'Escape' && close())
 
-/** Opens the card if `link` keeps the pointer or the focus. A touch follows the link instead. */
+/** Opens the card if `link` keeps the pointer or the focus. A touch follows the link instead, and also focuses it. */
 export function cardOf(link: HTMLAnchorElement, event: Event): void {
-  const id = event instanceof PointerEvent && event.pointerType === 'touch' ? undefined : nodeOf(link)
+  const isTouch = event instanceof PointerEvent ? event.pointerType === 'touch' : !link.matches(':focus-visible')
+  const id = isTouch ? undefined : nodeOf(link)
   if (link === current || id === undefined || id === nodeOf(location)) return
   close()
   current = link
