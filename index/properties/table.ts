@@ -108,14 +108,20 @@ export class PropertyTable {
 
   /** Frees the row of a node that is gone. */
   remove(id: string): void {
+    const row = this.freeRowOf(id)
+    if (row !== undefined) this.reshape(row, -1)
+  }
+
+  /** Frees the row of a node, and returns it. */
+  private freeRowOf(id: string): number | undefined {
     const row = this.rows.get(id)
-    if (row === undefined) return
+    if (row === undefined) return undefined
     this.rows.delete(id)
     this.ids[row] = undefined
     this.marks[row] = 0
     this.free.push(row)
-    this.reshape(row, -1)
     for (const { column } of this.columns.values()) column.clear(row)
+    return row
   }
 
   /**
@@ -139,7 +145,7 @@ export class PropertyTable {
       return answer()
     } finally {
       this.shownNames = new Set()
-      for (const { id } of shown) this.dropShown(id)
+      for (const { id } of shown) this.freeRowOf(id)
       for (const [id, row] of hidden) {
         this.rows.set(id, row)
         this.ids[row] = id
@@ -157,16 +163,6 @@ export class PropertyTable {
     this.marks[row] = 1
     this.created[row] = this.created[ownRow] ?? 0
     for (const { subject, column } of this.columns.values()) column.set(row, subjectValues(node, subject))
-  }
-
-  private dropShown(id: string): void {
-    const row = this.rows.get(id)
-    if (row === undefined) return
-    this.rows.delete(id)
-    this.ids[row] = undefined
-    this.marks[row] = 0
-    this.free.push(row)
-    for (const { column } of this.columns.values()) column.clear(row)
   }
 
   /** Marks the rows that have a node. */

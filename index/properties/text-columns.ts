@@ -19,13 +19,11 @@ export function parseColumns(text: string): Column[] {
 
 class ColumnReader extends TextReader {
   readColumns(): Column[] {
-    const columns: Column[] = []
-    do columns.push(this.readColumn())
-    while (this.skip(','))
-    if (this.at < this.text.length) throw this.fault('Columns have commas between them')
-    if (columns.length > columnLimits.columns)
-      throw new FilterError('filter_too_large', `A table has at most ${columnLimits.columns} columns`)
-    return columns
+    return this.readList(() => this.readColumn(), {
+      between: 'Columns have commas between them',
+      most: columnLimits.columns,
+      tooMany: `A table has at most ${columnLimits.columns} columns`,
+    })
   }
 
   private readColumn(): Column {

@@ -53,6 +53,22 @@ export class TextReader {
     return field ? { field } : { property: name }
   }
 
+  /**
+   * Reads a list with commas in between, up to the end of the text.
+   *
+   * @throws FilterError `between` if something else follows an item, `tooMany` if there are over `most` items
+   */
+  protected readList<T>(
+    readItem: () => T,
+    { between, most, tooMany }: { readonly between: string; readonly most: number; readonly tooMany: string },
+  ): T[] {
+    const items = [readItem()]
+    while (this.skip(',')) items.push(readItem())
+    if (this.at < this.text.length) throw this.fault(between)
+    if (items.length > most) throw new FilterError('filter_too_large', tooMany)
+    return items
+  }
+
   protected readWords(): Word[] {
     const words = [this.readWord('')]
     while (this.skip(',')) words.push(this.readWord(''))

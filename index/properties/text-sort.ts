@@ -18,13 +18,11 @@ export function parseSort(text: string): SortKey[] {
 
 class SortReader extends TextReader {
   readKeys(): SortKey[] {
-    const keys: SortKey[] = []
-    do keys.push(this.readKey())
-    while (this.skip(','))
-    if (this.at < this.text.length) throw this.fault('The keys of a sort have commas between them')
-    if (keys.length > sortLimits.keys)
-      throw new FilterError('filter_too_large', `A sort has at most ${sortLimits.keys} keys`)
-    return keys
+    return this.readList(() => this.readKey(), {
+      between: 'The keys of a sort have commas between them',
+      most: sortLimits.keys,
+      tooMany: `A sort has at most ${sortLimits.keys} keys`,
+    })
   }
 
   private readKey(): SortKey {
