@@ -49,7 +49,7 @@ describe('the table of pages', () => {
     expect(faults).to.deep.equal([])
   })
 
-  it('shows the columns that were chosen, also to whoever gets the address', async () => {
+  it('shows the columns that were chosen, also for a visitor with the address', async () => {
     const { page, open } = visitor
     await open(`${at}/nodes?where=status:done&sort=-serves`)
     await page.locator('summary', { hasText: 'Columns' }).click()

@@ -127,7 +127,7 @@ function rankOf(value: Plain): Rank {
   return instant === undefined ? [4, noCase(counted(value))] : [3, instant]
 }
 
-/** By a whole other way than the product: the parts of a date that is printed again are those that were read. */
+/** Reads a date in another way than the product. Its parts must be the same after it is printed. */
 function dateOf(text: string): number | undefined {
   const [, day, time, seconds = ':00', zone = 'Z'] =
     /^(\d{4}-\d\d-\d\d)(?:[Tt]([01]\d|2[0-3]):([0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?)()([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/.exec(

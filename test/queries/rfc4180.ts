@@ -7,7 +7,7 @@ export function readCsv(text: string): string[][] {
   let row: string[] = []
   for (let at = 1; at < text.length; ) {
     const [, quoted, bare, end] = /^(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/.exec(text.slice(at, at + 200_000)) ?? []
-    if (end === undefined) throw new Error(`This is no field: ${JSON.stringify(text.slice(at, at + 80))}`)
+    if (end === undefined) throw new Error(`Not a field: ${JSON.stringify(text.slice(at, at + 80))}`)
     row.push(quoted === undefined ? (bare ?? '') : quoted.replaceAll('""', '"'))
     at += (quoted === undefined ? (bare ?? '').length : quoted.length + 2) + end.length
     if (end === ',') continue
