@@ -1,7 +1,7 @@
 /** Reads and validates the tree of a node, by the published format of repositories. */
 import { LRUCache } from 'lru-cache'
 import { isGitError } from '../../../gitstore/errors.ts'
-import { readBlob } from '../../../gitstore/objects/objects.ts'
+import { readKeptBlob } from '../../../gitstore/objects/kept-blobs.ts'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { depthLimit } from '../../base/json-bounds.ts'
@@ -92,7 +92,7 @@ export async function readText(repo: Repo, content: NodeContent): Promise<string
 
 /** Reads a blob; undefined, without reading it, if it is larger. */
 function readWithin(repo: Repo, oid: Oid, maxBytes?: number): Promise<Buffer | undefined> {
-  return readBlob(repo, oid, maxBytes).catch((error: unknown) => {
+  return readKeptBlob(repo, oid, maxBytes).catch((error: unknown) => {
     if (isGitError(error, 'limit_exceeded')) return undefined
     throw error
   })

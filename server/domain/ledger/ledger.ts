@@ -3,6 +3,7 @@
 import { GitError, isGitError } from '../../../gitstore/errors.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import { diffTrees, type TreeChange } from '../../../gitstore/objects/diff.ts'
+import { readKeptBlob } from '../../../gitstore/objects/kept-blobs.ts'
 import { newObjectBatch, type ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
@@ -211,7 +212,7 @@ export async function appendChecks(repo: Repo, ledger: Oid, act: ChecksAct): Pro
 }
 
 export async function readNodeRecord(repo: Repo, ledger: Oid): Promise<NodeRecord> {
-  const record = await readJsonAt<NodeRecord>(repo, ledger, nodeFile)
+  const record = await readJsonAt<NodeRecord>(repo, ledger, nodeFile, readKeptBlob)
   if (typeof record.title === 'string' && typeof record.created_at === 'string') return record
   throw new GitError('object_damaged', 'The ledger does not describe the node')
 }
@@ -323,14 +324,14 @@ export function changedChecks({ isComplete, changes }: LedgerDiff): ChangedCheck
   return { put, gone: isComplete ? gone : 'all' }
 }
 
-async function readJsonAt<T extends object>(repo: Repo, ledger: Oid, path: string): Promise<T> {
-  return parse<T>(await readFileAt(repo, ledger, path))
+async function readJsonAt<T extends object>(repo: Repo, ledger: Oid, path: string, read = readBlob): Promise<T> {
+  return parse<T>(await readFileAt(repo, ledger, path, read))
 }
 
-async function readFileAt(repo: Repo, ledger: Oid, path: string): Promise<Buffer> {
+async function readFileAt(repo: Repo, ledger: Oid, path: string, read = readBlob): Promise<Buffer> {
   const entry = await findEntry(repo, (await readCommit(repo, ledger)).tree, path)
   if (!entry) throw new GitError('object_damaged', `The ledger has no ${path}`)
-  return readBlob(repo, entry.oid)
+  return read(repo, entry.oid)
 }
 
 /** @throws GitError object_damaged: another program edited the ledger, or it is damaged */
