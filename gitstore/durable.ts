@@ -2,11 +2,12 @@
  * Writes files that survive a power cut. Each file is written, synced, then named. Storage faults are thrown as
  * GitError.
  *
- * Syncs and large writes use the thread pool. Renames and small writes are synchronous, because they then take 20 µs
- * each instead of 200. A commit of four objects takes half the CPU time (2,000 instead of 1,000 commits a second).
+ * Syncs and large writes use the thread pool. Renames to new names and small writes are synchronous, because they then
+ * take 20 µs each instead of 200. A commit of four objects takes half the CPU time (2,000 instead of 1,000 commits a
+ * second). A rename that replaces a file waits for the journal of ext4, and uses the pool.
  */
 
-import { closeSync, fsync, openSync, renameSync, unlinkSync, writeFile, writeFileSync } from 'node:fs'
+import { closeSync, fsync, openSync, rename, renameSync, unlinkSync, writeFile, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { asStorageError, codeOf, GitError } from './errors.ts'
@@ -113,6 +114,18 @@ export function nameFile(temporary: string, path: string): void {
     discard(temporary)
     throw asStorageError(error)
   }
+}
+
+/**
+ * Gives a synced file the name of one that may exist. The file system removes the old one, for which ext4 waits while
+ * it writes its journal: 2 ms on average while 16 clients commit.
+ *
+ * @throws system errors
+ */
+export function replaceName(temporary: string, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    rename(temporary, path, (error) => (error ? reject(error) : resolve()))
+  })
 }
 
 /**

@@ -6,11 +6,20 @@
  * Intermediate moves share one sync, because recovery can repeat all of them from the plan.
  */
 
-import { closeSync, renameSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { unlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { allDone, syncDirectory, syncFile, syncPath, takeSyncTurn, writeOpen, writeSynced } from '../durable.ts'
+import {
+  allDone,
+  replaceName,
+  syncDirectory,
+  syncFile,
+  syncPath,
+  takeSyncTurn,
+  writeOpen,
+  writeSynced,
+} from '../durable.ts'
 import { asStorageError, codeOf, GitError } from '../errors.ts'
 import { isNoFile } from '../fs-exists.ts'
 import type { Oid } from '../repo.ts'
@@ -45,7 +54,7 @@ export interface StagedMove extends Move {
   readonly value: string
 }
 
-/** Files that are open at once, and renames between two turns of the event loop. */
+/** Files that are open at once, and checks between two turns of the event loop. */
 const maxOpenFiles = 64
 /** The longest wait until a folder at the path of a ref is empty. */
 const folderTimeoutMs = 1_000
@@ -73,15 +82,20 @@ export function namesAbove(ref: string): string[] {
  * loose, or may be part of the same transaction.
  *
  * @param locked paths of the locks that are held; a new ref needs those of the names above it
+ * @param current reads a ref under its lock
  * @throws GitError ref_name_taken (facts.ref), busy (facts.ref: the ref was deleted during the wait for its lock)
  */
-export async function refuseNameConflicts(moves: readonly Move[], locked: readonly string[]): Promise<void> {
+export async function refuseNameConflicts(
+  moves: readonly Move[],
+  locked: readonly string[],
+  current: (name: RefName) => Oid | null,
+): Promise<void> {
   const held = new Set(locked)
   const wanted = new Set(moves.flatMap((move) => (move.to === null ? [] : lockPath(move))))
   for (const [at, move] of moves.entries()) {
     if (at % maxOpenFiles === maxOpenFiles - 1) await takeSyncTurn()
     const { repo, ref, to } = move
-    if (to === null || readRef(repo, ref)) continue
+    if (to === null || current(move)) continue
     const above = namesAbove(ref)
     const taken = findNameConflict(move) ?? above.find((name) => wanted.has(lockPath({ repo, ref: name })))
     if (taken) throw new GitError('ref_name_taken', `The name conflicts with ${taken}`, { ref })
@@ -141,10 +155,7 @@ export async function executePlan(folder: string, steps: readonly StagedMove[]):
 }
 
 async function carryOutGroup(folder: string, steps: readonly StagedMove[]): Promise<void> {
-  for (const [at, step] of steps.filter(({ to }) => to !== null).entries()) {
-    if (at % maxOpenFiles === 0) await takeSyncTurn()
-    await renameRef(step)
-  }
+  for (const step of steps) if (step.to !== null) await renameRef(step)
   const deleted = steps.filter(({ to }) => to === null)
   if (deleted.length > 0) await deleteRefs(folder, deleted)
   await syncRefFolders(steps)
@@ -153,21 +164,24 @@ async function carryOutGroup(folder: string, steps: readonly StagedMove[]): Prom
 /** Renames a value to its ref. @throws GitError ref_name_taken (facts.ref), storage_* */
 export async function renameRef({ repo, ref, value }: StagedMove): Promise<void> {
   const path = join(repo.dir, ref)
-  const taken = new GitError('ref_name_taken', `A branch with a name that conflicts with ${ref} exists`, { ref })
   const began = performance.now()
   for (let attempt = 0; ; attempt++) {
     try {
-      renameSync(value, path)
+      await replaceName(value, path)
       return
     } catch (error) {
-      if (codeOf(error) === 'ENOTDIR') throw taken
+      if (codeOf(error) === 'ENOTDIR') throw nameTaken(ref)
       if (!foldersInTheWay.includes(codeOf(error))) throw asStorageError(error)
     }
     // Packing or deleting a branch below leaves its folder. A branch that is being deleted has its lock there.
     await removeEmptyFolders(path)
-    if (hasLooseBelow(repo, ref) || performance.now() - began > folderTimeoutMs) throw taken
+    if (hasLooseBelow(repo, ref) || performance.now() - began > folderTimeoutMs) throw nameTaken(ref)
     if (attempt > 0) await sleep(5)
   }
+}
+
+function nameTaken(ref: string): GitError {
+  return new GitError('ref_name_taken', `A branch with a name that conflicts with ${ref} exists`, { ref })
 }
 
 const foldersInTheWay: readonly unknown[] = ['EISDIR', 'ENOTEMPTY', 'EEXIST']

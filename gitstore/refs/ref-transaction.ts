@@ -75,8 +75,10 @@ export async function updateRefs<T>(
       note,
       async (folder, locked) => {
         store.observer?.phase('lock', secondsSince(began))
-        const decision = await timed(store, 'decide', () => decide(({ repo, ref }) => readRef(repo, ref)))
-        const unsynced = decision.moves.length > 0 ? await commit(store, folder, locked, decision) : undefined
+        const current = readerOf(locked)
+        const decision = await timed(store, 'decide', () => decide(current))
+        const unsynced =
+          decision.moves.length > 0 ? await commit(store, folder, { locked, current }, decision) : undefined
         moves = decision.moves
         return { value: decision.value, unsynced }
       },
@@ -97,6 +99,20 @@ export async function updateRefs<T>(
   } catch (error) {
     store.observer?.ended(failedOutcome(error))
     throw error
+  }
+}
+
+/** Reads locked refs once, because nobody else moves them. Reads other refs each time. */
+function readerOf(locked: readonly string[]): Current {
+  const held = new Set(locked)
+  const known = new Map<string, Oid | null>()
+  return ({ repo, ref }) => {
+    const lock = lockPath({ repo, ref })
+    const oid = known.get(lock)
+    if (oid !== undefined) return oid
+    const found = readRef(repo, ref)
+    if (held.has(lock)) known.set(lock, found)
+    return found
   }
 }
 
@@ -286,16 +302,15 @@ export async function translateStorageErrors<T>(
 async function commit(
   store: Store,
   folder: string,
-  locked: readonly string[],
+  { locked, current }: { readonly locked: readonly string[]; readonly current: Current },
   { moves, save }: Decision<unknown>,
 ): Promise<RefName | undefined> {
-  await refuseNameConflicts(moves, locked)
+  await refuseNameConflicts(moves, locked, current)
   const steps = moves.map((move, at) => ({ ...move, value: join(folder, String(at)) }))
   const [first] = steps
   if (steps.length === 1 && first?.to) {
     // One rename is atomic, so there is nothing to finish.
     await timed(store, 'save', () => allDone([save?.(), writeValues(steps)]))
-    await takeSyncTurn()
     await timed(store, 'commit', () => renameRef(first))
     return first
   }

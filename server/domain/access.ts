@@ -6,7 +6,7 @@
 
 import { isGitError, isStorageError } from '../../gitstore/errors.ts'
 import type { History } from '../../gitstore/history/history.ts'
-import { listRefs, readRef } from '../../gitstore/refs/refs.ts'
+import { listRefsWith, readRef } from '../../gitstore/refs/refs.ts'
 import type { Repo } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repo-folders.ts'
 import { hasAccessToken } from '../../index/credentials/access-tokens.ts'
@@ -261,8 +261,10 @@ function isReadOnly(error: unknown): boolean {
 async function isIndexed(deps: Deps, repo: Repo, row: NodeRow & { readonly epoch: string }): Promise<boolean> {
   try {
     const ledger = readRef(repo, ledgerRef)
-    if (ledger !== row.ledger || ledger !== row.entries_ledger || readRef(repo, main) !== row.head) return false
-    return matchesIndexed(row, await indexedBranches(deps.index.read, row), listRefs(repo, branchRefs))
+    if (ledger !== row.ledger || ledger !== row.entries_ledger) return false
+    const indexed = await indexedBranches(deps.index.read, row)
+    const branches = listRefsWith(repo, branchRefs, main)
+    return (branches.get(main) ?? null) === row.head && matchesIndexed(row, indexed, branches)
   } catch (error) {
     if (isGitError(error, 'repo_missing')) return false
     throw error

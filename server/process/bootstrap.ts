@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { syncDirectory } from '../../gitstore/durable.ts'
 import { endCatFiles } from '../../gitstore/objects/cat-file.ts'
 import { recoverAll } from '../../gitstore/refs/ref-transaction.ts'
+import { endRemovals } from '../../gitstore/refs/unindexed-moves.ts'
 import type { Fence, Store } from '../../gitstore/store.ts'
 import { indexMigrations } from '../../index/derived/migrations.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
@@ -118,7 +119,7 @@ async function joinProcesses(config: Config, closing: Closing): Promise<LiveProc
   await makeDataFolder(config.dataDir)
   await rememberCell(config)
   const alive = await registerProcess(run)
-  closing.push(() => alive.close(), endCatFiles)
+  closing.push(() => alive.close(), endRemovals, endCatFiles)
   // A lock that survives a power cut must name a process folder that also survives it.
   await syncDirectory(run)
   await writeVersion(alive.dir)

@@ -20,6 +20,7 @@ const watched = {
   fsync: 0,
   closeSync: 0,
   mkdirSync: 0,
+  rename: 1,
   renameSync: 1,
   linkSync: 1,
   unlinkSync: 0,

@@ -8,7 +8,7 @@ import { expect } from 'chai'
 import { GitError } from '../../gitstore/errors.ts'
 import { encodeOwner } from '../../gitstore/refs/ref-lock.ts'
 import { type Move, recoverAll, type Store, updateRefs } from '../../gitstore/refs/ref-transaction.ts'
-import { listUnindexed, markIndexed } from '../../gitstore/refs/unindexed-moves.ts'
+import { endRemovals, listUnindexed, markIndexed } from '../../gitstore/refs/unindexed-moves.ts'
 import type { Repo } from '../../gitstore/repo.ts'
 import { traced } from '../bench/traced.ts'
 import { failing } from '../support/failing.ts'
@@ -63,6 +63,7 @@ describe('gitstore: a transaction of many refs', () => {
     expect(refs()).to.deep.equal(done())
     expect(readdirSync(join(store.run, store.process))).to.have.length(1)
     markIndexed(repo, listUnindexed(repo))
+    await endRemovals()
     expect(readdirSync(join(store.run, store.process))).to.deep.equal([])
   })
 
@@ -70,7 +71,7 @@ describe('gitstore: a transaction of many refs', () => {
     const { calls } = await traced(move)
     const path = (text: string) => relative(repo.dir, text)
     const made = moves().map(({ ref, to }) =>
-      calls.find(({ call, path: at }) => call === (to === null ? 'none' : 'renameSync') && path(at) === ref),
+      calls.find(({ call, path: at }) => call === (to === null ? 'none' : 'rename') && path(at) === ref),
     )
     const from = (at: number) => made[at]?.from ?? 0
     const syncs = calls.filter(({ call, path: at }) => call === 'fsync' && path(at).startsWith('refs/'))
@@ -140,6 +141,7 @@ describe('gitstore: a transaction of many refs', () => {
     const refused = await updateRefs(store, names, async () => ({ moves: names, value: undefined })).catch((e) => e)
     expect([refused.code, refused.facts]).to.deep.equal(['ref_name_taken', { ref: 'refs/heads/x/y' }])
     expect(refs()).to.deep.equal(known)
+    await endRemovals()
     expect(readdirSync(join(store.run, store.process))).to.deep.equal([])
   })
 

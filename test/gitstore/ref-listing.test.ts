@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { listRefs } from '../../gitstore/refs/refs.ts'
+import { listRefs, listRefsWith } from '../../gitstore/refs/refs.ts'
 import type { Repo } from '../../gitstore/repo.ts'
 import { environment } from '../support/git.ts'
 
@@ -103,6 +103,16 @@ describe('gitstore: the refs of a repository', () => {
     // In place: it leaves the times of folders as a move within the same tick would.
     writeFileSync(path, `${commits[2]}\n`)
     expect(list().get('refs/heads/a')).to.equal(commits[2])
+  })
+
+  it('of which one is read each time show a write in place of that one', async () => {
+    const known = await settled()
+    expect(listRefsWith(repo, 'refs/heads/', 'refs/heads/a')).to.equal(known)
+    writeFileSync(join(repo.dir, 'refs/heads/a'), `${commits[1]}\n`)
+    expect(listRefsWith(repo, 'refs/heads/', 'refs/heads/a').get('refs/heads/a')).to.equal(commits[1])
+    git('update-ref', '-d', 'refs/heads/a')
+    expect(listRefsWith(repo, 'refs/heads/', 'refs/heads/a').has('refs/heads/a')).to.equal(false)
+    expect(listRefsWith(repo, 'refs/heads/', 'refs/heads/none').size).to.equal(3)
   })
 
   it('written in place, which git never does, are seen by who reads afresh', async () => {

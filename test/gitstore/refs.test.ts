@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { runGit } from '../../gitstore/native.ts'
 import { newObjectBatch } from '../../gitstore/objects/object-batch.ts'
 import { updateRefs } from '../../gitstore/refs/ref-transaction.ts'
-import { listUnindexed, markIndexed } from '../../gitstore/refs/unindexed-moves.ts'
+import { endRemovals, listUnindexed, markIndexed } from '../../gitstore/refs/unindexed-moves.ts'
 import type { Oid } from '../../gitstore/repo.ts'
 import { type Call, traced } from '../bench/traced.ts'
 import { ann, bareRepo, commitFiles, refusal, treeOf, useFolder } from './bare-repo.ts'
@@ -71,7 +71,7 @@ describe('gitstore: what survives a power cut', () => {
         }),
       )
       const path = (call: Call) => call.path.slice(dir.length + 1)
-      const renames = calls.filter(({ call }) => call === 'renameSync')
+      const renames = calls.filter(({ call }) => call.startsWith('rename'))
       const synced = (before: number) =>
         calls.filter(({ call, to }) => call === 'fsync' && to <= before).map((call) => path(call))
       const firstMove = renames.find((call) => path(call).startsWith('refs/'))?.from ?? 0
@@ -96,6 +96,7 @@ describe('gitstore: what survives a power cut', () => {
       expect(say(['for-each-ref', '--format=%(refname)']).split('\n')).to.deep.equal([...names].sort())
       expect(say(['fsck', '--full', '--strict'])).to.equal('')
       markIndexed(repo, listUnindexed(repo))
+      await endRemovals()
       expect(await readdir(join(store.run, store.process))).to.deep.equal([])
     })
   }

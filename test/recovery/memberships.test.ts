@@ -34,7 +34,10 @@ describe('a membership that was given and is not committed', () => {
   })
   after(async () => {
     await grove.close()
+    // A killed process may leave the folder of a finished transaction. The next start removes it.
+    grove = await startGrove({ dataDir })
     await expectSound(dataDir)
+    await grove.close()
     await rm(dataDir, { recursive: true, force: true })
   })
   beforeEach(async () => {

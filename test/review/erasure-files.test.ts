@@ -8,11 +8,15 @@ import { grove as cli } from '../support/command.ts'
 import { expecting } from '../support/node.ts'
 import { ann, aProposal, comment, cy, grove, useScene } from './scene.ts'
 
-/** Lists the files of the data folder, of every kind, that have the text. */
+/**
+ * Lists the files of the data folder, of every kind, that have the text. The folders of transactions have none, and go
+ * while they are listed.
+ */
 function filesWith(text: string): string[] {
   return readdirSync(grove.dataDir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !file.startsWith(join(grove.dataDir, 'run/')))
     .filter((file) => readFileSync(file).includes(text))
 }
 
