@@ -1,8 +1,10 @@
 /** Stores logs as chains, so that the path down from any head crosses few chains. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { CompiledQuery } from 'kysely'
+import type { Selectable } from 'kysely'
+import { changeRows, readRows } from '../sqlite/statements.ts'
 import { chainsOf, findLogEnd, type LogEnd, rowsPerTransaction, type Trx, toBytes } from './chains.ts'
+import type { ChainTable } from './schema.ts'
 
 /** The newest entries of a log, on top of the log of `base`. */
 export interface NewLogPart {
@@ -15,6 +17,12 @@ export interface NewLogPart {
 /** The maximum number of rows to move from one chain to another. */
 const maxMovedRows = 10_000
 const insertEntry = 'insert into entry (chain, pos, oid, bend) values (?, ?, ?, ?)'
+const insertChain = `
+  insert into chain (node_id, base_chain, base_pos, tip, whole) values (?, ?, ?, ?, ?) returning id, base_chain, base_pos, tip`
+const lengthenChain = 'update chain set tip = ? where id = ? and tip = ? returning id, base_chain, base_pos, tip'
+const chainById = 'select id, base_chain, base_pos, tip from chain where id = ?'
+
+type Chain = Pick<Selectable<ChainTable>, 'id' | 'base_chain' | 'base_pos' | 'tip'>
 
 /**
  * Stores a short log on top of its base, in a transaction with other rows. Returns false and writes nothing if another
@@ -25,16 +33,8 @@ export async function storeLog(trx: Trx, nodeId: string, { entries, base }: NewL
   const below = base === undefined ? undefined : await findLogEnd(trx, nodeId, base)
   if (base !== undefined && !below) return false
   const tip = (below?.pos ?? 0) + entries.length
-  const appended =
-    below !== undefined &&
-    (await trx
-      .updateTable('chain')
-      .set({ tip })
-      .where('id', '=', below.chain)
-      .where('tip', '=', below.pos)
-      .executeTakeFirst())
-  const chain = appended && appended.numUpdatedRows > 0n ? below.chain : await newChain(trx, nodeId, below, tip, 1)
-  await insertEntries(trx, chain, below?.pos ?? 0, below?.bend ?? 0, [...entries].reverse())
+  const chain = (below && (await lengthen(trx, below, tip))) ?? (await newChain(trx, nodeId, below, tip, 1))
+  await insertEntries(trx, chain.id, below?.pos ?? 0, below?.bend ?? 0, [...entries].reverse())
   await swapWithBase(trx, nodeId, chain)
   return true
 }
@@ -71,7 +71,8 @@ export async function storeLongLog(
     if ((await chainsOf(trx, nodeId)) !== chains) return undefined
     const below = base === undefined ? undefined : await findLogEnd(trx, nodeId, base)
     if (base !== undefined && !below) return undefined
-    return { below, chain: await newChain(trx, nodeId, below, (below?.pos ?? 0) + entries.length, 0) }
+    const { id } = await newChain(trx, nodeId, below, (below?.pos ?? 0) + entries.length, 0)
+    return { below, chain: id }
   })
   if (!begun) return undefined
   const { below, chain } = begun
@@ -90,19 +91,22 @@ export async function storeLongLog(
   })
 }
 
+/** Returns the chain that ends at `below`, with its new tip. Undefined if it continues above. */
+async function lengthen(trx: Trx, below: LogEnd, tip: number): Promise<Chain | undefined> {
+  const [chain] = await readRows<Chain>(trx, lengthenChain, tip, below.chain, below.pos)
+  return chain
+}
+
 async function newChain(
   trx: Trx,
   nodeId: string,
   below: LogEnd | undefined,
   tip: number,
   whole: 0 | 1,
-): Promise<number> {
-  const { id } = await trx
-    .insertInto('chain')
-    .values({ node_id: nodeId, base_chain: below?.chain ?? null, base_pos: below?.pos ?? 0, tip, whole })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  return id
+): Promise<Chain> {
+  const [chain] = await readRows<Chain>(trx, insertChain, nodeId, below?.chain ?? null, below?.pos ?? 0, tip, whole)
+  if (!chain) throw new Error('SQLite returned no row of a new chain')
+  return chain
 }
 
 /** Inserts entries and returns the bend of the last one. */
@@ -117,7 +121,7 @@ async function insertEntries(
   for (const [at, { oid, cut }] of upwards.entries()) {
     const pos = below + at + 1
     if (!cut) bend = pos
-    await trx.executeQuery(CompiledQuery.raw(insertEntry, [chain, pos, toBytes(oid), bend]))
+    await changeRows(trx, insertEntry, chain, pos, toBytes(oid), bend)
   }
   return bend
 }
@@ -126,21 +130,21 @@ async function insertEntries(
  * Swaps a chain with its base if the chain is much longer above the fork. More than twice as many entries are enough.
  * The path down from any head then crosses few chains.
  */
-async function swapWithBase(trx: Trx, nodeId: string, id: number): Promise<void> {
-  const chain = await trx.selectFrom('chain').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+async function swapWithBase(trx: Trx, nodeId: string, chain: Chain): Promise<void> {
   if (chain.base_chain === null) return
-  const base = await trx.selectFrom('chain').selectAll().where('id', '=', chain.base_chain).executeTakeFirstOrThrow()
+  const [base] = await readRows<Chain>(trx, chainById, chain.base_chain)
+  if (!base) throw new Error('A chain has no base') // nothing removes a base before its chains
   const [own, others] = [chain.tip - chain.base_pos, base.tip - chain.base_pos]
   if (own <= 2 * others || own + others > maxMovedRows) return
   if (others > 0) {
     const place = { chain: base.id, pos: chain.base_pos, bend: 0 }
     const other = await newChain(trx, nodeId, place, base.tip, 1)
-    await moveEntries(trx, base.id, other, chain.base_pos)
+    await moveEntries(trx, base.id, other.id, chain.base_pos)
   }
-  await moveEntries(trx, id, base.id, chain.base_pos)
+  await moveEntries(trx, chain.id, base.id, chain.base_pos)
   await trx.updateTable('chain').set({ tip: chain.tip }).where('id', '=', base.id).execute()
-  await trx.deleteFrom('chain').where('id', '=', id).execute()
-  await swapWithBase(trx, nodeId, base.id)
+  await trx.deleteFrom('chain').where('id', '=', chain.id).execute()
+  await swapWithBase(trx, nodeId, { ...base, tip: chain.tip })
 }
 
 /** Moves every entry above `pos`, with the branches and chains that refer to it. */

@@ -1,22 +1,26 @@
 /** Removes chains, or parts of chains, that no branch and no other chain needs. */
 
+import type { Selectable } from 'kysely'
+import { readRows } from '../sqlite/statements.ts'
 import { rowsPerTransaction, type Trx } from './chains.ts'
+import type { ChainTable } from './schema.ts'
+
+interface NeededChain extends Pick<Selectable<ChainTable>, 'base_chain' | 'base_pos' | 'tip' | 'whole'> {
+  /** The highest positions at which a branch ends, and another chain begins. */
+  readonly head: number | null
+  readonly fork: number | null
+}
+
+const neededChain = `
+  select base_chain, base_pos, tip, whole, (select max(pos) from branch where branch.chain = one.id) as head,
+    (select max(base_pos) from chain as other where other.base_chain = one.id) as fork
+  from chain as one where id = ?`
 
 /** Removes the entries of chain `id` that no branch and no other chain needs. Then trims its base. */
 export async function trimLog(trx: Trx, id: number): Promise<void> {
-  const chain = await trx.selectFrom('chain').selectAll().where('id', '=', id).executeTakeFirst()
+  const [chain] = await readRows<NeededChain>(trx, neededChain, id)
   if (!chain || chain.whole === 0) return
-  const head = await trx
-    .selectFrom('branch')
-    .select((eb) => eb.fn.max('pos').as('pos'))
-    .where('chain', '=', id)
-    .executeTakeFirst()
-  const fork = await trx
-    .selectFrom('chain')
-    .select((eb) => eb.fn.max('base_pos').as('pos'))
-    .where('base_chain', '=', id)
-    .executeTakeFirst()
-  const needed = Math.max(chain.base_pos, head?.pos ?? 0, fork?.pos ?? 0)
+  const needed = Math.max(chain.base_pos, chain.head ?? 0, chain.fork ?? 0)
   if (needed === chain.tip) return
   if (needed > chain.base_pos) {
     await trx.deleteFrom('entry').where('chain', '=', id).where('pos', '>', needed).execute()

@@ -7,7 +7,8 @@
  * change. If rows are missing, the commits are walked instead, but no row is wrong. Each read is one statement and sees
  * one snapshot.
  */
-import { CompiledQuery, type Transaction } from 'kysely'
+import type { Transaction } from 'kysely'
+import { readRows } from '../sqlite/statements.ts'
 import type { IndexDb, IndexSchema } from './schema.ts'
 
 export type Trx = Transaction<IndexSchema>
@@ -64,9 +65,7 @@ const sharedQuery = `with recursive ${pathOf('a')}, ${pathOf('b')}
 const placeQuery = `select entry.chain as chain, entry.pos as pos, entry.bend as bend from entry join chain on chain.id = entry.chain
   where entry.oid = ? and entry.bend <> entry.pos and chain.node_id = ? and chain.whole = 1 limit 1`
 
-async function ask<R>(db: IndexDb, query: string, parameters: readonly unknown[]): Promise<readonly R[]> {
-  return (await db.executeQuery<R>(CompiledQuery.raw(query, [...parameters]))).rows
-}
+const chainTips = 'select id, tip from chain where node_id = ? and whole = 1 order by id'
 
 /** Returns the logs of one node through the interface that gitstore's History reads. */
 export function findKnownLogs(db: IndexDb, nodeId: string) {
@@ -83,13 +82,15 @@ export function findKnownLogs(db: IndexDb, nodeId: string) {
       return rows.map(({ oid }) => fromBytes(oid))
     },
     page: async (cut: string, offset: number, limit: number) => {
-      const rows = await ask<{ total: number; oid: string }>(db, pageQuery, [
+      const rows = await readRows<{ total: number; oid: string }>(
+        db,
+        pageQuery,
         toBytes(cut),
         nodeId,
         offset,
         limit,
         offset,
-      ])
+      )
       const [first] = rows
       return first && { total: first.total, oids: first.oid === '' ? [] : rows.map(({ oid }) => oid) }
     },
@@ -98,7 +99,7 @@ export function findKnownLogs(db: IndexDb, nodeId: string) {
         const some = oids.slice(from, from + 100)
         const count = some.length === 1 ? 1 : 100
         const asked = Array.from({ length: count }, (_, n) => toBytes(some[n] ?? some[0] ?? ''))
-        const rows = await ask(db, holdsQuery(count), [toBytes(cut), nodeId, ...asked])
+        const rows = await readRows(db, holdsQuery(count), toBytes(cut), nodeId, ...asked)
         if (rows.length === 0) return undefined
         if (rows.length === 1) return true
       }
@@ -106,7 +107,7 @@ export function findKnownLogs(db: IndexDb, nodeId: string) {
     },
     named: async (cut: string, prefix: string): Promise<string[] | undefined> => {
       const range = [prefix.padEnd(40, '0'), prefix.padEnd(40, 'f')].map(toBytes)
-      const rows = await ask<{ oid: Buffer | null }>(db, namedQuery, [toBytes(cut), nodeId, ...range])
+      const rows = await readRows<{ oid: Buffer | null }>(db, namedQuery, toBytes(cut), nodeId, ...range)
       return rows.length === 0 ? undefined : rows.flatMap(({ oid }) => (oid ? [fromBytes(oid)] : []))
     },
     shared: async (a: string, b: string) => {
@@ -117,7 +118,7 @@ export function findKnownLogs(db: IndexDb, nodeId: string) {
         b_bend: number
         shared: number | null
       }
-      const [row] = await ask<Row>(db, sharedQuery, [toBytes(a), nodeId, toBytes(b), nodeId])
+      const [row] = await readRows<Row>(db, sharedQuery, toBytes(a), nodeId, toBytes(b), nodeId)
       if (!row) return undefined
       const shared = row.shared ?? 0
       return { a: row.a_total, b: row.b_total, shared, straight: row.a_bend <= shared && row.b_bend <= shared }
@@ -126,14 +127,13 @@ export function findKnownLogs(db: IndexDb, nodeId: string) {
 }
 
 export async function findLogEnd(db: IndexDb, nodeId: string, oid: string): Promise<LogEnd | undefined> {
-  const [place] = await ask<LogEnd>(db, placeQuery, [toBytes(oid), nodeId])
+  const [place] = await readRows<LogEnd>(db, placeQuery, toBytes(oid), nodeId)
   return place
 }
 
 /** Identifies the state of the node's chains. A log computed from them can be stored on them while it is the same. */
 export async function chainsOf(db: IndexDb, nodeId: string): Promise<string> {
-  const chains = db.selectFrom('chain').select(['id', 'tip']).where('node_id', '=', nodeId).where('whole', '=', 1)
-  const rows = await chains.orderBy('id').execute()
+  const rows = await readRows<{ id: number; tip: number }>(db, chainTips, nodeId)
   return rows.map(({ id, tip }) => `${id}:${tip}`).join(' ')
 }
 

@@ -3,6 +3,7 @@
  * unchanged repositories. A count says how many moves maintenance has not processed.
  */
 import { sql, type Transaction } from 'kysely'
+import { changeRows } from '../sqlite/statements.ts'
 import type { IndexDb, IndexSchema } from './schema.ts'
 
 /** Stands for a node id in the rows of an organisation's own repository. */
@@ -19,19 +20,16 @@ export async function countMoves(
   orgId: string,
   nodeIds: readonly string[],
 ): Promise<void> {
-  for (let at = 0; at < nodeIds.length; at += rowsAtOnce) {
-    const rows = nodeIds
-      .slice(at, at + rowsAtOnce)
-      .map((id) => sql`(${orgId}, ${id}, ${newStamp}, 1, ${now}, ${later})`)
-    await sql`insert into ref_moves (org_id, node_id, stamp, moves, moved_at, look_at) values ${sql.join(rows)}
-      on conflict (org_id, node_id) do update set stamp = excluded.stamp, moves = moves + 1, moved_at = excluded.moved_at,
-        look_at = case when moves = 0 then excluded.look_at else look_at end`.execute(trx)
-  }
+  await changeRows(trx, countedMoves, orgId, JSON.stringify(nodeIds))
 }
 
-const rowsAtOnce = 200
-/** A random stamp. It is not reused even if a power cut has lost the latest rows. */
-const newStamp = sql.raw('abs(random() % 9007199254740991)')
+/** Stamps are random. None is reused even if a power cut has lost the latest rows. */
+const countedMoves = `
+  insert into ref_moves (org_id, node_id, stamp, moves, moved_at, look_at)
+    select ?, value, abs(random() % 9007199254740991), 1, unixepoch(), unixepoch() + ${lookAfterS}
+    from json_each(?) where true
+  on conflict (org_id, node_id) do update set stamp = excluded.stamp, moves = moves + 1, moved_at = excluded.moved_at,
+    look_at = case when moves = 0 then excluded.look_at else look_at end`
 const now = sql.raw('unixepoch()')
 const later = sql.raw(`unixepoch() + ${lookAfterS}`)
 

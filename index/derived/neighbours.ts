@@ -3,6 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { Slice } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
+import { readRows } from '../sqlite/statements.ts'
 import { isInOrg } from './in-org.ts'
 import type { EdgeTable, IndexSchema } from './schema.ts'
 import { countChildren } from './tree-queries.ts'
@@ -21,7 +22,7 @@ export interface NodeConnection {
 }
 
 /** The maximum number of neighbours of each kind in the details of a node. */
-const maxNeighbours = 200
+export const maxNeighbours = 200
 
 /** Returns a node's first neighbours and their counts. Omits edges whose other end is deleted. */
 export async function readNeighbours(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
@@ -102,7 +103,7 @@ const firstParents = compileOnce(2, (db: Kysely<IndexSchema>, orgId: string, nod
   return db.selectFrom(first.as('first')).select(['id', 'title', 'label']).orderBy('title_key').orderBy('id')
 })
 
-interface RelatedNode {
+export interface RelatedNode {
   readonly id: string
   readonly title: string
   readonly label: string
@@ -170,7 +171,7 @@ function connectionsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
     .where((eb) => eb.or([eb('edge.source', '=', nodeId), eb('edge.target', '=', nodeId)]))
 }
 
-interface NeighbourCounts {
+export interface NeighbourCounts {
   readonly num_parents: number
   readonly num_children: number
   readonly num_ancestors: number
@@ -216,21 +217,23 @@ async function count(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Pr
 /**
  * Counts distinct nodes above or below. `union` ends the walk even in a cyclic graph, which damaged mirrors can cause.
  */
-async function countReached(
+export async function countReached(
   db: Kysely<IndexSchema>,
   orgId: string,
   nodeId: string,
   direction: 'up' | 'down',
 ): Promise<number> {
-  const [here, there] = direction === 'up' ? (['target', 'source'] as const) : (['source', 'target'] as const)
-  const { rows } = await sql<{ reached: number }>`
-    with recursive reached (id) as (
-      select ${nodeId}
-      union
-      select edge.${sql.ref(there)} from edge
-        join reached on edge.${sql.ref(here)} = reached.id
-        join node on node.id = edge.${sql.ref(there)} and node.org_id = ${orgId}
-        where edge.edge_type = 'parent_child')
-    select count(*) - 1 as reached from reached`.execute(db)
-  return Number(rows[0]?.reached ?? 0)
+  const [row] = await readRows<{ reached: number }>(db, reached[direction], nodeId, orgId)
+  return row?.reached ?? 0
 }
+
+const reachedBy = (here: 'source' | 'target', there: 'source' | 'target') => `
+  with recursive reached (id) as (
+    select ?
+    union
+    select edge.${there} from edge
+      join reached on edge.${here} = reached.id
+      join node on node.id = edge.${there} and node.org_id = ?
+      where edge.edge_type = 'parent_child')
+  select count(*) - 1 as reached from reached`
+const reached = { up: reachedBy('target', 'source'), down: reachedBy('source', 'target') }

@@ -1,11 +1,11 @@
 /** Writes the first rows of several nodes together. Each node has one commit on main and no pull requests. */
 import type { Insertable, Transaction } from 'kysely'
+import { changeRows, readRows } from '../sqlite/statements.ts'
 import { toBytes } from './chains.ts'
 import { countMoves } from './change-log.ts'
 import { countUp, placed } from './nodes.ts'
 import { markUnsettled, settleNodes } from './placement.ts'
 import type { EdgeTable, IndexSchema, NodeTable } from './schema.ts'
-import { inSlices } from './slices.ts'
 import { replaceTagRows } from './tags.ts'
 import { titleKey } from './title-order.ts'
 
@@ -22,8 +22,7 @@ export interface NewNodeRows {
 }
 
 /**
- * Inserts the rows of new nodes. Takes 0.1 ms a node, so the caller must bound them by how long the event loop may
- * block.
+ * Inserts the rows of new nodes. The caller must bound them by how long the event loop may block.
  *
  * @throws an error for which `isDuplicate` is true, if one of the nodes has a row
  */
@@ -32,68 +31,83 @@ export async function insertNewNodes(
   orgId: string,
   nodes: readonly NewNodeRows[],
 ): Promise<void> {
+  const all = nodes.map((one) => ({ ...one, key: titleKey(one.node.title), hasParents: one.edges.some(isParent) }))
   const ids = nodes.map(({ node }) => node.id)
-  const keys = new Map(nodes.map(({ node }) => [node.id, titleKey(node.title)]))
-  await trx.deleteFrom('tombstone').where('node_id', 'in', ids).execute()
+  await changeRows(trx, deleteTombstones, JSON.stringify(ids))
   const last = await countUp(trx, orgId, true, nodes.length)
-  await inSlices(
-    nodes.map(({ node }, at) => ({
-      ...node,
-      entries_ledger: node.ledger,
-      title_key: keys.get(node.id) ?? '',
-      org_id: orgId,
-      version: 1,
-      changed: last - nodes.length + at + 1,
-    })),
-    (rows) => trx.insertInto('node').values(rows).execute(),
-  )
-  await inSlices(
-    nodes.map(({ node, text }) => ({ node_id: node.id, text })),
-    (rows) => trx.insertInto('node_text').values(rows).execute(),
-  )
-  await inSlices(
-    nodes.flatMap(({ node, tags }) => tags.map((tag) => ({ node_id: node.id, tag }))),
-    (rows) => trx.insertInto('node_tag').values(rows).execute(),
-  )
+  for (const [at, one] of all.entries()) await insertNode(trx, orgId, one, last - nodes.length + at + 1)
+  const tags = all.flatMap(({ node, tags }) => tags.map((tag) => [node.id, tag]))
+  if (tags.length > 0) await changeRows(trx, insertTags, JSON.stringify(tags))
   await replaceTagRows(
     trx,
     orgId,
-    nodes.map(({ node, tags }) => ({ nodeId: node.id, after: { title_key: keys.get(node.id) ?? '', tags } })),
+    all.map(({ node, tags, key }) => ({ nodeId: node.id, after: { title_key: key, tags } })),
   )
   // Only nodes of earlier transactions are their children yet.
   await markUnsettled(trx, orgId, ids)
-  const edgesOf = ({ node, edges }: NewNodeRows) =>
-    edges.map((edge) => ({ org_id: orgId, holder: node.id, ...edge, ...placed(edge, keys.get(node.id) ?? '') }))
-  await inSlices(nodes.flatMap(edgesOf), (rows) => trx.insertInto('edge').values(rows).execute())
-  await settleNodes(trx, ids)
+  const edges = all.flatMap(({ node, edges, key }) =>
+    edges.map((edge) => ({ holder: node.id, ...edge, ...placed(edge, key) })),
+  )
+  if (edges.length > 0) await changeRows(trx, insertEdges, orgId, JSON.stringify(edges))
+  const children = all.filter(({ hasParents }) => hasParents).map(({ node }) => node.id)
+  if (children.length > 0) await settleNodes(trx, children)
   await insertLogs(trx, orgId, nodes)
   await countMoves(trx, orgId, ids)
 }
 
+function isParent({ edge_type }: Pick<EdgeTable, 'edge_type'>): boolean {
+  return edge_type === 'parent_child'
+}
+
+interface FirstRow extends NewNodeRows {
+  readonly key: string
+  readonly hasParents: boolean
+}
+
+/** Inserts the row and the text of one node. A node without parents is a root from the start. */
+async function insertNode(
+  trx: Transaction<IndexSchema>,
+  orgId: string,
+  { node, text, key, hasParents }: FirstRow,
+  changed: number,
+): Promise<void> {
+  const { title, description, tags, properties, created_at, updated_at, head, tree = null, bytes = null, ledger } = node
+  const fields = [title, key, description, tags, properties, created_at, updated_at, head, tree]
+  const counts = [bytes, changed, Number(!hasParents)]
+  await changeRows(trx, insertRow, node.id, orgId, ledger, ledger, ...fields, ...counts)
+  await changeRows(trx, insertText, node.id, text)
+}
+
+const deleteTombstones = 'delete from tombstone where node_id in (select value from json_each(?))'
+const insertRow = `
+  insert into node (id, org_id, ledger, entries_ledger, title, title_key, description, tags, properties, created_at,
+    updated_at, head, tree, bytes, changed, is_root, version)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`
+const insertText = 'insert into node_text (node_id, text) values (?, ?)'
+const insertTags = 'insert into node_tag (node_id, tag) select value ->> 0, value ->> 1 from json_each(?)'
+const insertEdges = `
+  insert into edge (org_id, holder, edge_type, key, source, target, connection_type, label, title_key)
+    select ?, value ->> 'holder', value ->> 'edge_type', value ->> 'key', value ->> 'source', value ->> 'target',
+      value ->> 'connection_type', value ->> 'label', value ->> 'title_key' from json_each(?)`
+
 /** Inserts a chain with one entry for each node, and the branch that ends there. */
 async function insertLogs(trx: Transaction<IndexSchema>, orgId: string, nodes: readonly NewNodeRows[]): Promise<void> {
-  const chains = new Map<string, number>()
-  await inSlices(
-    nodes.map(({ node }) => ({ node_id: node.id, base_chain: null, base_pos: 0, tip: 1, whole: 1 })),
-    async (rows) => {
-      const made = await trx.insertInto('chain').values(rows).returning(['id', 'node_id']).execute()
-      for (const { id, node_id } of made) chains.set(node_id, id)
-    },
-  )
-  const chainOf = (id: string): number => chains.get(id) ?? 0
-  await inSlices(
-    nodes.map(({ node }) => ({ chain: chainOf(node.id), pos: 1, oid: toBytes(node.head), bend: 0 })),
-    (rows) => trx.insertInto('entry').values(rows).execute(),
-  )
-  await inSlices(
-    nodes.map(({ node: { id, head } }) => ({
-      org_id: orgId,
-      node_id: id,
-      name: 'main',
-      head,
-      chain: chainOf(id),
-      pos: 1,
-    })),
-    (rows) => trx.insertInto('branch').values(rows).execute(),
-  )
+  const heads = new Map(nodes.map(({ node }) => [node.id, node.head]))
+  const chains = await readRows<NewChain>(trx, insertChains, JSON.stringify([...heads.keys()]))
+  for (const { id, node_id } of chains) await changeRows(trx, insertEntry, id, toBytes(heads.get(node_id) ?? ''))
+  const branches = chains.map(({ id, node_id }) => [node_id, heads.get(node_id), id])
+  await changeRows(trx, insertBranches, orgId, JSON.stringify(branches))
 }
+
+interface NewChain {
+  readonly id: number
+  readonly node_id: string
+}
+
+const insertChains = `
+  insert into chain (node_id, base_chain, base_pos, tip, whole) select value, null, 0, 1, 1 from json_each(?)
+  returning id, node_id`
+const insertEntry = 'insert into entry (chain, pos, oid, bend) values (?, 1, ?, 0)'
+const insertBranches = `
+  insert into branch (org_id, node_id, name, head, chain, pos)
+    select ?, value ->> 0, 'main', value ->> 1, value ->> 2, 1 from json_each(?)`

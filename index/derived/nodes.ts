@@ -1,24 +1,21 @@
 /** Replaces all rows of one node together. */
 import { randomUUID } from 'node:crypto'
-import type { Insertable, Kysely, Selectable, Transaction, Updateable } from 'kysely'
+import type { Insertable, Kysely, Selectable, Transaction } from 'kysely'
+import { compileOnce } from '../sqlite/compiled.ts'
+import { changeRows, readRows } from '../sqlite/statements.ts'
 import { branchRefs } from './branches.ts'
 import { type NewLogPart, storeLog } from './chain-layout.ts'
 import { abandonLogs, trimLog } from './chain-removal.ts'
 import { logEndOf } from './chains.ts'
 import { countMoves, forgetMoves } from './change-log.ts'
 import { replaceChecks } from './checks.ts'
-import { unfinished } from './entries-ledger.ts'
+import { insertNodeRow, type MainFields, updateNodeRow } from './node-row.ts'
 import { settleChildren, settleNodes } from './placement.ts'
 import { countEntries, type EntryChange, replaceEntries, replaceReviewers } from './reviews.ts'
 import type { EdgeTable, IndexSchema, NodeTable, PullTable, ReviewerTable } from './schema.ts'
 import { inSlices } from './slices.ts'
 import { replaceTagRows } from './tags.ts'
 import { titleKey } from './title-order.ts'
-
-type NodeFields = Pick<
-  Insertable<NodeTable>,
-  'title' | 'description' | 'tags' | 'properties' | 'created_at' | 'updated_at' | 'head'
->
 
 /** The rows of one pull request. */
 export interface PullRows {
@@ -45,7 +42,7 @@ export interface NodeChange {
   /** The entries and checks that changed up to the commit `ledger`. Absent if writeEntries writes them later. */
   readonly entries?: EntryChange | undefined
   /** The content of main; undefined if main did not move. */
-  readonly node?: NodeFields | undefined
+  readonly node?: Omit<MainFields, 'title_key'> | undefined
   readonly text?: string
   readonly tags?: readonly string[]
   /** Absent if the edges have not changed since the row's commit. */
@@ -55,16 +52,27 @@ export interface NodeChange {
 /** Thrown to roll back a transaction whose input is stale. The caller starts over. */
 export class StaleWriteError extends Error {}
 
-/** Returns the row of a node with the epoch of its organisation. */
-export function findNodeState(db: Kysely<IndexSchema>, nodeId: string) {
-  return db
+/** Returns the row of a node. Adds the epoch of its organisation and the number of open pull requests. */
+export async function findNodeState(db: Kysely<IndexSchema>, nodeId: string) {
+  return (await nodeState(db, nodeId))[0]
+}
+
+const nodeState = compileOnce(1, (db: Kysely<IndexSchema>, nodeId: string) =>
+  db
     .selectFrom('node')
     .innerJoin('org', 'org.id', 'node.org_id')
     .selectAll('node')
     .select('org.epoch')
-    .where('node.id', '=', nodeId)
-    .executeTakeFirst()
-}
+    .select((eb) =>
+      eb
+        .selectFrom('pull')
+        .select((pull) => pull.fn.countAll<number>().as('open'))
+        .whereRef('pull.node_id', '=', 'node.id')
+        .where('pull.status', '=', 'open')
+        .as('open_pulls'),
+    )
+    .where('node.id', '=', nodeId),
+)
 
 /**
  * Writes the change and returns the new versions. Writes nothing and returns undefined if the row has changed since
@@ -77,27 +85,9 @@ export async function replaceNodeRows(
   change: NodeChange,
 ): Promise<Pick<NodeTable, 'version' | 'changed'> | undefined> {
   const { row, nodeId, orgId } = change
-  const fields = change.node && { ...change.node, title_key: titleKey(change.node.title) }
-  const ledgers = {
-    ledger: change.ledger,
-    entries_ledger: change.entries ? change.ledger : unfinished(change.ledger),
-  }
-  if (row) {
-    const { numUpdatedRows } = await trx
-      .updateTable('node')
-      .set({ version: row.version + 1, ...ledgers, ...(fields ?? {}) } satisfies Updateable<NodeTable>)
-      .$if(change.bytes > 0, (update) => update.set((of) => ({ bytes: of('bytes', '+', change.bytes) })))
-      .where('id', '=', nodeId)
-      .where('version', '=', row.version)
-      .executeTakeFirst()
-    if (numUpdatedRows === 0n) return undefined
-  } else if (fields) {
-    await trx.deleteFrom('tombstone').where('node_id', '=', nodeId).execute()
-    await trx
-      .insertInto('node')
-      .values({ id: nodeId, org_id: orgId, ...ledgers, bytes: change.bytes, version: 1, changed: 0, ...fields })
-      .execute()
-  }
+  const main = change.node && { ...change.node, title_key: titleKey(change.node.title) }
+  const changed = await writeNodeRow(trx, change, main)
+  if (changed === undefined) return undefined
   for (const log of change.logs) if (!(await storeLog(trx, nodeId, log))) throw new StaleWriteError()
   await replaceBranches(trx, change)
   for (const number of change.pullsGone) await deletePull(trx, { node_id: nodeId, number })
@@ -112,11 +102,25 @@ export async function replaceNodeRows(
     await replaceEntries(trx, change, change.entries)
     await replaceChecks(trx, nodeId, change.entries.checks)
   }
-  const graphMoved = fields ? await replaceMain(trx, change, fields.title_key) : false
-  const changed = change.node ? await touchOrg(trx, orgId, nodeId, graphMoved) : undefined
+  if (main) await countUp(trx, orgId, await replaceMain(trx, change, main))
   await countMoves(trx, orgId, [nodeId])
-  return { version: (row?.version ?? 0) + 1, changed: changed ?? row?.changed ?? 0 }
+  return { version: (row?.version ?? 0) + 1, changed }
 }
+
+/** Writes the row and returns its `changed`. Writes nothing and returns undefined if it has changed since it was read. */
+async function writeNodeRow(
+  trx: Transaction<IndexSchema>,
+  { row, orgId, nodeId, ledger, bytes, entries }: NodeChange,
+  main: MainFields | undefined,
+): Promise<number | undefined> {
+  const fields = { orgId, nodeId, ledger, bytes, main, hasEntries: entries !== undefined }
+  if (row) return updateNodeRow(trx, row.version, fields)
+  if (!main) return 0
+  await changeRows(trx, deleteTombstone, nodeId)
+  return insertNodeRow(trx, { ...fields, main })
+}
+
+const deleteTombstone = 'delete from tombstone where node_id = ?'
 
 /**
  * Writes some missing entries and checks, and returns the row's new version. With the last ones, `ledger` is the commit
@@ -183,58 +187,33 @@ export async function deleteTombstones(
   if (numDeletedRows > 0n) await trx.updateTable('org').set({ epoch: randomUUID() }).where('id', '=', orgId).execute()
 }
 
-/** Rows per statement. */
-const rowsAtOnce = 200
+const branchChains = `
+  select distinct chain from branch
+  where node_id = ? and name in (select value from json_each(?)) and chain is not null`
+const deleteBranches = 'delete from branch where node_id = ? and name in (select value from json_each(?))'
+const upsertBranches = `
+  insert into branch (org_id, node_id, name, head, chain, pos)
+    select ?, ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3 from json_each(?) where true
+  on conflict (node_id, name) do update set head = excluded.head, chain = excluded.chain, pos = excluded.pos`
 
 async function replaceBranches(
   trx: Transaction<IndexSchema>,
   { orgId, nodeId, branches, indexed }: NodeChange,
 ): Promise<void> {
-  const left = new Set<number>()
   const moved = [...indexed.keys()].filter((ref) => branches.get(ref) !== indexed.get(ref))
-  for (const refs of inParts(moved)) {
-    const rows = await trx
-      .selectFrom('branch')
-      .select('chain')
-      .distinct()
-      .where('node_id', '=', nodeId)
-      .where('name', 'in', refs.map(shortName))
-      .execute()
-    for (const { chain } of rows) if (chain !== null) left.add(chain)
-  }
-  for (const refs of inParts(moved.filter((ref) => !branches.has(ref))))
-    await trx.deleteFrom('branch').where('node_id', '=', nodeId).where('name', 'in', refs.map(shortName)).execute()
-  const places = new Map<string, Awaited<ReturnType<typeof logEndOf>>>()
+  const gone = moved.filter((ref) => !branches.has(ref))
   const changed = [...branches].filter(([ref, head]) => indexed.get(ref) !== head)
+  const left = moved.length > 0 ? await readRows<{ chain: number }>(trx, branchChains, nodeId, namesOf(moved)) : []
+  if (gone.length > 0) await changeRows(trx, deleteBranches, nodeId, namesOf(gone))
+  const places = new Map<string, Awaited<ReturnType<typeof logEndOf>>>()
   for (const [, head] of changed) if (!places.has(head)) places.set(head, await logEndOf(trx, nodeId, head))
-  for (const some of inParts(changed)) {
-    const none = { chain: null, pos: null }
-    const rows = some.map(([ref, head]) => ({
-      org_id: orgId,
-      node_id: nodeId,
-      name: shortName(ref),
-      head,
-      ...(places.get(head) ?? none),
-    }))
-    await trx
-      .insertInto('branch')
-      .values(rows)
-      .onConflict((conflict) =>
-        conflict.columns(['node_id', 'name']).doUpdateSet((eb) => ({
-          head: eb.ref('excluded.head'),
-          chain: eb.ref('excluded.chain'),
-          pos: eb.ref('excluded.pos'),
-        })),
-      )
-      .execute()
-  }
-  for (const chain of left) await trimLog(trx, chain)
+  const rows = changed.map(([ref, head]) => [shortName(ref), head, places.get(head)?.chain, places.get(head)?.pos])
+  if (rows.length > 0) await changeRows(trx, upsertBranches, orgId, nodeId, JSON.stringify(rows))
+  for (const { chain } of left) await trimLog(trx, chain)
 }
 
-function inParts<T>(all: readonly T[]): T[][] {
-  const parts: T[][] = []
-  for (let at = 0; at < all.length; at += rowsAtOnce) parts.push(all.slice(at, at + rowsAtOnce))
-  return parts
+function namesOf(refs: readonly string[]): string {
+  return JSON.stringify(refs.map(shortName))
 }
 
 /** Lists the changed pull requests that have no row. */
@@ -262,18 +241,19 @@ async function upsertPull(trx: Transaction<IndexSchema>, pull: Insertable<PullTa
     .execute()
 }
 
+const upsertText = `
+  insert into node_text (node_id, text) values (?, ?)
+  on conflict (node_id) do update set text = excluded.text where text <> excluded.text`
+
 /** Writes the rows of main's content. Returns true if the shape of the graph has changed. */
 async function replaceMain(
   trx: Transaction<IndexSchema>,
   { row, orgId, nodeId, text = '', tags = [], edges }: NodeChange,
-  title_key: string,
+  { title_key, tags: json }: MainFields,
 ): Promise<boolean> {
-  await trx
-    .insertInto('node_text')
-    .values({ node_id: nodeId, text })
-    .onConflict((conflict) => conflict.column('node_id').doUpdateSet({ text }))
-    .execute()
-  const before = await replaceTags(trx, nodeId, tags)
+  await changeRows(trx, upsertText, nodeId, text)
+  // The row has the same tags as their own rows.
+  const before = row?.tags === json ? tags : await replaceTags(trx, nodeId, tags)
   await replaceTagRows(trx, orgId, [
     { nodeId, ...(row && { before: { title_key: row.title_key, tags: before } }), after: { title_key, tags } },
   ])
@@ -340,23 +320,12 @@ async function replaceTags(
 }
 
 async function listTagsOf(trx: Transaction<IndexSchema>, nodeId: string): Promise<string[]> {
-  const rows = await trx.selectFrom('node_tag').select('tag').where('node_id', '=', nodeId).execute()
+  const rows = await readRows<{ tag: string }>(trx, 'select tag from node_tag where node_id = ?', nodeId)
   return rows.map(({ tag }) => tag)
 }
 
 function identity(edge: Omit<EdgeTable, 'org_id' | 'holder'>): string {
   return JSON.stringify([edge.edge_type, edge.key, edge.source, edge.target, edge.connection_type, edge.label])
-}
-
-async function touchOrg(
-  trx: Transaction<IndexSchema>,
-  orgId: string,
-  nodeId: string,
-  graphMoved: boolean,
-): Promise<number> {
-  const changed = await countUp(trx, orgId, graphMoved)
-  await trx.updateTable('node').set({ changed }).where('id', '=', nodeId).execute()
-  return changed
 }
 
 /** Adds `changes` to the organisation's version and returns the new one. */
@@ -366,17 +335,13 @@ export async function countUp(
   graphMoved: boolean,
   changes = 1,
 ): Promise<number> {
-  const { version } = await trx
-    .updateTable('org')
-    .set((eb) => ({
-      version: eb('version', '+', changes),
-      ...(graphMoved ? { graph_version: eb('graph_version', '+', 1) } : {}),
-    }))
-    .where('id', '=', orgId)
-    .returning('version')
-    .executeTakeFirstOrThrow()
-  return version
+  const [org] = await readRows<{ version: number }>(trx, addVersions, changes, Number(graphMoved), orgId)
+  if (!org) throw new Error('The organisation has no row')
+  return org.version
 }
+
+const addVersions = `
+  update org set version = version + ?, graph_version = graph_version + ? where id = ? returning version`
 
 function shortName(ref: string): string {
   return ref.slice(branchRefs.length)

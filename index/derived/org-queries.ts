@@ -1,7 +1,8 @@
 /** Queries for organisations and their members. */
-import { CompiledQuery, type ExpressionBuilder, type Selectable, sql, type Transaction } from 'kysely'
+import { type ExpressionBuilder, type Selectable, sql, type Transaction } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
+import { readRows } from '../sqlite/statements.ts'
 import { forgetMoves, ownRepository } from './change-log.ts'
 import { botEmailEnd, type IndexDb, type IndexSchema, type MemberTable, type OrgTable, type Role } from './schema.ts'
 
@@ -222,13 +223,10 @@ interface VersionRow {
   readonly version: number
 }
 
-/**
- * Returns the state of a published organisation; undefined if it is unknown or unpublished. Runs one prepared
- * statement.
- */
+/** Returns the state of a published organisation; undefined if it is unknown or unpublished. */
 export async function findPublishedState(db: IndexDb, orgId: string): Promise<VersionRow | undefined> {
   const select = 'select epoch, version from org where id = ? and published = 1'
-  const [row] = (await db.executeQuery<VersionRow>(CompiledQuery.raw(select, [orgId]))).rows
+  const [row] = await readRows<VersionRow>(db, select, orgId)
   return row
 }
 

@@ -5,20 +5,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql, type Transaction } from 'kysely'
 import type { Database } from '../sqlite/database.ts'
+import { changeRows } from '../sqlite/statements.ts'
 import type { IndexDb, IndexSchema } from './schema.ts'
 
 /** Children per transaction, which takes about 5 ms. */
 const childrenAtOnce = 500
 
-const isRoot = sql`not exists (
-  select 1 from edge join node as parent on parent.id = edge.source and parent.org_id = node.org_id
-  where edge.target = node.id and edge.edge_type = 'parent_child')`
+const settle = `
+  update node set is_root = not is_root
+  where id in (select value from json_each(?)) and is_root <> not exists (
+    select 1 from edge join node as parent on parent.id = edge.source and parent.org_id = node.org_id
+    where edge.target = node.id and edge.edge_type = 'parent_child')`
 
 /** Sets `is_root` of these nodes, after their edges are written. */
 export async function settleNodes(trx: Transaction<IndexSchema>, nodeIds: readonly string[]): Promise<void> {
-  await sql`
-    update node set is_root = not is_root
-    where id in (select value from json_each(${JSON.stringify(nodeIds)})) and is_root <> ${isRoot}`.execute(trx)
+  await changeRows(trx, settle, JSON.stringify(nodeIds))
 }
 
 /** Sets `is_root` of the first children of a created or deleted node. Leaves the others to settleOrg. */
@@ -33,13 +34,15 @@ export async function markUnsettled(
   orgId: string,
   parents: readonly string[],
 ): Promise<void> {
-  await sql`
-    insert into unsettled_parent (org_id, parent, after_key, after_id)
-    select ${orgId}, value, '', '' from json_each(${JSON.stringify(parents)}) as one where exists (
-      select 1 from edge indexed by edge_by_place
-      where source = one.value and org_id = ${orgId} and edge_type = 'parent_child')
-    on conflict (org_id, parent) do update set after_key = '', after_id = ''`.execute(trx)
+  await changeRows(trx, keepUnsettled, orgId, JSON.stringify(parents), orgId)
 }
+
+const keepUnsettled = `
+  insert into unsettled_parent (org_id, parent, after_key, after_id)
+    select ?, value, '', '' from json_each(?) as one where exists (
+      select 1 from edge indexed by edge_by_place
+      where source = one.value and org_id = ? and edge_type = 'parent_child')
+    on conflict (org_id, parent) do update set after_key = '', after_id = ''`
 
 /** Sets `is_root` where it is still to be set. Each slice is a transaction. */
 export async function settleOrg(index: Database<IndexSchema>, orgId: string): Promise<void> {

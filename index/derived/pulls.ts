@@ -1,20 +1,19 @@
 /** Queries for pull requests. */
 import { type Selectable, sql } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
+import { compileOnce } from '../sqlite/compiled.ts'
 import type { IndexDb, PullTable } from './schema.ts'
 
 export type PullRow = Selectable<PullTable>
 
 /** Lists the open pull requests of a node by number. */
 export function listOpenPulls(db: IndexDb, nodeId: string): Promise<PullRow[]> {
-  return db
-    .selectFrom('pull')
-    .selectAll()
-    .where('node_id', '=', nodeId)
-    .where('status', '=', 'open')
-    .orderBy('number')
-    .execute()
+  return openPulls(db, nodeId)
 }
+
+const openPulls = compileOnce(1, (db: IndexDb, nodeId: string) =>
+  db.selectFrom('pull').selectAll().where('node_id', '=', nodeId).where('status', '=', 'open').orderBy('number'),
+)
 
 /** Lists the first open pull requests from these branches, by number. */
 export async function listOpenPullsFrom(

@@ -165,7 +165,7 @@ interface BranchTable {
 }
 
 /** A part of a log (chains.ts): its entries from above `base_pos` up to `tip`. */
-interface ChainTable {
+export interface ChainTable {
   id: Generated<number>
   /** Empty for a deleted node, or after a concurrent change. */
   node_id: string

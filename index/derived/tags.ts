@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql, type Transaction } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
+import { changeRows } from '../sqlite/statements.ts'
 import type { IndexDb, IndexSchema } from './schema.ts'
 import { titleKey } from './title-order.ts'
 
@@ -71,16 +72,17 @@ export async function replaceTagRows(
       counts.set(tag, { nodes: count.nodes + (is ?? 0) - (was ?? 0), within: count.within + within })
     }
   }
-  await inJson(gone, (rows) =>
-    sql`delete from tagged_node where (org_id, tag, title_key, node_id) in (
-      select ${orgId}, value ->> 0, value ->> 1, value ->> 2 from json_each(${rows}))`.execute(trx),
-  )
-  await inJson(added, (rows) =>
-    sql`insert or replace into tagged_node (org_id, tag, title_key, node_id, is_own)
-      select ${orgId}, value ->> 0, value ->> 1, value ->> 2, value ->> 3 from json_each(${rows})`.execute(trx),
-  )
+  await inJson(gone, (rows) => changeRows(trx, deletePlaces, orgId, rows))
+  await inJson(added, (rows) => changeRows(trx, insertPlaces, orgId, rows))
   await countTags(trx, orgId, counts)
 }
+
+const deletePlaces = `
+  delete from tagged_node where (org_id, tag, title_key, node_id) in (
+    select ?, value ->> 0, value ->> 1, value ->> 2 from json_each(?))`
+const insertPlaces = `
+  insert or replace into tagged_node (org_id, tag, title_key, node_id, is_own)
+    select ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3 from json_each(?)`
 
 /** Maps the tags of a node to 1, and others above them to 0. */
 function placesOf(tagged: Tagged | undefined): Map<string, 0 | 1> {
@@ -97,23 +99,20 @@ async function countTags(
   orgId: string,
   counts: ReadonlyMap<string, { readonly nodes: number; readonly within: number }>,
 ): Promise<void> {
-  // One statement for any number of tags: Kysely takes longer to compile a list than SQLite to count.
   await inJson(
     [...counts].map(([tag, { nodes, within }]) => [tag, tagKey(tag), nodes, within]),
-    (rows) =>
-      sql`
-      insert into org_tag (org_id, tag, tag_key, nodes, within)
-        select ${orgId}, value ->> 0, value ->> 1, value ->> 2, value ->> 3 from json_each(${rows}) where true
-        on conflict (org_id, tag) do update set nodes = nodes + excluded.nodes, within = within + excluded.within`.execute(
-        trx,
-      ),
+    (rows) => changeRows(trx, addCounts, orgId, rows),
   )
   const fewer = [...counts].filter(([, { within }]) => within < 0).map(([tag]) => tag)
-  await inJson(fewer, (rows) =>
-    sql`delete from org_tag
-      where org_id = ${orgId} and tag in (select value from json_each(${rows})) and within <= 0`.execute(trx),
-  )
+  await inJson(fewer, (rows) => changeRows(trx, deleteUnused, orgId, rows))
 }
+
+const addCounts = `
+  insert into org_tag (org_id, tag, tag_key, nodes, within)
+    select ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3 from json_each(?) where true
+    on conflict (org_id, tag) do update set nodes = nodes + excluded.nodes, within = within + excluded.within`
+const deleteUnused = `
+  delete from org_tag where org_id = ? and tag in (select value from json_each(?)) and within <= 0`
 
 async function inJson(rows: readonly unknown[], run: (json: string) => Promise<unknown>): Promise<void> {
   for (let at = 0; at < rows.length; at += rowsAtOnce) await run(JSON.stringify(rows.slice(at, at + rowsAtOnce)))

@@ -1,8 +1,8 @@
 /** Events as the audit lists them: by the time at which they were recorded. */
 import { sql, type Transaction } from 'kysely'
+import { changeRows } from '../sqlite/statements.ts'
 import type { AuditFilter, AuditPlace, AuditRange } from './audit.ts'
 import type { LogDb, LogSchema } from './schema.ts'
-import { changeRows } from './statements.ts'
 
 export interface RecordedEvent {
   readonly org_id: string

@@ -1,7 +1,7 @@
 /** Replaces the titles of erased pull requests in events. */
 import { sql, type Transaction } from 'kysely'
+import { changeRows, readRows } from '../sqlite/statements.ts'
 import type { LogDb, LogSchema } from './schema.ts'
-import { changeRows, readRows } from './statements.ts'
 
 /** The most events of a node that one transaction passes over. */
 const eventsAtOnce = 1_000

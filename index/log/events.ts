@@ -1,9 +1,9 @@
 /** Appends and reads events. */
 import { randomUUID } from 'node:crypto'
 import { sql, type Transaction } from 'kysely'
+import { changeRows, readRows } from '../sqlite/statements.ts'
 import { nextChain, type Position, startOf } from './chain.ts'
 import type { LogDb, LogSchema } from './schema.ts'
-import { changeRows, readRows } from './statements.ts'
 
 /** An event without its place in the log. */
 export interface NewEvent {

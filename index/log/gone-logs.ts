@@ -1,7 +1,7 @@
 /** Logs of organisations that are deleted, and rows of nodes that are purged. */
 import type { Transaction } from 'kysely'
+import { changeRows, readRows } from '../sqlite/statements.ts'
 import type { LogDb, LogSchema } from './schema.ts'
-import { changeRows, readRows } from './statements.ts'
 
 /** Lists deleted organisations of which nothing was recorded since this time, in milliseconds since 1970. */
 export async function listGoneLogs(db: LogDb, before: number, limit: number): Promise<string[]> {

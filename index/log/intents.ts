@@ -1,7 +1,7 @@
 /** Notes about users who are about to move refs. These are hints: a lost one makes an event without an actor, never a wrong event. */
 import type { Transaction } from 'kysely'
+import { changeRows, readRows } from '../sqlite/statements.ts'
 import type { LogDb, LogSchema } from './schema.ts'
-import { changeRows, readRows } from './statements.ts'
 
 export interface Intent {
   readonly node_id: string

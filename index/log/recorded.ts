@@ -1,7 +1,8 @@
 /** The refs that the events describe. */
 import type { Transaction } from 'kysely'
+import { changeRows, readRows } from '../sqlite/statements.ts'
+import type { Log } from './events.ts'
 import type { LogDb, LogSchema } from './schema.ts'
-import { changeRows, readRows } from './statements.ts'
 
 export interface RecordedRepo {
   readonly node_id: string
@@ -20,6 +21,22 @@ export async function findRecordedRepos(db: LogDb, nodeIds: readonly string[]): 
   )
   return new Map(rows.map((row) => [row.node_id, row]))
 }
+
+/** Returns the log of an organisation, with the recorded state of a repository. */
+export async function findLogWithRecorded(
+  db: LogDb,
+  orgId: string,
+  nodeId: string,
+): Promise<{ readonly log: Log; readonly state: RecordedRepo | undefined } | undefined> {
+  const [row] = await readRows<Log & { readonly recorded: string | null }>(db, logAndRecorded, nodeId, orgId)
+  if (row === undefined) return undefined
+  const { recorded, ...log } = row
+  return { log, state: recorded === null ? undefined : JSON.parse(recorded) } // the statement writes it
+}
+
+const logAndRecorded = `select log.*, (select json_object('node_id', node_id, 'org_id', org_id, 'version', version,
+    'ledger', ledger, 'digest', digest, 'gone', gone) from recorded_repo where node_id = ?) as recorded
+  from log where org_id = ?`
 
 export async function listRecordedRefs(db: LogDb, nodeId: string): Promise<Map<string, string>> {
   const rows = await readRows<{ ref: string; oid: string }>(

@@ -56,15 +56,23 @@ export interface DescribedNode {
   readonly history: History
   readonly state: RecordedRepo | undefined
   readonly log: Log
+  /** Refs that were read after `state`. Undefined: they are read now. */
+  readonly refs?: NodeRefs | undefined
+}
+
+/** The refs of a node, except its tags. */
+export interface NodeRefs {
+  readonly ledger: Oid
+  readonly branches: ReadonlyMap<string, Oid>
 }
 
 /** Returns the next events of a node; undefined if the log has all of them. @throws GitError if it is damaged */
 export async function describeNode(deps: Deps, node: DescribedNode): Promise<Described | undefined> {
   const { repo, state } = node
-  if (!repoExists(repo)) return state && state.gone === 0 ? describeGone(deps, node, state) : undefined
-  const ledger = readRef(repo, ledgerRef)
-  if (ledger === null) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
-  const refs = [listRefs(repo, branchRefs), listRefs(repo, tagRefs)]
+  const found = node.refs ?? readNodeRefs(repo)
+  if (found === undefined) return state && state.gone === 0 ? describeGone(deps, node, state) : undefined
+  const { ledger, branches } = found
+  const refs = [branches, listRefs(repo, tagRefs)]
   const digest = digestOf(ledger, refs)
   const isSame = state?.gone === 0 && state.digest === digest
   if (isSame && !isCoarse(digest)) return undefined
@@ -90,6 +98,14 @@ export async function describeNode(deps: Deps, node: DescribedNode): Promise<Des
   const seals = isReset ? commits : some
   const erasedPulls = seals.flatMap((oid) => erased.get(oid) ?? [])
   return { step, events, isWhole, linked, erasedPulls }
+}
+
+/** Reads the ledger before the branches. Undefined if there is no repository. @throws GitError ref_damaged */
+function readNodeRefs(repo: Repo): NodeRefs | undefined {
+  if (!repoExists(repo)) return undefined
+  const ledger = readRef(repo, ledgerRef)
+  if (ledger === null) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
+  return { ledger, branches: listRefs(repo, branchRefs) }
 }
 
 /** The refs of which a digest is taken at each change. With more, the refs themselves are compared. */

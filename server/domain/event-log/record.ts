@@ -9,11 +9,12 @@ import type { Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { appendEvents, beginLog, findLog, type Log } from '../../../index/log/events.ts'
-import { findRecordedRepos, replaceRecorded } from '../../../index/log/recorded.ts'
+import { findLogWithRecorded, findRecordedRepos, replaceRecorded } from '../../../index/log/recorded.ts'
 import type { Deps } from '../../base/deps.ts'
 import { nodeRepo, orgFolder, orgRepo, orgRepository } from '../layout.ts'
+import type { NodeAt } from '../targets.ts'
 import { describeNew } from './describe-new.ts'
-import { type Described, describeNode } from './describe-node.ts'
+import { type Described, type DescribedNode, describeNode, type NodeRefs } from './describe-node.ts'
 import { describeOrg } from './describe-org.ts'
 import { syncEvents } from './durable-events.ts'
 import { eraseRecordedTitles } from './erased-titles.ts'
@@ -50,6 +51,36 @@ export async function recordNodes(
 ): Promise<void> {
   const recording = { deps, orgId, historyOf, visited: new Set<string>() }
   await untilWhole(deps, orgId, (log) => recordOnce(recording, log, nodeIds))
+}
+
+/** The log of an organisation, and what it says of a node. */
+export type Recorded = Awaited<ReturnType<typeof readRecorded>>
+
+/** Reads what is recorded of a node, before its refs are read for `recordNode`. Undefined if that is unknown. */
+export async function readRecorded({ events }: Pick<Deps, 'events'>, orgId: string, nodeId: string) {
+  return findLogWithRecorded(events.read, orgId, nodeId).catch(() => undefined)
+}
+
+/**
+ * Records what happened to a node until its refs were read. Reads nothing again that nobody else has changed.
+ *
+ * @param before read before `refs`
+ * @throws the errors of recordNodes
+ */
+export async function recordNode(
+  deps: Deps,
+  { orgId, nodeId }: NodeAt,
+  { before, refs }: { readonly before: Recorded; readonly refs: NodeRefs | undefined },
+  historyOf: HistoryOf,
+): Promise<void> {
+  const recording = { deps, orgId, historyOf, visited: new Set<string>() }
+  if (before?.log.sealed === 1) return
+  try {
+    if (before && refs && (await recordStates(recording, before.log, [{ nodeId, state: before.state, refs }]))) return
+  } catch (error) {
+    if (!(error instanceof StaleError)) throw error
+  }
+  await recordNodes(deps, orgId, [nodeId], historyOf)
 }
 
 /**
@@ -142,16 +173,28 @@ interface Recording {
 
 /** Describes and records the nodes in one transaction. Returns false if more must follow. */
 async function recordOnce(recording: Recording, log: Log, nodeIds: readonly string[]): Promise<boolean> {
+  const states = await findRecordedRepos(recording.deps.events.read, nodeIds)
+  return recordStates(
+    recording,
+    log,
+    nodeIds.map((nodeId) => ({ nodeId, state: states.get(nodeId) })),
+  )
+}
+
+/** A node, and its recorded state before its refs are read. */
+interface StateOfNode extends Pick<DescribedNode, 'state' | 'refs'> {
+  readonly nodeId: string
+}
+
+async function recordStates(recording: Recording, log: Log, nodes: readonly StateOfNode[]): Promise<boolean> {
   const { deps, orgId, historyOf, visited } = recording
-  const states = await findRecordedRepos(deps.events.read, nodeIds)
   const found: (Described & { readonly nodeId: string })[] = []
-  const own = new Set(nodeIds)
-  for (const nodeId of nodeIds) {
+  const own = new Set(nodes.map(({ nodeId }) => nodeId))
+  for (const { nodeId, ...known } of nodes) {
     visited.add(nodeId)
-    const state = states.get(nodeId)
     const repo = nodeRepo(deps.store, orgId, nodeId)
     const at = { orgId, nodeId }
-    const described = await describeNode(deps, { at, repo, history: historyOf(nodeId, repo), state, log })
+    const described = await describeNode(deps, { at, repo, history: historyOf(nodeId, repo), log, ...known })
     if (described) found.push({ nodeId, ...described })
   }
   if (found.length === 0) return true

@@ -22,7 +22,8 @@ import { addBytes } from '../../../index/derived/usage.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { recordNewNodes, recordNodes, recordOrg } from '../event-log/record.ts'
+import type { NodeRefs } from '../event-log/describe-node.ts'
+import { readRecorded, recordNewNodes, recordNode, recordOrg } from '../event-log/record.ts'
 import { readOrgRecord } from '../format/org-format.ts'
 import { branchRef, branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
 import { changedPulls, diffLedgers, eitherDiff } from '../ledger/ledger.ts'
@@ -44,7 +45,9 @@ export async function indexNode(deps: Deps, orgId: string, nodeId: string): Prom
     for (let round = 0; round < rounds; round++) {
       const unindexed = listUnindexed(repo)
       const uncounted = readUncounted(repo)
-      const outcome = await indexOnce(deps, orgId, nodeId, repo, uncounted)
+      // Read before the refs, so that no recorded move is undone.
+      const before = await readRecorded(deps, orgId, nodeId)
+      const { outcome, refs } = await indexOnce(deps, orgId, nodeId, repo, uncounted)
       if (outcome === 'again') continue
       // No ref has moved, but objects may have been written.
       if (outcome === 'agrees' && uncounted.added > 0)
@@ -53,7 +56,7 @@ export async function indexNode(deps: Deps, orgId: string, nodeId: string): Prom
       // Tags have no rows.
       if (outcome === 'agrees' && unindexed.length > 0)
         await deps.index.write((trx) => countMoves(trx, orgId, [nodeId]))
-      await tryRecord(deps, orgId, () => recordNodes(deps, orgId, [nodeId], historiesOf(deps)))
+      await tryRecord(deps, orgId, () => recordNode(deps, { orgId, nodeId }, { before, refs }, historiesOf(deps)))
       markIndexed(repo, unindexed)
       return
     }
@@ -102,9 +105,17 @@ export async function readResult<T>({ log }: Pick<Deps, 'log'>, read: () => Prom
   }
 }
 
+/** A comparison of rows and refs. `again`: another writer was faster. */
+interface Indexed {
+  readonly outcome: 'agrees' | 'written' | 'again'
+  readonly refs?: NodeRefs
+}
+
+const again: Indexed = { outcome: 'again' }
+
 /**
- * Compares a node's rows with its refs once. Returns whether they agree, were written, or must be compared again. Reads
- * rows, then the ledger, then heads, so that no pull request is checked against older branches.
+ * Compares a node's rows with its refs once. Reads rows, then the ledger, then heads, so that no pull request is checked
+ * against older branches.
  */
 async function indexOnce(
   deps: Deps,
@@ -112,36 +123,36 @@ async function indexOnce(
   nodeId: string,
   repo: Repo,
   uncounted: Uncounted,
-): Promise<'agrees' | 'written' | 'again'> {
+): Promise<Indexed> {
   const row = await findNodeState(deps.index.read, nodeId)
-  if (row && row.org_id !== orgId) return 'written'
-  if (!repoExists(repo)) return !row || (await deleteGone(deps, row, uncounted)) ? 'written' : 'again'
+  if (row && row.org_id !== orgId) return { outcome: 'written' }
+  if (!repoExists(repo)) return !row || (await deleteGone(deps, row, uncounted)) ? { outcome: 'written' } : again
   const indexed = row ? await indexedBranches(deps.index.read, row) : new Map<string, Oid>()
-  const known = (await listOpenPulls(deps.index.read, nodeId)).map(fromRow)
+  const known = row?.open_pulls === 0 ? [] : (await listOpenPulls(deps.index.read, nodeId)).map(fromRow)
   const ledger = readRef(repo, ledgerRef)
   if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
   const branches = listRefs(repo, branchRefs)
+  const refs = { ledger, branches }
   if (row?.ledger === ledger && matchesIndexed(row, indexed, branches)) {
-    if (row.entries_ledger === ledger) return 'agrees'
+    if (row.entries_ledger === ledger) return { outcome: 'agrees', refs }
     if (row.entries_ledger === unfinished(ledger))
-      return (await writeEntriesInSlices(deps, repo, row, ledger)) ? 'written' : 'again'
+      return (await writeEntriesInSlices(deps, repo, row, ledger)) ? { outcome: 'written', refs } : again
   }
   const stop = deps.metrics.indexSeconds.startTimer({ kind: 'node' })
   const changed = await readLedgerChange(deps, repo, nodeId, row, ledger).catch((error: unknown) => {
     if (!isErased(error, repo, ledger)) throw error
   })
-  if (!changed) return 'again'
+  if (!changed) return again
   const { pulls, entries } = changed
   const { records, gone } = pulls
   const moved = [...branches].filter(([ref, oid]) => indexed.get(ref) !== oid)
   const heads = moved.sort(([a], [b]) => Number(b === main) - Number(a === main)).map(([, oid]) => oid)
   const logs = await collectLogs(deps, nodeId, repo, [...new Set(heads)])
-  if (!logs) return 'again'
+  if (!logs) return again
   const node = { nodeId, repo, ledger, version: row?.version, history: historyOf(deps, nodeId, repo) }
   const open = selectOpenPulls(known, records, gone)
   const headOf = (branch: string) => branches.get(branchRef(branch)) ?? null
-  if (await reconcileFoundRefs(deps, node, { open, moves: movesBetween(indexed, branches, open), headOf }))
-    return 'again'
+  if (await reconcileFoundRefs(deps, node, { open, moves: movesBetween(indexed, branches, open), headOf })) return again
   const fields = await nodeFields(repo, row, ledger, branches.get(main) ?? null)
   const change = {
     row,
@@ -162,10 +173,10 @@ async function indexOnce(
     if (written) stop()
     if (written && entries) logDamagedEntries(deps, change, entries)
     if (written && row) keepBranches({ ...row, ...written }, branches)
-    return written && entries ? 'written' : 'again'
+    return written && entries ? { outcome: 'written', refs } : again
   } catch (error) {
-    if (isDuplicate(error) || error instanceof StaleWriteError) return 'again'
-    if (await orgIsBehind(deps, orgId)) return 'again'
+    if (isDuplicate(error) || error instanceof StaleWriteError) return again
+    if (await orgIsBehind(deps, orgId)) return again
     throw error
   }
 }
@@ -270,6 +281,8 @@ export async function indexNewNodes(deps: Deps, orgId: string, nodes: readonly N
     const stop = deps.metrics.indexSeconds.startTimer({ kind: 'node' })
     try {
       await deps.index.write((trx) => insertNewNodes(trx, orgId, some))
+      for (const { node } of some)
+        markCounted(nodeRepo(deps.store, orgId, node.id), { created: node.bytes ?? undefined, added: 0 })
       stop()
     } catch (error) {
       if (!isDuplicate(error)) deps.log.warn({ err: error, orgId }, 'new nodes are indexed one by one')
