@@ -157,19 +157,24 @@ async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgA
     if (!org?.published) throw new AppError('unauthenticated', 'Sign in to see this')
     return { org, role: null }
   }
-  const found = await findSeen(deps, orgId, actor.id)
+  const found = await findOrgWithRights(deps, orgId, actor)
   if (found === undefined || (found.role === null && !found.org.published)) {
     throw new AppError('org_not_found', 'Organisation not found')
   }
-  return { ...found, person: actor, ...(actor.onlyNode === undefined ? {} : { onlyNode: actor.onlyNode }) }
+  return { ...found, ...(actor.onlyNode === undefined ? {} : { onlyNode: actor.onlyNode }) }
 }
 
-/** Returns the organisation and the user's role in it, from one snapshot. */
-async function findSeen(deps: Deps, orgId: string, userId: string): Promise<OrgAccess | undefined> {
-  const known = () => findOrgWithRole(deps.index.read, orgId, userId)
+/** Returns the organisation and the user's rights in it, from one snapshot. */
+export async function findOrgWithRights(
+  deps: Deps,
+  orgId: string,
+  person: Person,
+): Promise<(Rights & Pick<OrgAccess, 'org'>) | undefined> {
+  const known = () => findOrgWithRole(deps.index.read, orgId, person.id)
   const seen = isId(orgId) ? await known() : undefined
   // A crash may have left the organisation out of the index: indexing its repository adds it.
-  return seen ?? ((await findOrg(deps, orgId)) && known())
+  const found = seen ?? ((await findOrg(deps, orgId)) && (await known()))
+  return found && { ...found, person }
 }
 
 /**

@@ -96,6 +96,7 @@ export function authenticate(findCredential: FindCredential): RequestHandler {
       next(security === 'required' ? new AppError('unauthenticated', signInHint) : undefined)
       return
     }
+    if (contextOf(req).operation.body !== 'none') stateOf(req).authenticatedIn = currentTurn()
     setCredential(req, await credentialOf(req, findCredential))
     next()
   }
@@ -109,14 +110,29 @@ export function authenticateAs(req: Request, credential: Credential | undefined)
   else if (security === 'required') throw new AppError('unauthenticated', 'Sign in first')
 }
 
+let turn = 0
+let isTurnCounted = false
+
+/** Returns the number of this turn of the event loop. Bytes that arrive later are read in another turn. */
+function currentTurn(): number {
+  if (!isTurnCounted)
+    setImmediate(() => {
+      turn++
+      isTurnCounted = false
+    })
+  isTurnCounted = true
+  return turn
+}
+
 /**
- * Checks the credential again after the body has arrived. A client may take two minutes to send it, and the credential
- * may end in the meantime.
+ * Checks the credential again if the body arrived after its check. A client may take two minutes to send the body, and
+ * the credential may end in the meantime. Most bodies arrive together with the head.
  */
 export function authenticateAgain(findCredential: FindCredential): RequestHandler {
   return async (req, _res, next) => {
     const { operation, actor } = contextOf(req)
-    if (operation.body !== 'none' && actor.kind === 'person')
+    const isLate = stateOf(req).authenticatedIn !== currentTurn()
+    if (operation.body !== 'none' && isLate && actor.kind === 'person')
       setCredential(req, await credentialOf(req, findCredential))
     next()
   }

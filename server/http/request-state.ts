@@ -15,6 +15,8 @@ export interface RequestState {
   notes: RequestNotes
   /** Undefined until the operation is known. */
   context: Context | undefined
+  /** The turn of the event loop in which the credential was checked. Absent without a body. */
+  authenticatedIn: number | undefined
   /** The body as sent, if it holds free JSON. */
   bodyText: string | undefined
   /** Shows an error as a page; undefined: errors are JSON. */
@@ -88,6 +90,7 @@ export function stateOf(req: Carrier): RequestState {
     door: 'rest',
     notes: {},
     context: undefined,
+    authenticatedIn: undefined,
     bodyText: undefined,
     errorPage: undefined,
     isCounted: false,

@@ -3,14 +3,13 @@
 import type { BranchName } from '../../../gitstore/names.ts'
 import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { updateRefs, withRefLock } from '../../../gitstore/refs/ref-transaction.ts'
-import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, type Problem, ValidationError } from '../../base/errors.ts'
-import { type NodeAccess, recheckAccess } from '../access.ts'
+import type { NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { type TakeRoom, withByteRoom } from '../byte-quota.ts'
-import { requireFreeBranch } from '../consent/rule-checks.ts'
+import { recheckCommit } from '../consent/rule-checks.ts'
 import { withIntent } from '../event-log/intents.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { refuseLongText } from '../format/limits.ts'
@@ -20,12 +19,13 @@ import { signature } from '../format/signatures.ts'
 import { normalizeLineEnds } from '../format/text-rules.ts'
 import { refuseOwnVia, withVia } from '../format/trailers.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
+import { indexedBranches } from '../indexing/indexed-branches.ts'
 import { encodeNote } from '../indexing/recovered.ts'
 import { branchRef, graphRef, main, orgRepo } from '../layout.ts'
 import { trailerOf } from '../via.ts'
 import { locksOf, requireUnproposed } from './agent-moves.ts'
 import { findContentProblems, findGraphProblems, findLossProblems, newParents } from './content-rules.ts'
-import { readTree } from './revisions.ts'
+import { findTree, readTree } from './revisions.ts'
 
 export interface CommitRequest {
   readonly branch: BranchName
@@ -54,11 +54,10 @@ export async function commitToBranch(
   request: CommitRequest,
 ): Promise<Oid> {
   const ref = branchRef(request.branch)
-  const { repo, org } = access
   refuseLongText(['body', 'message'], request.message)
   refuseOwnVia(['body', 'message'], request.message)
-  await readAhead(repo, ref)
-  return withByteRoom(deps, org.id, (take) => commitUnderLock(deps, actor, access, request, take))
+  await readAhead(deps, access, ref)
+  return withByteRoom(deps, access.org.id, (take) => commitUnderLock(deps, actor, access, request, take))
 }
 
 async function commitUnderLock(
@@ -74,8 +73,7 @@ async function commitUnderLock(
     updateRefs(deps.store, locksOf(actor, repo, ref), async (current) => {
       const head = current({ repo, ref })
       requireHead(head, request.expectedHead, ref)
-      await requireFreeBranch(deps, { orgId: org.id, nodeId: node.id }, ref, head)
-      await recheckAccess(deps, actor, org.id, { ref })
+      await recheckCommit(deps, actor, { orgId: org.id, nodeId: node.id }, { ref, head })
       await requireUnproposed(deps, actor, access, ref, current)
       const draft = newObjectBatch(repo)
       const before = head === null ? null : await readTree(repo, head)
@@ -96,9 +94,9 @@ async function commitUnderLock(
 }
 
 /** Reads the head's content into the cache before the branch is locked. Thousands of edges take seconds. */
-async function readAhead(repo: Repo, ref: string): Promise<void> {
-  const head = readRef(repo, ref)
-  if (head !== null) await readContent(repo, await readTree(repo, head))
+async function readAhead(deps: Deps, { repo, org, node }: NodeAccess, ref: string): Promise<void> {
+  const head = (await indexedBranches(deps.index.read, { ...node, epoch: org.epoch })).get(ref)
+  await readContent(repo, await findTree(repo, head ?? null))
 }
 
 /** Runs `work`, with the graph locked if `held`. The node is indexed before the lock is released. */

@@ -1,28 +1,51 @@
 /** Refuses moves of branches with rules other than merges, for all writers but pushes. */
+import type { OrgRow } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import { findOrg, findOrgWithRights, requireRole, requireSignedIn } from '../access.ts'
+import type { Person } from '../actor.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { branchName, branchRef, branchRefs, main } from '../layout.ts'
 import type { NodeAt } from '../targets.ts'
-import { rulesNow } from './branch-rules.ts'
+import { rulesNow, rulesOfBranch } from './branch-rules.ts'
 import { findMakerProblem } from './wording.ts'
 
+/** The branch of a commit. */
+interface CommittedBranch {
+  readonly ref: string
+  /** Null: the branch has no commit yet. */
+  readonly head: string | null
+}
+
+/** Refuses a commit to a branch that moves only by merges. @throws AppError pull_request_required */
+export async function requireFreeBranch(deps: Deps, { orgId, nodeId }: NodeAt, branch: CommittedBranch): Promise<void> {
+  const org = await findOrg(deps, orgId)
+  if (org) await requireFree(deps, org, nodeId, branch)
+}
+
 /**
- * Refuses a commit to a branch that moves only by merges. The caller holds the branch's lock.
+ * Checks a commit under the lock of its branch. The rules come first, then the caller and the role. The organisation
+ * and the role are read at once.
  *
- * @param head null: the branch has no commit yet
- * @throws AppError pull_request_required
+ * @throws AppError pull_request_required, invalid_token, token_scope, forbidden
  */
-export async function requireFreeBranch(
+export async function recheckCommit(
   deps: Deps,
+  person: Person,
   { orgId, nodeId }: NodeAt,
-  ref: string,
-  head: string | null,
+  branch: CommittedBranch,
 ): Promise<void> {
+  const found = await findOrgWithRights(deps, orgId, person)
+  if (found) await requireFree(deps, found.org, nodeId, branch)
+  await requireSignedIn(deps.credentials.read, person)
+  requireRole(found ?? { role: null, person }, { ref: branch.ref })
+}
+
+async function requireFree(deps: Deps, org: OrgRow, nodeId: string, { ref, head }: CommittedBranch): Promise<void> {
   if (head === null || !ref.startsWith(branchRefs)) return
   const branch = branchName(ref)
-  if ((await rulesNow(deps, orgId, nodeId, branch)).length > 0) throw pullRequestRequired(branch)
+  if ((await rulesOfBranch(deps, org, nodeId, branch)).length > 0) throw pullRequestRequired(branch)
 }
 
 export function pullRequestRequired(branch: string): AppError {

@@ -6,13 +6,13 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeNode, type NodeAccess, recheckAccess, requireRole } from '../access.ts'
+import { authorizeNode, type NodeAccess, requireRole } from '../access.ts'
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import { addsParents, headMovedError, problemsOf, refuseProblems, withGraphLockIf } from '../branches/branch-commits.ts'
 import { readTree } from '../branches/revisions.ts'
 import { requireBytesLeft } from '../byte-quota.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
-import { requireFreeBranch } from '../consent/rule-checks.ts'
+import { recheckCommit, requireFreeBranch } from '../consent/rule-checks.ts'
 import { withIntent } from '../event-log/intents.ts'
 import { signature } from '../format/signatures.ts'
 import { withVia } from '../format/trailers.ts'
@@ -54,7 +54,7 @@ export async function updatePullBranch(deps: Deps, context: RequestContext<Perso
   if (!from) throw new AppError('source_branch_missing', sentence.source_branch_missing)
   if (!onto) throw new AppError('target_branch_missing', sentence.target_branch_missing)
   if (await history.contains(from, onto)) return toPull(deps, access, row)
-  await requireFreeBranch(deps, at, source.ref, from)
+  await requireFreeBranch(deps, at, { ref: source.ref, head: from })
   if (source.ref === main) {
     if (!(await history.contains(onto, from))) throw new AppError('branch_protected', '`main` cannot be rewritten')
   }
@@ -71,8 +71,7 @@ export async function updatePullBranch(deps: Deps, context: RequestContext<Perso
     updateRefs(deps.store, [source], async (current) => {
       if (current(source) !== from)
         throw headMovedError('The source branch has moved since the update began; nothing was changed', current(source))
-      await requireFreeBranch(deps, at, source.ref, from)
-      await recheckAccess(deps, actor, at.orgId, source)
+      await recheckCommit(deps, actor, at, { ref: source.ref, head: from })
       refuseProblems(
         await problemsOf(deps, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head)),
         () => ['body'],
