@@ -93,6 +93,11 @@ export class PropertyTable {
     return wanted
   }
 
+  /** Returns the columns that later questions may use. They replace a wasteful one. */
+  heldColumns(): Column[] {
+    return [...this.columns.values()].map(({ column }) => column).filter((column) => !column.isWasteful)
+  }
+
   /** Writes a changed node into its row, and into columns that are behind `changed`. */
   set(node: MatchedNode, changed: number, columns: readonly Column[]): void {
     if (changed > this.version) this.setRow(node)

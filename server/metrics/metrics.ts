@@ -155,6 +155,11 @@ function searchMetrics({ counter, gauge, histogram }: Make) {
     searchDocuments: gauge('search_index_documents', 'Nodes in the search indexes in memory'),
     searchBytes: gauge('search_index_bytes', 'Estimated bytes of heap of the search indexes in memory'),
     searchBuilds: counter('search_builds_total', 'Search indexes that were opened'),
+    searchRows: counter(
+      'search_rows_total',
+      'Changed nodes read into search indexes and tables of properties: while a query waited, or ahead of queries',
+      ['occasion'],
+    ),
     graphSeconds: histogram('graph_draw_seconds', 'Drawings of graphs and maps', [], longSeconds),
   }
 }

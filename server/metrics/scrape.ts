@@ -35,11 +35,14 @@ function setOwnGauges({ metrics, placement, search }: Deps): void {
   metrics.gitWaiting.set(waitingForGit())
   metrics.passwordQueue.set(passwordsWaiting())
   metrics.readOnly.set(countReadOnly())
-  const { documents, bytes, opened } = search.gauges()
+  const { documents, bytes, opened, rows } = search.gauges()
   metrics.searchDocuments.set(documents)
   metrics.searchBytes.set(bytes)
   metrics.searchBuilds.reset()
   metrics.searchBuilds.inc(opened)
+  metrics.searchRows.reset()
+  metrics.searchRows.inc({ occasion: 'query' }, rows.query)
+  metrics.searchRows.inc({ occasion: 'ahead' }, rows.ahead)
 }
 
 /**

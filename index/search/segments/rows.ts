@@ -106,6 +106,9 @@ const BEGINNING = `coalesce(substr(cast(node_text.text as blob), 1, ${INDEXED_BY
 /** Queries for an organisation's version and its changes. */
 function changesIn(db: Sqlite.Database) {
   const org = db.prepare<[string], OrgState>('select epoch, version from org where id = ?')
+  const orgs = db.prepare<[string], OrgState & { readonly id: string }>(
+    'select org.id, epoch, version from json_each(?) as wanted cross join org on org.id = wanted.value',
+  )
   const changed = db.prepare<[string, number], ChangedNode>(
     `select node.id, node.changed, node.title, node.tags, node.updated_at, ${BEGINNING}
      from node join node_text on node_text.node_id = node.id
@@ -119,6 +122,9 @@ function changesIn(db: Sqlite.Database) {
     .pluck()
   return {
     orgState: (orgId: string): OrgState | undefined => org.get(orgId),
+    /** Returns the states of those organisations that exist. */
+    orgStates: (orgIds: readonly string[]): Map<string, OrgState> =>
+      new Map(orgs.all(JSON.stringify(orgIds)).map(({ id, ...state }) => [id, state])),
     /** Iterates over changed nodes by version, and reads each row lazily. */
     changedAfter: (orgId: string, version: number): IterableIterator<ChangedNode> => changed.iterate(orgId, version),
     tombstonesAfter: (orgId: string, version: number): Tombstone[] => tombstones.all(orgId, version),

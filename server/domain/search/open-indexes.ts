@@ -21,7 +21,9 @@ import type { Snapshots } from '../../../index/search/segments/read-snapshots.ts
 import type { OrgState, SearchRows } from '../../../index/search/segments/rows.ts'
 import { ANALYZER_VERSION } from '../../../index/search/text/analyzer.ts'
 import type { LanguageOf } from '../../../index/search/text/languages.ts'
+import type { Follower } from './ahead.ts'
 import { type Range, readSegments, writeSegments } from './segment-files.ts'
+import { createSlices, type RowCounts, sliceMs } from './slices.ts'
 
 interface OpenIndex {
   readonly index: OrgIndex
@@ -32,11 +34,11 @@ interface OpenIndex {
   held: Held
 }
 
-type Held = Omit<Gauges, 'opened'>
+type Held = Omit<Gauges, 'opened' | 'rows'>
 
 const nothing: Held = { documents: 0, bytes: 0 }
 
-export interface OpenIndexes {
+export interface OpenIndexes extends Follower {
   /**
    * Calls `answer` within one snapshot, with an index that is up to date with it. Returns its result, or undefined if
    * the organisation does not exist.
@@ -52,10 +54,9 @@ export interface Gauges {
   readonly bytes: number
   /** The number of indexes opened so far. */
   readonly opened: number
+  /** The rows of nodes read so far. */
+  readonly rows: RowCounts
 }
-
-/** Milliseconds of reading rows in one transaction. Other organisations have their turns in between. */
-const sliceMs = 8
 
 /** The largest ratio of documents at which a segment is merged with the next one. */
 const tidyFactor = 3
@@ -77,6 +78,7 @@ export function openIndexes(
   const files = createIndexFiles(snapshots, folder, report)
   /** Queries of one organisation are answered one after the other. */
   const mutex = createKeyedMutex()
+  const slices = createSlices()
   let opened = 0
 
   const ask: OpenIndexes['ask'] = (orgId, answer) => mutex.run([orgId], () => answerNow(orgId, answer))
@@ -84,7 +86,7 @@ export function openIndexes(
   const answerNow = async <T>(orgId: string, answer: (index: OrgIndex, rows: SearchRows) => T) => {
     for (;;) {
       const known = held.get(orgId)
-      const step = snapshots.read((rows) => stepOf(known, rows, languageOf, orgId, answer))
+      const step = snapshots.read((rows) => stepOf(known, rows, languageOf, orgId, slices.begin('query'), answer))
       if (step.kind === 'missing') {
         held.drop(orgId)
         return undefined
@@ -93,7 +95,7 @@ export function openIndexes(
         held.keep(orgId, await files.load(orgId, step.state))
         opened++
       } else if (known) {
-        if (isLarge(known.index)) await files.sealAndTidy(orgId, known, () => held.get(orgId) === known)
+        await sealIfLarge(orgId, known)
         held.keep(orgId, known)
       }
       held.makeRoom(memoryBytes, (id) => id === orgId || mutex.isBusy(id))
@@ -102,7 +104,33 @@ export function openIndexes(
     }
   }
 
-  return { ask, gauges: () => ({ ...held.total(), opened }) }
+  const sealIfLarge = async (orgId: string, one: OpenIndex) => {
+    if (isLarge(one.index)) await files.sealAndTidy(orgId, one, () => held.get(orgId) === one)
+  }
+
+  const advanceNow = async (orgId: string) => {
+    const known = held.get(orgId)
+    if (known === undefined) return false
+    const step = snapshots.read((rows) =>
+      stepOf(known, rows, languageOf, orgId, slices.begin('ahead'), () => undefined),
+    )
+    // Only a query replaces an index.
+    if (step.kind === 'missing' || step.kind === 'stale') return false
+    await sealIfLarge(orgId, known)
+    held.recount(orgId)
+    held.makeRoom(memoryBytes, (id) => id !== orgId && mutex.isBusy(id))
+    return step.kind === 'behind' && held.get(orgId) === known
+  }
+
+  return {
+    ask,
+    stateOf: (orgId) => {
+      const index = held.get(orgId)?.index
+      return index && { epoch: index.epoch, version: Math.min(index.nodes, index.tombstones) }
+    },
+    advance: (orgId) => mutex.run([orgId], () => advanceNow(orgId)),
+    gauges: () => ({ ...held.total(), opened, rows: slices.counts() }),
+  }
 }
 
 /** Indexes in memory, the least recently used first, with their total size. */
@@ -110,6 +138,14 @@ function createHeldIndexes() {
   const open = new Map<string, OpenIndex>()
   let total = nothing
 
+  const count = (one: OpenIndex) => {
+    const before = one.held
+    one.held = heldBy(one.index)
+    total = {
+      documents: total.documents - before.documents + one.held.documents,
+      bytes: total.bytes - before.bytes + one.held.bytes,
+    }
+  }
   const drop = (orgId: string) => {
     const { documents, bytes } = open.get(orgId)?.held ?? nothing
     total = { documents: total.documents - documents, bytes: total.bytes - bytes }
@@ -122,14 +158,22 @@ function createHeldIndexes() {
     /** Makes it the most recently used index, replaces an earlier one, and counts it again. */
     keep: (orgId: string, one: OpenIndex) => {
       drop(orgId)
-      one.held = heldBy(one.index)
-      total = { documents: total.documents + one.held.documents, bytes: total.bytes + one.held.bytes }
+      one.held = nothing
+      count(one)
       open.set(orgId, one)
     },
-    /** Drops the least recently used indexes until the rest fits. Their rows stay, so they can be loaded again. */
+    /** Counts it again, where it is in the order. */
+    recount: (orgId: string) => {
+      const one = open.get(orgId)
+      if (one) count(one)
+    },
+    /**
+     * Drops the least recently used indexes until the rest fits or one is left. Their rows stay, so they can be loaded
+     * again.
+     */
     makeRoom: (maxBytes: number, isUsed: (orgId: string) => boolean) => {
       for (const id of open.keys()) {
-        if (total.bytes <= maxBytes) return
+        if (total.bytes <= maxBytes || open.size === 1) return
         if (!isUsed(id)) drop(id)
       }
     },
@@ -228,13 +272,13 @@ function stepOf<T>(
   rows: SearchRows,
   languageOf: LanguageOf,
   orgId: string,
+  isSliceOver: () => boolean,
   answer: (index: OrgIndex, rows: SearchRows) => T,
 ): Step<T> {
   const state = rows.orgState(orgId)
   if (state === undefined) return { kind: 'missing' }
   if (open?.index.epoch !== state.epoch || open.index.nodes > state.version) return { kind: 'stale', state }
-  const endsAt = performance.now() + sliceMs
-  const isOver = () => isLarge(open.index) || performance.now() > endsAt
+  const isOver = () => isSliceOver() || isLarge(open.index)
   if (!applyChanges(open.index, rows, orgId, state, languageOf, isOver)) return { kind: 'behind' }
   return { kind: 'answered', answer: answer(open.index, rows) }
 }

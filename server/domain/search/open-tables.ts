@@ -10,8 +10,10 @@ import { toMatched } from '../../../index/properties/query.ts'
 import { PropertyTable } from '../../../index/properties/table.ts'
 import type { Snapshots } from '../../../index/search/segments/read-snapshots.ts'
 import type { OrgState, SearchRows } from '../../../index/search/segments/rows.ts'
+import type { Follower } from './ahead.ts'
+import { createSlices, type RowCounts } from './slices.ts'
 
-export interface OpenTables {
+export interface OpenTables extends Follower {
   /**
    * Calls `answer` within one snapshot, with a table that is up to date with it. So are its columns of these subjects.
    * Returns the result, or undefined if the organisation does not exist.
@@ -35,10 +37,9 @@ export interface OpenTables {
   makeRoom(maxBytes: number): void
   /** Estimates the memory in bytes. */
   readonly bytes: () => number
+  /** The rows of nodes read so far. */
+  readonly rows: () => RowCounts
 }
-
-/** Milliseconds of reading rows in one transaction. Other questions have their turns in between. */
-const sliceMs = 8
 
 /** Opens the tables of all organisations. */
 export function openTables(snapshots: Snapshots): OpenTables {
@@ -46,6 +47,7 @@ export function openTables(snapshots: Snapshots): OpenTables {
   const open = new Map<string, PropertyTable>()
   /** Questions of one organisation are answered one after the other. */
   const mutex = createKeyedMutex()
+  const slices = createSlices()
 
   const keep = (orgId: string, table: PropertyTable) => {
     open.delete(orgId)
@@ -59,7 +61,7 @@ export function openTables(snapshots: Snapshots): OpenTables {
   ): Promise<T | undefined> => {
     for (;;) {
       const known = open.get(orgId)
-      const step = snapshots.read((rows) => stepOf(known, rows, orgId, subjects, answer))
+      const step = snapshots.read((rows) => stepOf(known, rows, orgId, subjects, slices.begin('query'), answer))
       if (step.kind === 'missing') {
         open.delete(orgId)
         return undefined
@@ -71,14 +73,31 @@ export function openTables(snapshots: Snapshots): OpenTables {
     }
   }
 
+  const advanceNow = async (orgId: string) => {
+    const table = open.get(orgId)
+    if (table === undefined) return false
+    return snapshots.read((rows) => {
+      const state = rows.orgState(orgId)
+      // Only a question replaces a table.
+      if (state === undefined || isStale(table, state)) return false
+      return !catchUp(table, table.heldColumns(), rows, orgId, state, slices.begin('ahead'))
+    })
+  }
+
   const bytes = () => [...open.values()].reduce((sum, table) => sum + table.bytes, 0)
   return {
     ask: (orgId, subjects, answer) => mutex.run([orgId], () => answerNow(orgId, subjects, answer)),
     within: (orgId, subjects, rows, answer) => {
-      const step = stepOf(open.get(orgId), rows, orgId, subjects, answer)
+      const step = stepOf(open.get(orgId), rows, orgId, subjects, slices.begin('query'), answer)
       return step.kind === 'answered' ? step.answer : undefined
     },
+    stateOf: (orgId) => {
+      const table = open.get(orgId)
+      return table && { epoch: table.epoch, version: Math.min(table.tombstones, versionOf(table, table.heldColumns())) }
+    },
+    advance: (orgId) => mutex.run([orgId], () => advanceNow(orgId)),
     bytes,
+    rows: slices.counts,
     makeRoom: (maxBytes) => {
       let total = bytes()
       for (const [orgId, table] of open) {
@@ -104,16 +123,26 @@ function stepOf<T>(
   rows: SearchRows,
   orgId: string,
   subjects: readonly Subject[],
+  isSliceOver: () => boolean,
   answer: (table: PropertyTable, rows: SearchRows) => T,
 ): Step<T> {
   const state = rows.orgState(orgId)
   if (state === undefined) return { kind: 'missing' }
-  if (table === undefined || table.epoch !== state.epoch || table.version > state.version || table.isWasteful)
-    return { kind: 'stale', epoch: state.epoch }
+  if (table === undefined || isStale(table, state)) return { kind: 'stale', epoch: state.epoch }
   const columns = table.columnsOf(subjects)
-  return catchUp(table, columns, rows, orgId, state)
+  return catchUp(table, columns, rows, orgId, state, isSliceOver)
     ? { kind: 'answered', answer: answer(table, rows) }
     : { kind: 'behind' }
+}
+
+/** True if the table must be replaced. */
+function isStale(table: PropertyTable, state: OrgState): boolean {
+  return table.epoch !== state.epoch || table.version > state.version || table.isWasteful
+}
+
+/** Returns the version up to which the table and these columns have all changes. */
+function versionOf(table: PropertyTable, columns: readonly Column[]): number {
+  return Math.min(table.version, ...columns.map((column) => column.version))
 }
 
 /** Returns false when a slice is over and rows are left. */
@@ -123,13 +152,13 @@ function catchUp(
   rows: SearchRows,
   orgId: string,
   { version }: OrgState,
+  isSliceOver: () => boolean,
 ): boolean {
-  const from = Math.min(table.version, ...columns.map((column) => column.version))
+  const from = versionOf(table, columns)
   if (from === version && table.tombstones === version) return true
-  const endsAt = performance.now() + sliceMs
   for (const row of rows.propertiesAfter(orgId, from)) {
     table.set(toMatched(row), row.changed, columns)
-    if (performance.now() > endsAt) return false
+    if (isSliceOver()) return false
   }
   for (const { node_id } of rows.tombstonesAfter(orgId, table.tombstones)) table.remove(node_id)
   table.version = version

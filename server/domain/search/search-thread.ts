@@ -9,6 +9,7 @@ import type { toGraphEdge } from '../graph/graph-drawing.ts'
 import { WorkerClient, workerBundle } from '../worker-client.ts'
 import type { FilteredAnswer, FilteredQuestion } from './filtered-search.ts'
 import type { Gauges } from './open-indexes.ts'
+import { addCounts } from './slices.ts'
 
 export interface ThreadOptions {
   /** The path of `index.sqlite`. */
@@ -55,7 +56,7 @@ interface QueryInput {
 
 /** Notices of the thread in addition to its answers. */
 export type SearchNotice =
-  /** Sent before each answer. */
+  /** Sent before each answer, and after each slice that was read ahead. */
   | { readonly kind: 'gauges'; readonly gauges: Gauges }
   /** Segment files could not be read or written. Answers do not depend on them. */
   | { readonly kind: 'warning'; readonly code: string | undefined; readonly message: string }
@@ -90,10 +91,19 @@ interface ThreadObserver {
   died(error: Error): void
 }
 
+const noGauges: Gauges = { documents: 0, bytes: 0, opened: 0, rows: { query: 0, ahead: 0 } }
+
+type Counts = Pick<Gauges, 'opened' | 'rows'>
+
+function addCountsOf(one: Counts, other: Counts): Counts {
+  return { opened: one.opened + other.opened, rows: addCounts(one.rows, other.rows) }
+}
+
 /** Opens the search thread, which starts with the first query and restarts if it dies. */
 export function openSearchThread(options: ThreadOptions, observer: ThreadObserver): SearchThread {
-  let known: Gauges = { documents: 0, bytes: 0, opened: 0 }
-  let openedBefore = 0
+  let known = noGauges
+  /** The counts of threads that have ended. */
+  let past: Counts = noGauges
   const client = new WorkerClient<SearchCalls, SearchNotice>({
     name: 'The search thread',
     bundle: workerBundle('domain/search/search-worker.cjs'),
@@ -106,8 +116,8 @@ export function openSearchThread(options: ThreadOptions, observer: ThreadObserve
       else known = notice.gauges
     },
     ended: (cause) => {
-      openedBefore += known.opened
-      known = { documents: 0, bytes: 0, opened: 0 }
+      past = addCountsOf(past, known)
+      known = noGauges
       if (cause) observer.died(cause)
     },
   })
@@ -126,7 +136,7 @@ export function openSearchThread(options: ThreadOptions, observer: ThreadObserve
     queryIn: (view, orgId, question) => client.ask('query', { orgId, question, view }),
     listProperties: (orgId) => client.ask('listProperties', { orgId }),
     matching: (orgId, where) => client.ask('matching', { orgId, where }),
-    gauges: () => ({ ...known, opened: openedBefore + known.opened }),
+    gauges: () => ({ ...known, ...addCountsOf(past, known) }),
     close: () => client.close(),
   }
 }

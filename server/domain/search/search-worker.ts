@@ -9,10 +9,12 @@ import { openSnapshots } from '../../../index/search/segments/read-snapshots.ts'
 import { loadLanguages } from '../../../index/search/text/languages.ts'
 import { toGraphEdge } from '../graph/graph-drawing.ts'
 import { type Handlers, notify, serveCalls } from '../worker-client.ts'
+import { openAhead } from './ahead.ts'
 import { searchFiltered } from './filtered-search.ts'
 import { inSlices, openIndexes } from './open-indexes.ts'
 import { openTables } from './open-tables.ts'
 import type { SearchCalls, SearchNotice, ThreadOptions } from './search-thread.ts'
+import { addCounts } from './slices.ts'
 
 const { file, folder, memoryBytes } = workerData as ThreadOptions // search-thread.ts passes it
 const report = (error: unknown) => {
@@ -28,10 +30,17 @@ async function start(): Promise<void> {
 
   const tables = openTables(snapshots)
   const tellGauges = () => {
-    const { bytes, ...gauges } = indexes.gauges()
+    const { bytes, rows, ...gauges } = indexes.gauges()
     tables.makeRoom(memoryBytes - bytes)
-    notify<SearchNotice>({ kind: 'gauges', gauges: { ...gauges, bytes: bytes + tables.bytes() } })
+    const sum = addCounts(rows, tables.rows())
+    notify<SearchNotice>({ kind: 'gauges', gauges: { ...gauges, bytes: bytes + tables.bytes(), rows: sum } })
   }
+  const ahead = openAhead({
+    followers: [indexes, tables],
+    readStates: (orgIds) => snapshots.read((rows) => rows.orgStates(orgIds)),
+    advanced: tellGauges,
+  })
+
   const search: Handlers<SearchCalls>['search'] = async ({ orgId, question, view }) => {
     const prepared = view && (await inSlices(prepareView(view, languageOf)))
     const found = await searchFiltered({ indexes, tables, languageOf }, orgId, question, prepared)
@@ -49,14 +58,19 @@ async function start(): Promise<void> {
         : (answerInView(table, rows, orgId, question, view) ?? 'moved'),
     )
 
+  /** The handler goes before reading ahead, and the client knows the gauges before the answer. */
+  const first =
+    <I extends { readonly orgId: string }, A>(handler: (input: I) => Promise<A>) =>
+    (input: I): Promise<A> =>
+      ahead.during(input.orgId, () => handler(input)).finally(tellGauges)
+
   serveCalls<SearchCalls>({
-    search: (input) => search(input).finally(tellGauges),
-    suggest: (input) => suggestTitles(input).finally(tellGauges),
-    query: (input) => query(input).finally(tellGauges),
-    listProperties: ({ orgId }) => tables.ask(orgId, [], (table) => table.names()).finally(tellGauges),
-    matching: ({ orgId, where }) =>
-      tables
-        .ask(orgId, columnSubjects(where), (table, rows) => matchingIds(table, rows, orgId, where))
-        .finally(tellGauges),
+    search: first(search),
+    suggest: first(suggestTitles),
+    query: first(query),
+    listProperties: first(({ orgId }) => tables.ask(orgId, [], (table) => table.names())),
+    matching: first(({ orgId, where }) =>
+      tables.ask(orgId, columnSubjects(where), (table, rows) => matchingIds(table, rows, orgId, where)),
+    ),
   })
 }

@@ -1,0 +1,121 @@
+/**
+ * Indexes changed rows between the queries, so that the next query finds few or none. Only organisations that were
+ * queried lately are followed, and only in indexes and tables that are in memory.
+ *
+ * It reads the versions of the organisations at intervals. A notice of each change would not come from other processes,
+ * which write to the same file.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { OrgState } from '../../../index/search/segments/rows.ts'
+
+/** Indexes or tables in memory. */
+export interface Follower {
+  /** Returns the state up to which it has all changes. Undefined: the organisation is not in memory. */
+  stateOf(orgId: string): OrgState | undefined
+  /** Reads changed rows for one slice. Returns true if more are left. @throws DatabaseError */
+  advance(orgId: string): Promise<boolean>
+}
+
+export interface Ahead {
+  /** Runs a query of an organisation. Nothing is read ahead until it ends. @throws errors of `query` */
+  during<T>(orgId: string, query: () => Promise<T>): Promise<T>
+  /** The number of organisations that are followed. */
+  readonly followed: () => number
+}
+
+interface Options {
+  readonly followers: readonly Follower[]
+  /** Reads the states of organisations at once. @throws DatabaseError */
+  readonly readStates: (orgIds: readonly string[]) => ReadonlyMap<string, OrgState>
+  /** Called after rows were read ahead. */
+  readonly advanced: () => void
+  /** Milliseconds. */
+  readonly now?: () => number
+}
+
+/** Milliseconds between two looks at the versions. Changes are also left alone until none came for so long. */
+const lookMs = 50
+/** The number of changes that are not left to wait. */
+const manyChanges = 10
+/** Milliseconds after its last query in which an organisation is followed. Without any, the thread has no timer. */
+const followMs = 600_000
+/** The most organisations that are followed, those with the latest queries. They bound the cost of a look. */
+const mostFollowed = 500
+
+/** Starts with the first query. */
+export function openAhead({ followers, readStates, advanced, now = () => performance.now() }: Options): Ahead {
+  /** The times of the last queries, the oldest first. */
+  const queriedAt = new Map<string, number>()
+  /** The versions at the last look. */
+  let seen: ReadonlyMap<string, OrgState> = new Map()
+  let queries = 0
+  let isLooking = false
+
+  const follow = (orgId: string) => {
+    queriedAt.delete(orgId)
+    queriedAt.set(orgId, now())
+    for (const [oldest, at] of queriedAt)
+      if (queriedAt.size > mostFollowed || now() - at > followMs) queriedAt.delete(oldest)
+      else break
+    if (!isLooking) lookLater()
+    isLooking = true
+  }
+
+  const lookLater = () => setTimeout(look, lookMs).unref()
+
+  const look = async () => {
+    for (const [orgId, at] of queriedAt) if (now() - at > followMs) queriedAt.delete(orgId)
+    if (queries === 0) await catchUp()
+    isLooking = queriedAt.size > 0
+    if (isLooking) lookLater()
+  }
+
+  /** Errors end the following. The next query meets the same error, and reports it. */
+  const catchUp = async () => {
+    const open = [...queriedAt.keys()].filter((orgId) => followers.some((one) => one.stateOf(orgId) !== undefined))
+    if (open.length === 0) return
+    const before = seen
+    try {
+      seen = readStates(open)
+    } catch {
+      queriedAt.clear()
+      return
+    }
+    for (const [orgId, state] of seen) {
+      const isQuiet = before.get(orgId)?.version === state.version
+      for (const follower of followers)
+        if (isDue(follower.stateOf(orgId), state, isQuiet))
+          await advanceAll(follower, orgId).catch(() => queriedAt.delete(orgId))
+    }
+  }
+
+  /** Stops when a query comes, which then waits for one slice at most. */
+  const advanceAll = async (follower: Follower, orgId: string) => {
+    let isLeft = queries === 0
+    while (isLeft) {
+      isLeft = await follower.advance(orgId)
+      advanced()
+      await nextTurn()
+      isLeft &&= queries === 0
+    }
+  }
+
+  return {
+    during: async (orgId, query) => {
+      queries++
+      try {
+        return await query()
+      } finally {
+        queries--
+        follow(orgId)
+      }
+    },
+    followed: () => queriedAt.size,
+  }
+}
+
+function isDue(held: OrgState | undefined, state: OrgState, isQuiet: boolean): boolean {
+  if (held === undefined || held.epoch !== state.epoch) return false
+  const waiting = state.version - held.version
+  return waiting >= manyChanges || (waiting > 0 && isQuiet)
+}
