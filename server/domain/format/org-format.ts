@@ -30,6 +30,8 @@ interface OrgFile {
   readonly require_pull_requests: boolean
   /** Absent if there are none. */
   readonly rules?: readonly StoredRule[] | undefined
+  /** `refuse`: a node may not get a type that nobody defined. Absent: it may. */
+  readonly unknown_types?: 'refuse' | undefined
   readonly created_at: string
 }
 
@@ -68,6 +70,7 @@ const orgSchema = z.looseObject({
   published: z.boolean(),
   require_pull_requests: z.boolean(),
   rules: rulesSchema.optional(),
+  unknown_types: z.literal('refuse').optional().catch(undefined),
   created_at: z.iso.datetime(),
 })
 const memberSchema = z.looseObject({

@@ -58,6 +58,13 @@ export function memberFile(id: string): string {
   return `${membersFolder}/${id}.json`
 }
 
+/** The folder of `org.git` with the definitions of types. */
+export const typesFolder = 'types'
+
+export function typeFile(name: string): string {
+  return `${typesFolder}/${name}.json`
+}
+
 /**
  * The file of a pull request in the ledger. In a flat folder of 100,000 pull requests, each append cost 136 ms and 2.4
  * MB.
