@@ -31,40 +31,67 @@ export function connectionJson({ target, type, label }: Omit<ConnectionEntity, '
   return asJson({ target, type, ...(label === '' ? {} : { label }) })
 }
 
-/** The bytes of node.json with some fields changed. Every other byte of `before`, a JSON object, is kept. */
-export function changedJson(before: Buffer, fields: Partial<NodeFields>): Buffer {
+/** Properties to change. Null removes one, and the rest stays. */
+export type PropertyChanges = Readonly<Record<string, unknown>>
+
+/** The properties of a node that has none yet. */
+export function mergedIntoNothing(merge: PropertyChanges): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(merge).filter(([, value]) => value !== null))
+}
+
+/** The bytes of node.json with some fields or properties changed. Every other byte of `before`, a JSON object, is kept. */
+export function changedJson(before: Buffer, fields: Partial<NodeFields>, merge: PropertyChanges = {}): Buffer {
   const text = new TextDecoder().decode(before)
   const { tags, ...others } = fields
   const changes = Object.entries(tags ? { ...others, tags: [...new Set(tags)] } : others)
-  const indented = Buffer.from(withMembers(text, changes, 2))
-  return indented.length <= jsonLimit ? indented : Buffer.from(withMembers(text, changes, 0))
+  const written = (spaces: number) => Buffer.from(withProperties(withMembers(text, changes, spaces), merge, spaces))
+  const indented = written(2)
+  return indented.length <= jsonLimit ? indented : written(0)
+}
+
+/** Changes single properties in the text of node.json. */
+function withProperties(text: string, merge: PropertyChanges, spaces: number): string {
+  const changes = Object.entries(merge)
+  const added = mergedIntoNothing(merge)
+  if (changes.length === 0) return text
+  const member = membersOf(text).findLast(({ name }) => name === 'properties')
+  const { from = 0, to = 0 } = member ?? {}
+  const inner = text.slice(from, to)
+  const isFilled = member !== undefined && inner.startsWith('{') && membersOf(inner).length > 0
+  if (!isFilled) return Object.keys(added).length === 0 ? text : withMembers(text, [['properties', added]], spaces)
+  const removed = changes.map(([name, value]) => [name, value ?? undefined] as const)
+  return text.slice(0, from) + withMembers(inner, removed, spaces) + text.slice(to)
 }
 
 /**
- * Changes fields in the text. If several fields have the same name, the last one counts, and the others are removed.
+ * Changes fields in the text. Undefined removes a field. If several fields have the same name, the last one counts, and
+ * the others are removed.
  */
-function withMembers(text: string, changes: readonly [string, unknown][], spaces: number): string {
-  let changed = text
-  for (const [name, value] of changes) {
-    const members = membersOf(changed)
-    const [first] = members
-    if (!first) return asJson(Object.fromEntries(changes)).toString()
-    const space = changed.slice(changed.indexOf('{') + 1, first.start)
-    const margin = spaces > 0 && space.includes('\n') ? space.slice(space.lastIndexOf('\n')) : ''
-    const written = JSON.stringify(value, null, margin === '' ? 0 : spaces).replaceAll('\n', margin)
-    const at = members.findLastIndex((member) => member.name === name)
-    const { from, to } = members[at] ?? { from: members.at(-1)?.to ?? 0, to: members.at(-1)?.to ?? 0 }
-    const isSame = at >= 0 && JSON.stringify(JSON.parse(changed.slice(from, to))) === JSON.stringify(value)
-    if (!isSame) {
-      const added = at < 0 ? `,${margin}${JSON.stringify(name)}:${margin === '' ? '' : ' '}` : ''
-      changed = changed.slice(0, from) + added + written + changed.slice(to)
-    }
-    for (let earlier = at - 1; earlier >= 0; earlier--) {
-      const { name: other, start } = members[earlier] ?? first
-      if (other === name) changed = changed.slice(0, start) + changed.slice(members[earlier + 1]?.start)
-    }
+function withMembers(text: string, changes: readonly (readonly [string, unknown])[], spaces: number): string {
+  const members = membersOf(text)
+  const [first] = members
+  const last = members.at(-1)
+  if (!first || !last) return asJson(Object.fromEntries(changes)).toString()
+  const space = text.slice(text.indexOf('{') + 1, first.start)
+  const margin = spaces > 0 && space.includes('\n') ? space.slice(space.lastIndexOf('\n')) : ''
+  const write = (value: unknown) => JSON.stringify(value, null, margin === '' ? 0 : spaces).replaceAll('\n', margin)
+  const wanted = new Map(changes)
+  const positions = new Map(members.map(({ name }, at) => [name, at]))
+  let changed = ''
+  for (const [at, { name, start, from, to }] of members.entries()) {
+    const value = wanted.get(name)
+    if (wanted.has(name) && (value === undefined || positions.get(name) !== at)) continue
+    const old = text.slice(from, to)
+    const isSame = !wanted.has(name) || JSON.stringify(JSON.parse(old)) === JSON.stringify(value)
+    if (changed !== '') changed += text.slice(members[at - 1]?.to, start)
+    changed += text.slice(start, from) + (isSame ? old : write(value))
   }
-  return changed
+  for (const [name, value] of changes) {
+    if (value === undefined || positions.has(name)) continue
+    if (changed !== '') changed += `,${margin}`
+    changed += `${JSON.stringify(name)}:${margin === '' ? '' : ' '}${write(value)}`
+  }
+  return changed === '' ? '{}' : text.slice(0, first.start) + changed + text.slice(last.to)
 }
 
 /** Refuses a title that a push could not have. @throws ValidationError */
