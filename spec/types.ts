@@ -8958,10 +8958,10 @@ export interface components {
             /** @description A message for users. It can change between versions. */
             msg: string;
             /**
-             * @description The type of problem, with pydantic's names. Grove's own are `scope_too_large`, `filter_syntax` and `filter_too_large`.
+             * @description The type of problem, with pydantic's names. Grove's own are `scope_too_large`, `filter_syntax`, `filter_too_large`, `type_rule` and `unknown_keyword`.
              * @enum {string}
              */
-            type: "missing" | "extra_forbidden" | "json_invalid" | "string_type" | "string_too_short" | "string_too_long" | "string_pattern_mismatch" | "int_type" | "int_parsing" | "bool_type" | "list_type" | "dict_type" | "too_short" | "too_long" | "less_than_equal" | "greater_than_equal" | "enum" | "uuid_parsing" | "datetime_parsing" | "scope_too_large" | "filter_syntax" | "filter_too_large" | "value_error";
+            type: "missing" | "extra_forbidden" | "json_invalid" | "string_type" | "string_too_short" | "string_too_long" | "string_pattern_mismatch" | "int_type" | "int_parsing" | "bool_type" | "list_type" | "dict_type" | "too_short" | "too_long" | "less_than_equal" | "greater_than_equal" | "enum" | "uuid_parsing" | "datetime_parsing" | "scope_too_large" | "filter_syntax" | "filter_too_large" | "type_rule" | "unknown_keyword" | "value_error";
             /** @description The invalid value itself. It never contains an enclosing value, a password or a token. */
             input?: unknown;
             /** @description The limit, such as `{"le": 50}`. With `json_invalid`, the position in UTF-16 units from 1: `{"line": 3, "column": 14}`. */

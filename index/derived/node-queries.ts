@@ -6,7 +6,8 @@ import { compileOnce } from '../sqlite/compiled.ts'
 import type { StateNode } from './branches.ts'
 import { entriesLedger } from './entries-ledger.ts'
 import { isInOrg } from './in-org.ts'
-import type { IndexDb, NodeTable } from './schema.ts'
+import type { EdgeTable, IndexDb, NodeTable } from './schema.ts'
+import { typeTextSql } from './type-text.ts'
 
 export type NodeRow = Selectable<NodeTable>
 
@@ -27,6 +28,42 @@ export async function readTitles(db: IndexDb, orgId: string, ids: readonly strin
     .where(isInOrg('org_id', orgId))
     .execute()
   return new Map(rows.map(({ id, title }) => [id, title]))
+}
+
+/** Maps ids of nodes to their property `type`. Null if it is not a text. Omits ids without a node. */
+export async function readTypeTexts(
+  db: IndexDb,
+  orgId: string,
+  ids: readonly string[],
+): Promise<Map<string, string | null>> {
+  const texts = new Map<string, string | null>()
+  for (let at = 0; at < ids.length; at += rowsAtOnce) {
+    const some = ids.slice(at, at + rowsAtOnce)
+    const rows = await db
+      .selectFrom('node')
+      .select(['id', sql<string | null>`${sql.raw(typeTextSql)}`.as('type')])
+      .where('id', 'in', some)
+      .where(isInOrg('org_id', orgId))
+      .execute()
+    for (const { id, type } of rows) texts.set(id, type)
+  }
+  return texts
+}
+
+/** Lists the parents of a node, and the connections that it holds. */
+export async function readHeldEdges(db: IndexDb, nodeId: string) {
+  const rows = await db
+    .selectFrom('edge')
+    .select(['edge_type', 'key', 'target', 'connection_type'])
+    .where('holder', '=', nodeId)
+    .execute()
+  const isParent = ({ edge_type }: { edge_type: EdgeTable['edge_type'] }) => edge_type === 'parent_child'
+  return {
+    parents: rows.filter(isParent).map(({ key }) => ({ id: key })),
+    connections: rows
+      .filter((row) => !isParent(row))
+      .map(({ key, target, connection_type }) => ({ id: key, target, type: connection_type })),
+  }
 }
 
 /** Maps the ids of nodes to their organisations. Omits nodes without a row. */

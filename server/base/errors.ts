@@ -173,6 +173,8 @@ type ProblemType =
   | 'filter_syntax'
   | 'filter_too_large'
   | 'value_error'
+  | 'type_rule'
+  | 'unknown_keyword'
 
 /** A rate limit is exceeded. Retry after `waitSeconds`. */
 export class RateLimitedError extends AppError {

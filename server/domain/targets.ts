@@ -25,6 +25,11 @@ export interface ImportAt extends OrgAt {
   readonly importId: string
 }
 
+/** A type by its name. */
+export interface TypeAt extends OrgAt {
+  readonly name: string
+}
+
 export interface NodeAt extends OrgAt {
   readonly nodeId: string
 }

@@ -12,9 +12,10 @@ import { type TakeRoom, withByteRoom } from '../byte-quota.ts'
 import { recheckCommit } from '../consent/rule-checks.ts'
 import { withIntent } from '../event-log/intents.ts'
 import { excerpt } from '../format/excerpt.ts'
+import { parsePointer } from '../format/json-pointer.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { readContent } from '../format/node-format.ts'
-import type { ContentProblem, PathProblem } from '../format/path-problem.ts'
+import type { ContentProblem } from '../format/path-problem.ts'
 import { signature } from '../format/signatures.ts'
 import { normalizeLineEnds } from '../format/text-rules.ts'
 import { refuseOwnVia, withVia } from '../format/trailers.ts'
@@ -26,6 +27,7 @@ import { trailerOf } from '../via.ts'
 import { locksOf, requireUnproposed } from './agent-moves.ts'
 import { findContentProblems, findGraphProblems, findLossProblems, newParents } from './content-rules.ts'
 import { findTree, readTree } from './revisions.ts'
+import { type Coming, findTypeProblems } from './type-rules.ts'
 
 export interface CommitRequest {
   readonly branch: BranchName
@@ -37,8 +39,13 @@ export interface CommitRequest {
   /** Builds the new tree on the draft from the head's tree (null: none). */
   readonly build: (draft: ObjectBatch, tree: Oid | null) => Promise<Oid>
   /** The part of the request that a problem at that path belongs to. */
-  readonly locate: (path: string) => readonly (string | number)[]
+  readonly locate: Locate
+  /** The other nodes that the same request writes. Their new types count. */
+  readonly coming?: Coming
 }
+
+/** @param steps the place in node.json that breaks a rule of a type */
+export type Locate = (path: string, steps?: readonly (string | number)[]) => Problem['loc']
 
 /**
  * Commits to a branch by compare-and-swap under its lock. The index is up to date when this returns.
@@ -79,7 +86,7 @@ async function commitUnderLock(
       const before = head === null ? null : await readTree(repo, head)
       const tree = await request.build(draft, before)
       if (tree === before) throw new AppError('no_changes', 'The branch already has exactly this content')
-      refuseProblems(await problemsOf(deps, access, draft.repo, ref, before, tree), request.locate)
+      refuseProblems(await problemsOf(deps, access, draft.repo, ref, before, tree, request.coming), request.locate)
       const person = signature(actor, deps.now())
       const parents = head === null ? [] : [head]
       const message = withVia(normalizeLineEnds(request.message), trailerOf(deps, actor))
@@ -131,22 +138,25 @@ export async function withGraphLockOn<T>(
 
 /**
  * Problems of the tree `after` under the rules of the branch, which is at `before`. Syntax is checked on every branch;
- * on main also node.json, which must stay, and the graph.
+ * on main also node.json, which must stay, the graph, and the rules of the node's type.
  */
 export async function problemsOf(
-  { index }: Pick<Deps, 'index'>,
+  deps: Pick<Deps, 'index' | 'store'>,
   { org, node }: Pick<NodeAccess, 'org' | 'node'>,
   repo: Repo,
   ref: string,
   before: Oid | null,
   after: Oid | null,
+  coming?: Coming,
 ): Promise<ContentProblem[]> {
   const content = await readContent(repo, after)
   const known = await readContent(repo, before)
   const problems = findContentProblems(known, content)
   if (ref !== main) return problems
   const lost = findLossProblems(known, content)
-  return [...problems, ...lost, ...(await findGraphProblems(index.read, org.id, node.id, known, content))]
+  const graph = await findGraphProblems(deps.index.read, org.id, node.id, known, content)
+  const typed = await findTypeProblems(deps, org.id, repo, known, content, coming)
+  return [...problems, ...lost, ...graph, ...typed]
 }
 
 /** True if moving main from one tree to another adds a parent edge. */
@@ -172,10 +182,14 @@ export function headMovedError(detail: string, head: Oid | null): AppError {
 
 export function refuseProblems(problems: readonly ContentProblem[], locate: CommitRequest['locate']): void {
   if (problems.length === 0) return
-  throw new ValidationError(problems.map((problem) => problemOf(locate(problem.path), problem)))
+  throw new ValidationError(problems.map((problem) => problemOf(locate, problem)))
 }
 
-/** A content problem as a problem of the request, at `loc`. */
-export function problemOf(loc: Problem['loc'], { path, reason }: PathProblem): Problem {
-  return { loc, msg: `${excerpt(path)}: ${reason}`, type: 'value_error', ctx: { path, reason } }
+/** A content problem as a problem of the request. */
+export function problemOf(locate: Locate, { path, reason, typed }: ContentProblem): Problem {
+  if (typed === undefined)
+    return { loc: locate(path), msg: `${excerpt(path)}: ${reason}`, type: 'value_error', ctx: { path, reason } }
+  const steps = typed.pointer === undefined ? [] : (parsePointer(typed.pointer) ?? [])
+  const { says, ...ctx } = typed
+  return { loc: locate(path, steps), msg: says, type: 'type_rule', ctx: { path, ...ctx } }
 }

@@ -12,7 +12,7 @@ import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
 import { requireRole } from '../access.ts'
 import { excerpt } from '../format/excerpt.ts'
-import type { ContentProblem } from '../format/path-problem.ts'
+import { type ContentProblem, toProblemLine } from '../format/path-problem.ts'
 import { branchRefs, main } from '../layout.ts'
 import { refuseProposed } from './agent-moves.ts'
 import { problemsOf } from './branch-commits.ts'
@@ -72,7 +72,7 @@ async function checkBranch({ deps, person, access }: PushContext, { ref, from, t
   const content = await problemsOf(deps, access, repo, ref, before, commit.tree)
   const problems = [...paths, ...content]
   const [first] = problems
-  if (first) throw new PushRejectedError(`${excerpt(first.path)}: ${first.reason}`, { problems })
+  if (first) throw new PushRejectedError(toProblemLine(first), { problems })
   await checkRules({ deps, person, access }, { ref, from, to })
 }
 

@@ -195,7 +195,7 @@ async function judge(
     for (const problem of problems)
       found.set(problem.at, [
         ...(found.get(problem.at) ?? []),
-        problemOf(options.locate(problem.at, problem.path), problem),
+        problemOf((path) => options.locate(problem.at, path), problem),
       ])
     if (found.size === 0) return { built, order }
     if (!options.refused) throw new ValidationError([...found.values()].flat().slice(0, maxProblems))
@@ -246,7 +246,7 @@ async function create(batch: Batch, built: readonly Built[]): Promise<void> {
 function refuse({ locate }: BatchOptions, problems: readonly BatchProblem[]): void {
   if (problems.length > 0)
     throw new ValidationError(
-      problems.slice(0, maxProblems).map((problem) => problemOf(locate(problem.at, problem.path), problem)),
+      problems.slice(0, maxProblems).map((problem) => problemOf((path) => locate(problem.at, path), problem)),
     )
 }
 
@@ -382,7 +382,7 @@ async function build({ deps, access, options }: Batch, item: Item): Promise<Buil
   try {
     tree = await node.build(draft, before)
     for (const problem of findContentProblems(known, await readContent(draft.repo, tree)))
-      found.push(problemOf(options.locate(at, problem.path), problem))
+      found.push(problemOf((path) => options.locate(at, path), problem))
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error
     found.push(...error.problems)

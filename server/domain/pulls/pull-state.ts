@@ -57,7 +57,11 @@ type PullFacts = Pick<
 >
 
 /** The current state. For a pull request that has ended, it is the state recorded at its end. */
-export async function stateOf(deps: Pick<Deps, 'index'>, access: NodeAccess, pull: PullFacts): Promise<PullState> {
+export async function stateOf(
+  deps: Pick<Deps, 'index' | 'store'>,
+  access: NodeAccess,
+  pull: PullFacts,
+): Promise<PullState> {
   const { repo, history } = access
   const frozen = {
     source: pull.source_commit,
