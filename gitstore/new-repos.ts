@@ -1,13 +1,13 @@
 /**
  * Writes new repositories, each with all objects in one pack and all refs in packed-refs. Each has nine files and
- * folders. A single repository is synced file by file. Many are staged in one folder, made durable by one sync of the
+ * folders. A few repositories are synced file by file. Many are staged in one folder, made durable by one sync of the
  * file system, and then renamed into place.
  *
  * The rename is the commit point. Everything that it makes visible is durable before it.
  */
 import { closeSync, mkdirSync, renameSync } from 'node:fs'
 import { readdir, rm, rmdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { allDone, syncDirectory, syncFile, syncPath, takeSyncTurn, writeOpen } from './durable.ts'
 import { asStorageError, codeOf, GitError } from './errors.ts'
 import { lexists } from './fs-exists.ts'
@@ -32,6 +32,11 @@ interface RepoContents {
 const folders = ['', 'objects', 'refs']
 const packFolder = 'objects/pack'
 
+/** The folders of a repository with these objects. */
+function foldersOf(objects: RepoContents['objects']): readonly string[] {
+  return objects.size > 0 ? [...folders, packFolder] : folders
+}
+
 /** Files that are open at once, and renames between two turns of the event loop. */
 const maxOpenFiles = 64
 
@@ -45,16 +50,14 @@ const maxOpenFiles = 64
 export async function createRepo(dir: string, fill: (draft: ObjectDraft) => Promise<NewRefs>): Promise<Repo> {
   const objects = new Map<Oid, PendingObject>()
   const refs = await fill(newObjectDraft({ dir }, objects))
-  let bytes = 0
-  await withTemporaryFolder(dir, async (making) => {
-    const written = await writeRepo(making, { refs, objects })
-    bytes = written.bytes
-    await syncOpen(written.open)
-    const made = objects.size > 0 ? [...folders, packFolder] : folders
-    await allDone(made.map((name) => syncDirectory(join(making, name))))
-  })
-  noteCreated({ dir }, bytes)
-  for (const [oid, object] of objects) rememberObject({ dir }, oid, object)
+  const staged = stageRepos(dirname(dir), 1)
+  try {
+    await staged.add(basename(dir), { refs, objects })
+    await staged.sync()
+    await staged.publish(() => undefined)
+  } finally {
+    await staged.close()
+  }
   return { dir }
 }
 
@@ -83,6 +86,10 @@ async function withTemporaryFolder(dir: string, work: (making: string) => Promis
   }
 }
 
+function throwMissing(error: unknown): never {
+  throw asMissing(error)
+}
+
 function asMissing(error: unknown): unknown {
   if (codeOf(error) === 'ENOENT') return new GitError('repo_missing', 'The folder for the repository does not exist')
   return asStorageError(error)
@@ -99,8 +106,7 @@ interface WrittenRepo {
 async function writeRepo(dir: string, { refs, objects }: RepoContents): Promise<WrittenRepo> {
   const pack = objects.size > 0 ? await encodePack(objects) : undefined
   await takeSyncTurn()
-  for (const name of folders) mkdirSync(join(dir, name))
-  if (pack) mkdirSync(join(dir, packFolder))
+  for (const name of foldersOf(objects)) mkdirSync(join(dir, name))
   const open: number[] = []
   const write = async (name: string, bytes: Uint8Array | string, mode = 0o644): Promise<void> => {
     open.push(await writeOpen(join(dir, name), bytes, mode))
@@ -128,14 +134,18 @@ async function syncOpen(files: readonly number[]): Promise<void> {
   }
 }
 
-/** New repositories of one folder, staged below it under a temporary name. */
+/** New repositories of one folder, staged below it under temporary names. */
 export interface StagedRepos {
   /**
    * Writes a repository that is not durable yet, and returns the bytes of its objects. `name` is the name of its
    * folder.
+   *
+   * @throws GitError limit_exceeded, repo_missing, storage_*
    */
   add(name: string, contents: RepoContents): Promise<number>
-  /** Makes all of them durable. */
+  /** Leaves out a repository: `publish` gives it no name. */
+  drop(name: string): void
+  /** Makes all of them durable. @throws GitError storage_* */
   sync(): Promise<void>
   /**
    * Gives the repositories their names, in the order of `add`. Calls `published` with each name as soon as the
@@ -149,35 +159,86 @@ export interface StagedRepos {
   close(): Promise<void>
 }
 
-/** @throws GitError repo_missing: the folder does not exist; storage_* */
-export function stageRepos(folder: string): StagedRepos {
+/** More repositories cost less with one sync of the file system than file by file. */
+const fewRepos = 4
+
+/** @param count how many repositories will be added @throws GitError repo_missing: the folder does not exist; storage_* */
+export function stageRepos(folder: string, count: number): StagedRepos {
+  return count > fewRepos ? stageMany(folder) : stageFew(folder)
+}
+
+interface StagedRepo extends RepoContents, WrittenRepo {
+  readonly name: string
+  /** The temporary folder. */
+  readonly making: string
+}
+
+/** Stages repositories side by side. Their files stay open until `sync`. */
+function stageFew(folder: string): StagedRepos {
+  const made = new Map<string, StagedRepo>()
+  const left = new Set<string>()
+  const open: number[] = []
+  return {
+    add: async (name, contents) => {
+      const making = join(folder, unfinishedName())
+      left.add(making)
+      const written = await writeRepo(making, contents).catch(throwMissing)
+      open.push(...written.open)
+      made.set(name, { name, making, ...contents, ...written })
+      return written.bytes
+    },
+    drop: (name) => void made.delete(name),
+    sync: async () => {
+      await syncOpen(open.splice(0)).catch(throwMissing)
+      const dirs = [...made.values()].flatMap(({ making, objects }) =>
+        foldersOf(objects).map((one) => join(making, one)),
+      )
+      await allDone(dirs.map(syncDirectory)).catch(throwMissing)
+    },
+    publish: async (published) => {
+      refuseTaken(folder, [...made.keys()])
+      for (const { name, making, objects, bytes } of made.values()) {
+        renameInto(making, join(folder, name), name)
+        left.delete(making)
+        const repo = { dir: join(folder, name) }
+        noteCreated(repo, bytes)
+        for (const [oid, object] of objects) rememberObject(repo, oid, object)
+        published(name)
+      }
+      await syncDirectory(folder)
+    },
+    close: async () => {
+      open.splice(0).forEach(closeSync)
+      for (const making of left) await rm(making, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Stages repositories in one folder. */
+function stageMany(folder: string): StagedRepos {
   const staging = join(folder, unfinishedName())
   try {
     mkdirSync(staging)
   } catch (error) {
     throw asMissing(error)
   }
-  const names: string[] = []
+  const names = new Set<string>()
   return {
     add: async (name, contents) => {
-      const { open, bytes } = await writeRepo(join(staging, name), contents).catch((error: unknown) => {
-        throw asMissing(error)
-      })
+      const { open, bytes } = await writeRepo(join(staging, name), contents).catch(throwMissing)
       open.forEach(closeSync)
-      names.push(name)
+      names.add(name)
       return bytes
     },
+    drop: (name) => void names.delete(name),
     sync: async () => {
       // This reports a failure even if the machine's syncfs does not.
-      await syncDirectory(staging).catch((error: unknown) => {
-        throw asMissing(error)
-      })
+      await syncDirectory(staging).catch(throwMissing)
       if (!(await syncFileSystem(staging))) await syncTree(staging)
     },
     publish: async (published) => {
-      const taken = names.find((name) => lexists(join(folder, name)))
-      if (taken !== undefined) throw exists(taken)
-      for (const [at, name] of names.entries()) {
+      refuseTaken(folder, [...names])
+      for (const [at, name] of [...names].entries()) {
         if (at % maxOpenFiles === 0) await takeSyncTurn()
         renameInto(join(staging, name), join(folder, name), name)
         published(name)
@@ -188,6 +249,12 @@ export function stageRepos(folder: string): StagedRepos {
       await rmdir(staging).catch(() => rm(staging, { recursive: true, force: true }))
     },
   }
+}
+
+/** @throws GitError repo_exists */
+function refuseTaken(folder: string, names: readonly string[]): void {
+  const taken = names.find((name) => lexists(join(folder, name)))
+  if (taken !== undefined) throw exists(taken)
 }
 
 function renameInto(from: string, to: string, name: string): void {

@@ -185,7 +185,8 @@ export const operations: Readonly<Record<string, Operation>> = {
     }
   },
   'a batch': async ({ dataDir, ann }) => {
-    const ids = Array.from({ length: 3 }, () => randomUUID())
+    // More than are synced file by file.
+    const ids = Array.from({ length: 5 }, () => randomUUID())
     const [first = ''] = ids
     const changed = (await ann.post(`/orgs/${ann.org}/nodes`, { title: 'Parent' })).body.id
     const nodes = [
@@ -204,8 +205,11 @@ export const operations: Readonly<Record<string, Operation>> = {
       state: async (person) => {
         const found = await Promise.all(nodes.map(({ id }) => person.get(`/orgs/${ann.org}/nodes/${id}`)))
         const isWhole = ({ status, body }: Answer, at: number) =>
-          status === 200 && body.title === nodes[at]?.title && (at === 3 || body.text_content === 'Whales sing')
-        const isOld = ({ status, body }: Answer, at: number) => (at === 3 ? body.title === 'Parent' : status === 404)
+          status === 200 &&
+          body.title === nodes[at]?.title &&
+          (at === ids.length || body.text_content === 'Whales sing')
+        const isOld = ({ status, body }: Answer, at: number) =>
+          at === ids.length ? body.title === 'Parent' : status === 404
         if (found.every(isWhole)) return 'new'
         const broken = found.find((answer, at) => !isWhole(answer, at) && !isOld(answer, at))
         return broken ? `between: ${broken.status} ${JSON.stringify(broken.body)}` : 'old'

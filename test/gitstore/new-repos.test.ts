@@ -83,7 +83,7 @@ describe('gitstore: a new repository', () => {
     await create(join(home, 'b.git'), { b: 'b' })
     expect(await refusal(create(join(home, 'b.git'), { b: 'c' }))).to.include({ code: 'repo_exists' })
     const stage = async (names: readonly string[]) => {
-      const staged = stageRepos(home)
+      const staged = stageRepos(home, names.length)
       try {
         for (const name of names) {
           const objects = new Map<string, PendingObject>()

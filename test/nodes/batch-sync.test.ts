@@ -8,10 +8,8 @@ import { signUp } from '../support/people.ts'
 import { spawnGrove } from '../support/spawned-grove.ts'
 
 describe('a batch of nodes, where sync', () => {
-  const nodes = [
-    { ref: 'a', title: 'A' },
-    { ref: 'b', title: 'B', parents: ['a'] },
-  ]
+  /** More than are synced file by file. */
+  const nodes = [{ ref: 'a', title: 'A' }, ...['B', 'C', 'D', 'E'].map((title) => ({ title, parents: ['a'] }))]
 
   /** A service that finds this script in the place of `sync`. */
   async function beside(script: string) {
@@ -43,7 +41,7 @@ describe('a batch of nodes, where sync', () => {
   it('cannot sync one file system, is synced file by file', async () => {
     const { post, names, close } = await beside('echo "sync: invalid option -- f" >&2; exit 1')
     expect((await post()).status).to.equal(201)
-    expect(await names()).to.have.length(3)
+    expect(await names()).to.have.length(1 + nodes.length)
     expect((await post()).status).to.equal(201)
     await close()
   })

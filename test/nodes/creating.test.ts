@@ -39,6 +39,8 @@ describe('nodes', () => {
         num_ancestors: 1,
         num_descendants: 0,
         num_connections: 0,
+        type: null,
+        type_problems: [],
         clone_url: `${grove.url}/git/${ann.org}/${id}/whales.git`,
       })
       expect(await ann.get(`${nodes}/${id}`)).to.deep.equal({ status: 200, body: answer.body })
@@ -148,6 +150,75 @@ describe('nodes', () => {
     })
   })
 
+  describe('with connections', () => {
+    it('holds them in its first commit, as if they were added one by one', async () => {
+      const krill = await make({ title: 'Krill' })
+      const food = { id: 'food', target: krill.id.toUpperCase(), type: 'feeds_on', label: 'by the tonne' }
+      const node = await make({ connections: [food, { target: krill.id }, { target: krill.id, type: null }] })
+      const { connections, num_connections } = await read(node)
+      expect(num_connections).to.equal(3)
+      const ends = { node_id: node.id, source: node.id, source_title: 'Whales', target_title: 'Krill' }
+      expect(connections.find(({ id }: { id: string }) => id === 'food')).to.deep.equal({
+        ...food,
+        ...ends,
+        target: krill.id,
+      })
+      const others = connections.filter(({ id }: { id: string }) => id !== 'food')
+      for (const { id, ...rest } of others) {
+        expect(id).to.match(/^[A-Za-z0-9_-]{12}$/)
+        expect(rest).to.deep.equal({ ...ends, target: krill.id, type: 'related_to', label: '' })
+      }
+      expect(node.git.log()).to.have.length(1)
+      expect(node.git.say('show', 'main:connections/food.json')).to.equal(
+        JSON.stringify({ target: krill.id, type: 'feeds_on', label: 'by the tonne' }, null, 2),
+      )
+      expect((await read(krill)).num_connections).to.equal(3)
+    })
+
+    it('refuses targets that are not there, each by its place', async () => {
+      const krill = await make()
+      const foreign = await newNode(grove, await emptyOrg(), {})
+      const own = randomUUID()
+      for (const wrong of [randomUUID(), foreign.id, own, 'nonsense', '']) {
+        const connections = [{ target: krill.id }, { target: wrong }]
+        const { status, body } = await ann.post(nodes, { id: own, title: 'Whales', connections })
+        expect([status, body.detail.length, body.detail[0].type], wrong).to.deep.equal([422, 1, 'value_error'])
+        expect(body.detail[0].loc.slice(0, 3), wrong).to.deep.equal(['body', 'connections', 1])
+        // The service has chosen the id of the connection.
+        expect(body.detail[0].msg, wrong).to.not.include('.json')
+      }
+      const named = await ann.post(nodes, { title: 'Whales', connections: [{ id: 'food', target: randomUUID() }] })
+      expect(named.body.detail[0].msg).to.match(/^connections\/food\.json: /)
+      expect(await ann.get(`${nodes}/${own}`)).to.deep.equal(noNode)
+    })
+
+    it('refuses ids, types and fields that a batch refuses', async () => {
+      const target = (await make()).id
+      const wrong: [object[], (string | number)[], string][] = [
+        [
+          [
+            { target, id: 'food' },
+            { target, id: 'FOOD' },
+          ],
+          [1, 'id'],
+          'value_error',
+        ],
+        [[{ target, id: 'a/b' }], [0, 'id'], 'string_pattern_mismatch'],
+        [[{ target, type: 'Eats' }], [0, 'type'], 'string_pattern_mismatch'],
+        [[{ target, label: '\n' }], [0, 'label'], 'string_pattern_mismatch'],
+        [[{ target, expected_head: null }], [0, 'expected_head'], 'extra_forbidden'],
+        [[{ type: 'eats' }], [0, 'target'], 'missing'],
+        [Array(1001).fill({ target }), [], 'too_long'],
+      ]
+      for (const [connections, place, type] of wrong) {
+        const alone = problem(await ann.post(nodes, { title: 'Whales', connections }))
+        expect(alone).to.deep.include({ loc: ['body', 'connections', ...place], type })
+        const inBatch = problem(await ann.post(`${nodes}/batch`, { nodes: [{ title: 'Whales', connections }] }))
+        expect(inBatch).to.deep.equal({ ...alone, loc: ['body', 'nodes', 0, 'connections', ...place] })
+      }
+    })
+  })
+
   describe('without a first commit', () => {
     it('is a node without head, text and tags', async () => {
       const answer = await ann.post(nodes, { title: 'Whales', initialize: false })
@@ -170,6 +241,8 @@ describe('nodes', () => {
         num_ancestors: 0,
         num_descendants: 0,
         num_connections: 0,
+        type: null,
+        type_problems: [],
         clone_url: `${grove.url}/git/${ann.org}/${id}/whales.git`,
       })
       expect(await ann.get(`${nodes}/${id}`)).to.deep.equal({ status: 200, body: answer.body })
@@ -203,7 +276,8 @@ describe('nodes', () => {
 
     it('has no place for content: each field is named', async () => {
       const parent = await make()
-      const fields = { text_content: 'Whales', tags: ['sea'], properties: { a: 1 }, parents: [parent.id] }
+      const edges = { parents: [parent.id], connections: [{ target: parent.id }] }
+      const fields = { text_content: 'Whales', tags: ['sea'], properties: { a: 1 }, ...edges }
       const { status, body } = await ann.post(nodes, { title: 'Whales', initialize: false, ...fields })
       expect([status, body.detail.map((one: { loc: string[] }) => one.loc)]).to.deep.equal([
         422,
@@ -212,6 +286,7 @@ describe('nodes', () => {
           ['body', 'tags'],
           ['body', 'properties'],
           ['body', 'parents'],
+          ['body', 'connections'],
         ],
       ])
     })

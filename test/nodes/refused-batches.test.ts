@@ -193,8 +193,8 @@ describe('a batch of nodes refuses', () => {
   it('as many problems as an answer lists, of a million, and takes turns while it looks for them', async () => {
     const names = Array.from({ length: 1_000 }, (_, n) => `n${n}`)
     const sent = (parents: readonly string[]) => names.map((ref) => ({ ref, title: ref, parents }))
-    expect((await countTurns(() => batchNodes(sent(names)))).turns).to.be.at.least(100)
-    const problems = await batchNodes(sent(names.map(() => 'n0'))).catch(({ problems }) => problems)
+    expect((await countTurns(() => batchNodes(sent(names), async () => {}))).turns).to.be.at.least(100)
+    const problems = await batchNodes(sent(names.map(() => 'n0')), async () => {}).catch(({ problems }) => problems)
     expect(problems).to.have.length(100)
   })
 })

@@ -117,7 +117,7 @@ export async function withGraphLockIf<T>(
 }
 
 /** Runs `work` with the graph locked. Indexes the node before it releases the lock, if the index can be written. */
-export async function withGraphLock<T>(deps: Deps, orgId: string, nodeId: string, work: () => Promise<T>): Promise<T> {
+async function withGraphLock<T>(deps: Deps, orgId: string, nodeId: string, work: () => Promise<T>): Promise<T> {
   return withGraphLockOn(deps, orgId, [nodeId], async () => {
     const value = await work()
     await tryIndexNode(deps, orgId, nodeId)

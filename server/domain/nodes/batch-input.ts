@@ -10,23 +10,31 @@ import { listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
 import type { Deps } from '../../base/deps.ts'
-import { type Problem, ValidationError } from '../../base/errors.ts'
+import { invalid, type Problem, ValidationError } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import { applyFileChanges, type Change, type FileChange, fileChanges } from '../branches/commit-changes.ts'
+import { requireKnownType } from '../branches/type-rules.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { placesOf } from '../format/json-text.ts'
-import { connectionJson, type NodeFields, requireTitle, textBytes } from '../format/node-files.ts'
-import { type ConnectionEntity, defaultConnectionType, readContent } from '../format/node-format.ts'
+import { connectionJson, requireTitle, textBytes } from '../format/node-files.ts'
+import { type ConnectionEntity, readContent } from '../format/node-format.ts'
 import { type EdgeFolderName, edgeFile, edgeIdAt, nodeFile, textFile } from '../format/paths.ts'
 import { asJson } from '../format/signatures.ts'
 import { refuseOwnVia } from '../format/trailers.ts'
 import { canonicalId, isId } from '../layout.ts'
 import type { OrgAt } from '../targets.ts'
 import { type BatchNode, type BatchOptions, type BatchOutcome, writeBatch } from './batches.ts'
-import { type ConnectionInput, newConnectionId } from './edges.ts'
+import {
+  collect,
+  type InputConnection,
+  inputConnections,
+  type SentConnection,
+  wordConnectionProblem,
+} from './connection-input.ts'
 import { patchTree } from './nodes.ts'
+import { locateProperty, type PropertyPatch, refuseWrongMerge } from './property-changes.ts'
 
 /** Limits concurrent batches, and copies of nodes. A batch holds its 16 MiB body several times in memory: as text, JSON, bytes and packs. */
 export const semaphore = createCallerSemaphore({
@@ -84,7 +92,7 @@ async function write(
   refuseMany(sent)
   if (existing === 'update') refuseNameless(sent)
   return semaphore.run({ caller: callerOf(context), signal }, async () => {
-    const nodes = await batchNodes(sent)
+    const nodes = await batchNodes(sent, (...change) => requireKnownType(deps, at.orgId, ...change))
     const options = { existing, locate: createLocator(sent, nodes) }
     const outcomes = await writeBatch(deps, actor, at, nodes, options).catch((error: unknown) => {
       throw error instanceof ValidationError
@@ -118,13 +126,13 @@ function refuseNameless(sent: readonly SentNode[]): void {
   )
 }
 
-type SentConnection = Omit<ConnectionInput, 'expected_head'>
-
 /** An item. `parents` and the targets of connections are ids of nodes, or refs of items. */
-export interface SentNode extends Partial<NodeFields> {
+export interface SentNode extends PropertyPatch {
   readonly id?: string
   /** The name that other items use for it. It must not be a UUID. */
   readonly ref?: string
+  readonly title?: string
+  readonly tags?: readonly string[]
   readonly text_content?: string
   /** The message of the commit. */
   readonly message?: string
@@ -141,9 +149,7 @@ interface Resolved extends Omit<SentNode, 'parents' | 'connections'> {
   readonly loc: Loc
   readonly text: Buffer | undefined
   readonly parents: readonly string[] | undefined
-  readonly connections:
-    | readonly (Omit<ConnectionEntity, 'id'> & { readonly id: string | undefined; made: string })[]
-    | undefined
+  readonly connections: readonly InputConnection[] | undefined
   readonly fileChanges: readonly FileChange[] | undefined
 }
 
@@ -152,6 +158,13 @@ export interface InputNode extends BatchNode {
   /** The ids of its connections in the order of the item. Filled when the item is built. */
   readonly connectionIds: readonly string[]
 }
+
+type RequireType = (
+  draft: ObjectDraft,
+  before: Oid | null,
+  properties: Readonly<Record<string, unknown>>,
+  loc: Problem['loc'],
+) => Promise<void>
 
 /** The most problems of one response. */
 const maxProblems = 100
@@ -163,9 +176,10 @@ function messagesOf({ message }: SentNode): Pick<BatchNode, 'message' | 'changeM
 /**
  * Prepares the items for the batch, in their order. Yields to the event loop, because items may have many parents.
  *
+ * @param requireType judges properties that replace all properties of a node
  * @throws ValidationError an id or ref is used twice, no item has a ref, or a field breaks a rule
  */
-export async function batchNodes(sent: readonly SentNode[]): Promise<InputNode[]> {
+export async function batchNodes(sent: readonly SentNode[], requireType: RequireType): Promise<InputNode[]> {
   const problems: Problem[] = []
   const ids = idsOf(sent, problems)
   const nodes: InputNode[] = []
@@ -179,7 +193,7 @@ export async function batchNodes(sent: readonly SentNode[]): Promise<InputNode[]
     const resolved = collect(problems, () => resolve(one, id, ['body', 'nodes', at], ids.named))
     if (resolved === undefined) continue
     const connectionIds: string[] = []
-    const build = builderOf(resolved, connectionIds)
+    const build = builderOf(resolved, connectionIds, requireType)
     nodes.push({ id, title: one.title ?? '', ...messagesOf(one), build, connectionIds })
   }
   if (problems.length > 0) throw new ValidationError(problems.slice(0, maxProblems))
@@ -224,15 +238,17 @@ function resolve(sent: SentNode, id: string, loc: Loc, named: ReadonlyMap<string
   const problems: Problem[] = []
   const lookUp = (name: string, at: Loc): string => {
     const found = named.get(name) ?? canonicalId(name)
-    if (!isId(found))
-      problems.push(problem(at, `"${excerpt(name)}" is neither the id of a node nor the ref of an item`, name))
-    return found
+    if (isId(found)) return found
+    throw invalid(at, `"${excerpt(name)}" is neither the id of a node nor the ref of an item`, name)
   }
   const { title, text_content } = sent
   if (title !== undefined) collect(problems, () => requireTitle(title, [...loc, 'title']))
+  collect(problems, () => refuseWrongMerge(sent, loc))
   const text =
     text_content === undefined ? undefined : collect(problems, () => textBytes(text_content, [...loc, 'text_content']))
-  const parents = sent.parents?.map((name, at) => lookUp(name, [...loc, 'parents', at]))
+  const parents = sent.parents?.map(
+    (name, at) => collect(problems, () => lookUp(name, [...loc, 'parents', at])) ?? canonicalId(name),
+  )
   const seen = new Map<string, number>()
   for (const [at, parent] of parents?.entries() ?? []) {
     const same = seen.get(parent)
@@ -241,27 +257,10 @@ function resolve(sent: SentNode, id: string, loc: Loc, named: ReadonlyMap<string
       problems.push(problem([...list, at], `${placesOf(list, same, at)} are the same node`, parent))
     seen.set(parent, same ?? at)
   }
-  const connections = sent.connections?.map(({ id, target, type = defaultConnectionType, label = '' }, at) => ({
-    ...{ id, type, label, made: newConnectionId() },
-    target: lookUp(target, [...loc, 'connections', at, 'target']),
-  }))
-  refuseSameIds(sent.connections ?? [], loc, problems)
+  const connections = collect(problems, () => sent.connections && inputConnections(sent.connections, loc, lookUp))
   const files = collect(problems, () => sent.files && filesOf(sent.files, [...loc, 'files']))
   if (problems.length > 0) throw new ValidationError(problems)
   return { ...sent, id, loc, text, parents, connections, fileChanges: files }
-}
-
-/** Refuses ids that differ only in case: on some file systems they are one file. */
-function refuseSameIds(connections: readonly SentConnection[], loc: Loc, problems: Problem[]): void {
-  const list = [...loc, 'connections']
-  const seen = new Map<string, number>()
-  for (const [at, { id }] of connections.entries()) {
-    if (id === undefined) continue
-    const same = seen.get(id.toLowerCase())
-    if (same !== undefined)
-      problems.push(problem([...list, at, 'id'], `${placesOf(list, same, at)} have ids that differ only in case`, id))
-    seen.set(id.toLowerCase(), same ?? at)
-  }
 }
 
 /** Checks the files of an item. @throws ValidationError */
@@ -290,17 +289,19 @@ function isOwn(path: string): boolean {
 }
 
 /** Returns the function that builds the item's tree. @param connectionIds receives the ids of the item's connections */
-function builderOf(item: Resolved, connectionIds: string[]): BatchNode['build'] {
+function builderOf(item: Resolved, connectionIds: string[], requireType: RequireType): BatchNode['build'] {
   return async (draft, before) => {
-    const { title, tags, properties, loc, text } = item
+    const { title, tags, properties, merge_properties, loc, text } = item
     if (before === null && title === undefined)
       throw new ValidationError([{ loc: [...loc, 'title'], msg: 'Field required', type: 'missing' }])
     const fields = {
       ...(title === undefined ? {} : { title }),
       ...(tags && { tags }),
       ...(properties && { properties }),
+      ...(merge_properties && { merge_properties }),
       ...(text && { text }),
     }
+    if (properties) await requireType(draft, before, properties, loc)
     const patched = await patchTree(draft, before, { title: title ?? '' }, fields)
     const edges = [
       ...(await parentChanges(draft, before, item)),
@@ -368,17 +369,6 @@ async function withFiles(draft: ObjectDraft, tree: Oid, files: readonly FileChan
   return applyFileChanges(draft, tree, [...files, ...others.map(({ path }) => ({ path, bytes: null }))], loc)
 }
 
-/** Runs `work`, and adds the problems that it throws to `problems`. */
-function collect<T>(problems: Problem[], work: () => T): T | undefined {
-  try {
-    return work()
-  } catch (error) {
-    if (!(error instanceof ValidationError)) throw error
-    problems.push(...error.problems)
-    return undefined
-  }
-}
-
 function problem(loc: Loc, msg: string, input: unknown): Problem {
   return { loc, msg, type: 'value_error', input }
 }
@@ -386,8 +376,8 @@ function problem(loc: Loc, msg: string, input: unknown): Problem {
 /** Returns a function that locates a path of an item in the body. */
 function createLocator(sent: readonly SentNode[], nodes: readonly InputNode[]) {
   const ids = new Map(sent.flatMap(({ ref }, at) => (ref === undefined ? [] : [[ref, nodes[at]?.id ?? '']])))
-  return (at: number, path: string): Loc => {
-    const loc = ['body', 'nodes', at]
+  return (at: number, path: string, steps: Loc = []): Loc => {
+    const loc = ['body', 'nodes', at, ...locateProperty(sent[at] ?? {}, steps)]
     const { parents = [], files = [] } = sent[at] ?? {}
     const parentId = edgeIdAt('parents', path)
     const parent = parents.findIndex((name) => (ids.get(name) ?? canonicalId(name)) === parentId)
@@ -412,16 +402,9 @@ function createWording(sent: readonly SentNode[], nodes: readonly InputNode[]) {
   return (problem: Problem): Problem => {
     const { path, reason } = problem.ctx ?? {}
     if (typeof path !== 'string' || typeof reason !== 'string') return problem
-    const isUnnamed = edgeIdAt('connections', path) !== undefined && !isSentEdge(sent, problem.loc)
-    const msg = isUnnamed ? words(reason) : words(problem.msg)
-    return { ...problem, msg, ctx: { ...problem.ctx, path: words(path), reason: words(reason) } }
+    const { msg } = wordConnectionProblem(problem, sent[Number(problem.loc[2])]?.connections)
+    return { ...problem, msg: words(msg), ctx: { ...problem.ctx, path: words(path), reason: words(reason) } }
   }
 }
 
 const uuid = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g
-
-/** True if the connection at this part of the body was sent with an id. */
-function isSentEdge(sent: readonly SentNode[], loc: Loc): boolean {
-  const [node, connection] = [sent[Number(loc[2])], Number(loc[4])]
-  return node?.connections?.[connection]?.id !== undefined
-}

@@ -6,38 +6,30 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { allDone } from '../../../gitstore/durable.ts'
-import { GitError, isGitError, isStorageError } from '../../../gitstore/errors.ts'
-import { type StagedRepos, stageRepos } from '../../../gitstore/new-repos.ts'
+import { GitError, isStorageError } from '../../../gitstore/errors.ts'
 import { newObjectDraft, type ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
-import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, type Problem, ValidationError } from '../../base/errors.ts'
-import { authorizeNodeInOrg, authorizeOrg, type NodeAccess, type OrgAccess, recheckAccess } from '../access.ts'
+import { authorizeNodeInOrg, authorizeOrg, type NodeAccess, type OrgAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
-import { commitToBranch, problemOf, withGraphLockOn } from '../branches/branch-commits.ts'
+import { commitToBranch, type Locate, problemOf } from '../branches/branch-commits.ts'
 import { findContentProblems, newParents } from '../branches/content-rules.ts'
 import { readTree, requireBranchName } from '../branches/revisions.ts'
+import { type Coming, findTypeProblems } from '../branches/type-rules.ts'
 import { type TakeRoom, withByteRoom } from '../byte-quota.ts'
 import { rulesForAnyNode, rulesOfBranch } from '../consent/branch-rules.ts'
 import { pullRequestRequired } from '../consent/rule-checks.ts'
-import { noteIntents } from '../event-log/intents.ts'
 import { readContent } from '../format/node-format.ts'
-import { signature } from '../format/signatures.ts'
-import { withVia } from '../format/trailers.ts'
-import { indexNewNodes, tryIndexNode } from '../indexing/index-node.ts'
-import { newNodeRows } from '../indexing/node-rows.ts'
-import { withNodeIntent } from '../indexing/recovered.ts'
-import { ledgerRef, main, nodeRepo, orgFolder } from '../layout.ts'
-import { startLedger } from '../ledger/ledger.ts'
+import { main, nodeRepo } from '../layout.ts'
 import { requireRoomForNodes, withRoomForNodes } from '../quotas.ts'
 import type { OrgAt } from '../targets.ts'
-import { trailerOf } from '../via.ts'
 import { type BatchProblem, judgeGraph, type NodeMove } from './batch-graph.ts'
-import { findTrashedElsewhere, nodeExistsError, nodeTakenError, refuseTaken } from './taken-ids.ts'
+import { type CompleteNode, completeNode, createOrder, type NewNode } from './new-nodes.ts'
+import { findTrashedElsewhere, nodeTakenError, refuseTaken } from './taken-ids.ts'
 
 /** The desired state of a node on main. */
 export interface BatchNode {
@@ -66,7 +58,7 @@ export interface BatchOptions {
    */
   readonly existing: 'refuse' | 'update'
   /** Locates a problem at `path` of the item at position `at` in the input. */
-  readonly locate: (at: number, path: string) => readonly (string | number)[]
+  readonly locate: (at: number, path: string, steps?: readonly (string | number)[]) => readonly (string | number)[]
   /**
    * Called with items that break a rule. They are skipped, and the others are written. Without this function, one such
    * item refuses the whole batch before anything is written.
@@ -163,13 +155,14 @@ async function writeSlice(batch: Batch, all: readonly Built[]): Promise<void> {
     batch,
     changed.filter(({ existing }) => existing === undefined),
   )
+  const contents = contentsOf(built)
   const inOrder = new Map(order.map((id, at) => [id, at]))
   const parenting = updated.filter(({ node }) => inOrder.has(node.id))
   for (const one of parenting.sort((a, b) => (inOrder.get(a.node.id) ?? 0) - (inOrder.get(b.node.id) ?? 0)))
-    await update(batch, one)
+    await update(batch, one, contents)
   const turn = pLimit(commitsAtOnce)
   const others = updated.filter(({ node }) => !inOrder.has(node.id))
-  await allDone(others.map((one) => turn(() => update(batch, one))))
+  await allDone(others.map((one) => turn(() => update(batch, one, contents))))
   deps.log.debug({ orgId: access.org.id, nodes: all.length, changed: changed.length }, 'a batch was written')
 }
 
@@ -191,12 +184,14 @@ async function judge(
     const moves = built.map(({ move }) => move)
     const { problems, order } = await judgeGraph(deps.index.read, access.org.id, moves, coming)
     const found = new Map<number, Problem[]>()
-    for (const { at, problems: own } of built) if (own.length > 0) found.set(at, [...own])
+    const contents = contentsOf(built)
+    for (const { at, draft, move, problems: own } of built) {
+      const typed = await findTypeProblems(deps, access.org.id, draft.repo, move.before, move.after, contents)
+      const all = [...own, ...typed.map((problem) => problemOf(locateAt(options, at), problem))]
+      if (all.length > 0) found.set(at, all)
+    }
     for (const problem of problems)
-      found.set(problem.at, [
-        ...(found.get(problem.at) ?? []),
-        problemOf((path) => options.locate(problem.at, path), problem),
-      ])
+      found.set(problem.at, [...(found.get(problem.at) ?? []), problemOf(locateAt(options, problem.at), problem)])
     if (found.size === 0) return { built, order }
     if (!options.refused) throw new ValidationError([...found.values()].flat().slice(0, maxProblems))
     for (const { at, node } of built)
@@ -231,26 +226,50 @@ async function create(batch: Batch, built: readonly Built[]): Promise<void> {
   if (built.length === 0) return
   const { deps, actor, access, options, coming, outcomes } = batch
   const moves = built.map(({ move }) => move)
-  const nodes = built.map((one) => ({ ...one, hasParents: one.move.after.parents.length > 0 }))
-  const make = async (take: TakeRoom) => {
+  const make = async (take: TakeRoom): Promise<readonly CompleteNode[]> => {
+    const nodes: CompleteNode[] = []
+    for (const one of built) {
+      // Lists are sorted by the time of this.
+      nodes.push(await completeNode(deps, actor, access.org.id, newNodeOf(one)))
+      await nextTurn()
+    }
     await take(nodes.flatMap(({ objects }) => [...objects.values()]))
-    return createAll(deps, actor, access.org.id, nodes, async () => {
+    const judge = async () => {
       const { problems } = await judgeGraph(deps.index.read, access.org.id, moves, coming)
       refuse(options, problems)
-    })
+    }
+    await createOrder(access.org.id, { deps, actor, nodes, judge })
+    return nodes
   }
-  const heads = await withRoomForNodes(deps, access.org.id, built.length, () => withByteRoom(deps, access.org.id, make))
-  for (const [id, head] of heads) outcomes.set(id, { id, head, status: 'created' })
+  const { id: orgId } = access.org
+  const nodes = await withRoomForNodes(deps, orgId, built.length, () => withByteRoom(deps, orgId, make))
+  for (const { id, head = '' } of nodes) outcomes.set(id, { id, head, status: 'created' })
 }
 
-function refuse({ locate }: BatchOptions, problems: readonly BatchProblem[]): void {
+function newNodeOf({ node, draft, objects, tree, move }: Built): NewNode {
+  const { id, title, message } = node
+  const hasParents = move.after.parents.length > 0
+  return { id, isFresh: false, title, draft, objects, first: { tree, message }, hasParents }
+}
+
+/** Locates the paths of one item. */
+function locateAt({ locate }: BatchOptions, at: number): Locate {
+  return (path, steps) => locate(at, path, steps)
+}
+
+function refuse(options: BatchOptions, problems: readonly BatchProblem[]): void {
   if (problems.length > 0)
     throw new ValidationError(
-      problems.slice(0, maxProblems).map((problem) => problemOf((path) => locate(problem.at, path), problem)),
+      problems.slice(0, maxProblems).map((problem) => problemOf(locateAt(options, problem.at), problem)),
     )
 }
 
-async function update(batch: Batch, { at, node, existing, head, move }: Built): Promise<void> {
+/** Maps ids to new contents. New types count for all edges of the batch. */
+function contentsOf(built: readonly Built[]): Coming {
+  return new Map(built.map(({ node, move }) => [node.id, move.after]))
+}
+
+async function update(batch: Batch, { at, node, existing, head, move }: Built, coming: Coming): Promise<void> {
   if (!existing) return
   const { deps, actor, options, outcomes } = batch
   const { id } = node
@@ -261,7 +280,8 @@ async function update(batch: Batch, { at, node, existing, head, move }: Built): 
       expectedHead: head === null ? null : undefined,
       addsParents: newParents(move.before, move.after).length > 0,
       build: node.build,
-      locate: (path) => options.locate(at, path),
+      locate: locateAt(options, at),
+      coming,
     })
     outcomes.set(id, { id, head: commit, status: 'updated' })
   } catch (error) {
@@ -351,7 +371,9 @@ function leaveOut({ options: { refused, locate }, lost }: Batch, at: number, id:
 }
 
 /** An item with its tree, in memory. */
-interface Built extends Item, Omit<NewNode, 'node' | 'hasParents'> {
+interface Built extends Item, Pick<NewNode, 'draft' | 'objects'> {
+  /** The tree of main. */
+  readonly tree: Oid
   readonly head: Oid | null
   readonly move: NodeMove
   readonly problems: readonly Problem[]
@@ -382,7 +404,7 @@ async function build({ deps, access, options }: Batch, item: Item): Promise<Buil
   try {
     tree = await node.build(draft, before)
     for (const problem of findContentProblems(known, await readContent(draft.repo, tree)))
-      found.push(problemOf((path) => options.locate(at, path), problem))
+      found.push(problemOf(locateAt(options, at), problem))
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error
     found.push(...error.problems)
@@ -391,90 +413,4 @@ async function build({ deps, access, options }: Batch, item: Item): Promise<Buil
   const move = { at, id: node.id, before: known, after }
   const isSame = tree === before && head !== null
   return { ...item, draft, objects, tree: tree ?? '', head, move, problems: found, isSame }
-}
-
-/** A node to create, with the tree of its first commit. */
-interface NewNode {
-  readonly node: BatchNode
-  readonly draft: ObjectDraft
-  readonly objects: ReadonlyMap<Oid, PendingObject>
-  readonly tree: Oid
-  readonly hasParents: boolean
-}
-
-/**
- * Creates all nodes and returns their heads by id. The renames are the commit points. A crash before the first one
- * leaves a folder that the sweep removes. A crash between two leaves some of the nodes, each complete.
- *
- * @param judge throws if a rule no longer holds; it runs with the graph locked if one of the nodes has parents
- * @throws AppError node_exists, forbidden; GitError repo_missing (the organisation is deleted), storage_*, busy
- */
-async function createAll(
-  deps: Deps,
-  actor: Person,
-  orgId: string,
-  nodes: readonly NewNode[],
-  judge: () => Promise<void>,
-): Promise<Map<string, Oid>> {
-  const heads = new Map<string, Oid>()
-  const rows: NewNodeRows[] = []
-  const staged = stageRepos(orgFolder(deps.store, orgId))
-  try {
-    for (const one of nodes) {
-      // Lists are sorted by this time.
-      const { head, row } = await stage(deps, staged, actor, orgId, one)
-      heads.set(one.node.id, head)
-      rows.push(row)
-      await nextTurn()
-    }
-    const moves = rows.map(({ node }) => ({ id: node.id, ref: ledgerRef, to: node.ledger }))
-    await Promise.all([staged.sync(), noteIntents(deps, actor, moves)])
-    const publish = async () => {
-      await judge()
-      await recheckAccess(deps, actor, orgId, 'editor')
-      await refuseTaken(deps, orgId, [...heads.keys()])
-      await publishAll(deps, orgId, staged, rows)
-    }
-    const held = nodes.filter(({ hasParents }) => hasParents).map(({ node }) => node.id)
-    if (held.length > 0) await withGraphLockOn(deps, orgId, held, publish)
-    else await withNodeIntent(deps, orgId, [...heads.keys()], publish)
-    return heads
-  } finally {
-    await staged.close()
-  }
-}
-
-async function stage(
-  deps: Deps,
-  staged: StagedRepos,
-  actor: Person,
-  orgId: string,
-  { node, draft, objects, tree }: NewNode,
-): Promise<{ readonly head: Oid; readonly row: NewNodeRows }> {
-  const { id, title } = node
-  const created_at = deps.now().toISOString()
-  const message = withVia(node.message, trailerOf(deps, actor))
-  const person = signature(actor, created_at)
-  const head = await draft.commit({ tree, parents: [], author: person, committer: person, message })
-  const ledger = await startLedger(draft, { id, org_id: orgId, title, created_at }, actor)
-  const refs = new Map([
-    [main, head],
-    [ledgerRef, ledger],
-  ])
-  const bytes = await staged.add(`${id}.git`, { refs, objects })
-  return { head, row: await newNodeRows(draft.repo, ledger, head, bytes) }
-}
-
-/** Publishes the nodes and indexes them. After a fault, the nodes published before it are also indexed. */
-async function publishAll(deps: Deps, orgId: string, staged: StagedRepos, rows: readonly NewNodeRows[]): Promise<void> {
-  const published: string[] = []
-  try {
-    await staged.publish((name) => published.push(name.slice(0, -'.git'.length)))
-  } catch (error) {
-    for (const id of published) await tryIndexNode(deps, orgId, id)
-    if (isGitError(error, 'repo_exists'))
-      throw nodeExistsError(orgId, String(error.facts.name).slice(0, -'.git'.length))
-    throw error
-  }
-  await indexNewNodes(deps, orgId, rows)
 }

@@ -9,23 +9,20 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeNode, authorizeNodeInOrg, type NodeAccess } from '../access.ts'
+import { authorizeNode, type NodeAccess } from '../access.ts'
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import { changedJson, nodeJson, requireTitle } from '../format/node-files.ts'
 import { readContent } from '../format/node-format.ts'
+import { originProperties } from '../format/origin-properties.ts'
 import { edgeFile, nodeFile } from '../format/paths.ts'
-import { readResult } from '../indexing/index-node.ts'
 import type { NodeAt } from '../targets.ts'
 import { semaphore } from './batch-input.ts'
-import { createNodeFrom } from './node-creation.ts'
-import { toNode } from './nodes.ts'
+import { createNodeFrom, readCreated } from './node-creation.ts'
 
 /** Limits of a copy. Its files are in memory until the new repository is written. */
 const copyLimits = { files: 10_000, bytes: 64 * 1_048_576 } as const
 /** Characters of a title. */
 const longestTitle = 500
-/** Properties by which an import recognises its nodes. A copy is not one of them. */
-const originProperties: readonly string[] = ['source_path', 'source_files', 'source_vault']
 
 export interface CopyInput {
   readonly title?: string
@@ -42,7 +39,7 @@ export async function copyNode(deps: Deps, context: RequestContext<Person>, at: 
   const access = await authorizeNode(deps, actor, at, 'editor')
   const title = input.title ?? [...`Copy of ${access.node.title}`].slice(0, longestTitle).join('')
   requireTitle(title)
-  const id = await semaphore.run({ caller: callerOf(context), signal }, async () => {
+  const created = await semaphore.run({ caller: callerOf(context), signal }, async () => {
     const tree = access.node.head === null ? null : (await readCommit(access.repo, access.node.head)).tree
     if (tree !== null) await refuseLarge(access.repo, tree)
     const changes = tree === null ? undefined : await changesOf(deps, access, tree, title)
@@ -60,7 +57,7 @@ export async function copyNode(deps: Deps, context: RequestContext<Person>, at: 
       locate: () => ['path', 'node_id'],
     })
   })
-  return readResult(deps, async () => toNode(deps, await authorizeNodeInOrg(deps, access, id, 'public')))
+  return readCreated(deps, access, created)
 }
 
 /** @throws AppError too_large */

@@ -1,39 +1,45 @@
-/** Creates a node: builds its whole repository and renames it into place. */
+/** Creates one node from the fields of a request, a copied tree or commits. */
 import { v7 as newId } from 'uuid'
-import { isGitError } from '../../../gitstore/errors.ts'
-import { createRepo } from '../../../gitstore/new-repos.ts'
-import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
+import { newObjectDraft, type ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { listFiles } from '../../../gitstore/objects/trees.ts'
-import type { Oid } from '../../../gitstore/repo.ts'
+import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
+import { areFewEdges } from '../../../index/derived/new-neighbours.ts'
+import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import type { NodeRow } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, ValidationError } from '../../base/errors.ts'
 import { authorizeNodeInOrg, authorizeOrg, type OrgAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
-import { problemsOf, refuseProblems, withGraphLock } from '../branches/branch-commits.ts'
+import { type Locate, problemsOf, refuseProblems } from '../branches/branch-commits.ts'
+import { findGraphProblems } from '../branches/content-rules.ts'
+import { readOrgTypes } from '../branches/type-rules.ts'
 import { type TakeRoom, withByteRoom } from '../byte-quota.ts'
-import { noteIntents } from '../event-log/intents.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { placesOf } from '../format/json-text.ts'
-import { type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
+import { connectionJson, type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
+import { readContent } from '../format/node-format.ts'
 import { edgeFile, nodeFile, textFile } from '../format/paths.ts'
-import { asJson, signature } from '../format/signatures.ts'
-import { withVia } from '../format/trailers.ts'
-import { readResult, tryIndexNode } from '../indexing/index-node.ts'
-import { withNodeIntent } from '../indexing/recovered.ts'
-import { isId, ledgerRef, main, nodeRepo } from '../layout.ts'
-import { startLedger } from '../ledger/ledger.ts'
+import { asJson } from '../format/signatures.ts'
+import { readResult } from '../indexing/index-node.ts'
+import { isId, main, nodeRepo } from '../layout.ts'
 import { withRoomForNodes } from '../quotas.ts'
 import type { OrgAt } from '../targets.ts'
-import { trailerOf } from '../via.ts'
-import { toNode } from './nodes.ts'
-import { nodeExistsError, refuseTaken } from './taken-ids.ts'
+import { typeText } from '../types/org-types.ts'
+import { fillIn } from '../types/template.ts'
+import { inputConnections, type SentConnection, wordConnectionProblem } from './connection-input.ts'
+import { createInTurn } from './creation-turns.ts'
+import { completeNode, type NewNode } from './new-nodes.ts'
+import { toNewNode, toNode } from './nodes.ts'
+import { refuseTaken } from './taken-ids.ts'
 
 export interface NodeInput extends NodeFields {
   readonly text_content?: string
   readonly parents?: readonly string[]
+  readonly connections?: readonly SentConnection[]
   readonly initialize?: boolean
+  /** If true, the default, the template of the node's type fills in absent fields. */
+  readonly template?: boolean
   readonly id?: string
 }
 
@@ -45,30 +51,57 @@ export type NodeFiles = ReadonlyMap<string, Buffer>
  * point.
  *
  * @throws AppError node_exists, quota_exceeded
- * @throws ValidationError parents break the graph's rules, or there is content without a first commit
+ * @throws ValidationError edges break the graph's rules, or there is content without a first commit
  */
 export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: NodeInput) {
   const access = await authorizeOrg(deps, actor, at, 'editor')
-  const { parents = [], initialize = true } = input
+  const { parents = [], connections = [], initialize = true } = input
   requireTitle(input.title)
   if (!initialize) refuseContent(input)
-
   refuseWrongParents(parents)
-  const files = new Map<string, Buffer>([[nodeFile, nodeJson(input)]])
-  if (input.text_content !== undefined) files.set(textFile, textBytes(input.text_content))
+  const content = await withTemplate(deps, access, input)
+  const edges = inputConnections(connections, ['body'], requireNodeId).map(({ id, made, ...edge }) => ({
+    path: edgeFile('connections', id ?? made),
+    bytes: connectionJson(edge),
+  }))
+  const files = new Map<string, Buffer>([[nodeFile, nodeJson(content)]])
+  if (content.text_content !== undefined) files.set(textFile, textBytes(content.text_content))
   for (const parent of parents) files.set(edgeFile('parents', parent), asJson({}))
-  const id = await createNodeFrom(deps, actor, access, {
+  for (const { path, bytes } of edges) files.set(path, bytes)
+  const created = await createNodeFrom(deps, actor, access, {
     title: input.title,
     ...(initialize ? { build: (draft: ObjectDraft) => buildTree(draft, null, files) } : {}),
     hasParents: parents.length > 0,
     message: 'Create node',
     ...(input.id === undefined ? {} : { id: input.id.toLowerCase() }),
-    locate: (path) => {
-      const position = parents.findIndex((parent) => path === edgeFile('parents', parent))
-      return position < 0 ? ['body'] : ['body', 'parents', position]
+    locate: (path, steps = []) => {
+      const parent = parents.findIndex((id) => path === edgeFile('parents', id))
+      if (parent >= 0) return ['body', 'parents', parent]
+      const connection = edges.findIndex((edge) => path === edge.path)
+      return connection < 0 ? ['body', ...steps] : ['body', 'connections', connection]
     },
+  }).catch((error: unknown) => {
+    if (!(error instanceof ValidationError)) throw error
+    throw new ValidationError(error.problems.map((problem) => wordConnectionProblem(problem, connections)))
   })
-  return readResult(deps, async () => toNode(deps, await authorizeNodeInOrg(deps, access, id, 'public')))
+  return readCreated(deps, access, created)
+}
+
+/** Describes a node that was just created. @throws the errors of readResult */
+export function readCreated(deps: Deps, access: OrgAccess, { id, rows }: CreatedNode): ReturnType<typeof toNode> {
+  return readResult(deps, async () =>
+    rows && access.onlyNode === undefined && areFewEdges(rows)
+      ? toNewNode(deps, access, rows)
+      : toNode(deps, await authorizeNodeInOrg(deps, access, id, 'public')),
+  )
+}
+
+/** Fills in absent fields from the template of the node's type. */
+async function withTemplate(deps: Deps, { org }: Pick<OrgAccess, 'org'>, input: NodeInput): Promise<NodeInput> {
+  const { template = true, properties = {} } = input
+  if (!template || typeText(properties) === undefined) return input
+  const type = (await readOrgTypes(deps, org.id)).typeOf(properties)
+  return type ? { ...input, ...fillIn(type.definition, input) } : input
 }
 
 /** Refuses parents that are not ids, or the same node twice. @throws ValidationError */
@@ -77,15 +110,21 @@ function refuseWrongParents(parents: readonly string[]): void {
   const seen = new Map<string, number>()
   for (const [at, parent] of parents.entries()) {
     const same = seen.get(parent)
-    if (!isId(parent)) throw invalid([...list, at], `"${excerpt(parent)}" is not the id of a node`, parent)
+    requireNodeId(parent, [...list, at])
     if (same !== undefined) throw invalid([...list, at], `${placesOf(list, same, at)} are the same node`, parent)
     seen.set(parent, at)
   }
 }
 
+/** @throws ValidationError */
+function requireNodeId(id: string, loc: readonly (string | number)[]): string {
+  if (isId(id)) return id
+  throw invalid(loc, `"${excerpt(id)}" is not the id of a node`, id)
+}
+
 /** Refuses fields that need a first commit. */
 function refuseContent(input: NodeInput): void {
-  const fields = (['text_content', 'tags', 'properties', 'parents'] as const).filter(
+  const fields = (['text_content', 'tags', 'properties', 'parents', 'connections'] as const).filter(
     (name) => input[name] !== undefined,
   )
   if (fields.length === 0) return
@@ -105,51 +144,60 @@ interface NodeSeed {
   /** True if the tree may have parents. */
   readonly hasParents: boolean
   readonly message: string
-  readonly locate: (path: string) => readonly (string | number)[]
+  readonly locate: Locate
 }
 
-/** Creates and indexes a node, and returns its id. @throws AppError quota_exceeded, node_exists */
+export interface CreatedNode {
+  readonly id: string
+  /** Absent if other nodes may have edges to the id, or without exactly one commit. */
+  readonly rows?: NewNodeRows | undefined
+}
+
+/** Creates and indexes a node. @throws AppError quota_exceeded, node_exists, forbidden */
 export async function createNodeFrom(
   deps: Deps,
   actor: Person,
   { org }: Pick<OrgAccess, 'org'>,
   seed: NodeSeed,
-): Promise<string> {
-  const orgId = org.id
+): Promise<CreatedNode> {
   const id = seed.id ?? newId()
-  const make = async (take: TakeRoom): Promise<void> => {
-    const created_at = deps.now().toISOString()
-    await createRepo(nodeRepo(deps.store, orgId, id).dir, async (draft) => {
-      const refs = new Map<string, Oid>()
-      const earlier = await seed.commits?.(draft)
-      if (earlier) refs.set(main, earlier.head)
-      else if (seed.build) {
-        const tree = await seed.build(draft)
-        const node = { id } as NodeRow // problemsOf reads only the id
-        refuseProblems(await problemsOf(deps, { org, node }, draft.repo, main, null, tree), seed.locate)
-        const person = signature(actor, created_at)
-        const message = withVia(seed.message, trailerOf(deps, actor))
-        refs.set(main, await draft.commit({ tree, parents: [], author: person, committer: person, message }))
-      }
-      if (seed.id !== undefined) await refuseTaken(deps, orgId, [id])
-      const ledger = await startLedger(draft, { id, org_id: orgId, title: seed.title, created_at }, actor)
-      await take(draft.repo.pending?.values() ?? [])
-      await noteIntents(deps, actor, [{ id, ref: ledgerRef, to: ledger }])
-      return refs.set(ledgerRef, ledger)
-    }).catch((error: unknown) => {
-      if (isGitError(error, 'repo_exists')) throw nodeExistsError(orgId, id)
-      throw error
-    })
+  const make = async (take: TakeRoom): Promise<CreatedNode> => {
+    const built = await buildFirst(deps, org, id, seed)
+    if (seed.id !== undefined) await refuseTaken(deps, org.id, [id])
+    const node = await completeNode(deps, actor, org.id, built)
+    await take(node.objects.values())
+    const judge = () => judgeEdges(deps, org, node, seed.locate)
+    const [rows] = await createInTurn(org.id, { deps, actor, nodes: [node], judge })
+    return node.isFresh ? { id, rows } : { id }
   }
-  const create = (take: TakeRoom) =>
-    seed.hasParents
-      ? withGraphLock(deps, orgId, id, () => make(take))
-      : withNodeIntent(deps, orgId, [id], async () => {
-          await make(take)
-          await tryIndexNode(deps, orgId, id)
-        })
-  await withRoomForNodes(deps, orgId, 1, () => withByteRoom(deps, orgId, create))
-  return id
+  return withRoomForNodes(deps, org.id, 1, () => withByteRoom(deps, org.id, make))
+}
+
+/** Builds what main has first, in memory. @throws ValidationError it breaks a rule */
+async function buildFirst(deps: Deps, org: OrgAccess['org'], id: string, seed: NodeSeed): Promise<NewNode> {
+  const { title, build, commits, hasParents, message, locate } = seed
+  const objects = new Map<Oid, PendingObject>()
+  const draft = newObjectDraft(nodeRepo(deps.store, org.id, id), objects)
+  const made = { id, isFresh: seed.id === undefined, title, draft, objects, hasParents }
+  if (commits) return { ...made, first: { head: (await commits(draft)).head } }
+  if (!build) return { ...made, first: undefined }
+  const tree = await build(draft)
+  const node = { id } as NodeRow // problemsOf reads only the id
+  refuseProblems(await problemsOf(deps, { org, node }, draft.repo, main, null, tree), locate)
+  return { ...made, first: { tree, message } }
+}
+
+/** Judges the edges again under the lock of the graph, if there may be parents. @throws ValidationError */
+async function judgeEdges(
+  { index }: Deps,
+  { id: orgId }: OrgAccess['org'],
+  { id, draft, first, hasParents }: NewNode,
+  locate: Locate,
+): Promise<void> {
+  if (!hasParents || !first || !('tree' in first)) return
+  const before = await readContent(draft.repo, null)
+  const after = await readContent(draft.repo, first.tree)
+  refuseProblems(await findGraphProblems(index.read, orgId, id, before, after), locate)
 }
 
 /** Builds the tree of exactly these files on the draft, from `before` (null: from nothing). */

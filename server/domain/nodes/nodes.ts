@@ -17,16 +17,27 @@ import {
   readOwnConnections,
   readOwnEdges,
 } from '../../../index/derived/neighbours.ts'
+import { newNeighbours } from '../../../index/derived/new-neighbours.ts'
+import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeNode, authorizeOrg, type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
+import { authorizeNode, authorizeOrg, type NodeAccess, type OrgAccess, recheckAccess, reloadNode } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import { commitToBranch } from '../branches/branch-commits.ts'
 import { requireBranchName } from '../branches/revisions.ts'
+import { findTypeOf, requireKnownType } from '../branches/type-rules.ts'
 import { rulesOfBranch } from '../consent/branch-rules.ts'
 import { noteIntents } from '../event-log/intents.ts'
-import { changedJson, type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
+import {
+  changedJson,
+  mergedIntoNothing,
+  type NodeFields,
+  nodeJson,
+  type PropertyChanges,
+  requireTitle,
+  textBytes,
+} from '../format/node-files.ts'
 import { readContent } from '../format/node-format.ts'
 import { nodeFile, textFile } from '../format/paths.ts'
 import { slugOf } from '../format/slug.ts'
@@ -36,8 +47,11 @@ import { ledgerRef, trashedNodeRepo } from '../layout.ts'
 import { recordDeletion } from '../ledger/deletions.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { NodeAt, OrgAt } from '../targets.ts'
+import { locateProperty, type PropertyPatch, refuseWrongMerge } from './property-changes.ts'
 
-export interface NodePatch extends Partial<NodeFields> {
+export interface NodePatch extends PropertyPatch {
+  readonly title?: string
+  readonly tags?: readonly string[]
   readonly text_content?: string
   readonly message?: string
   readonly expected_head?: string | null
@@ -76,20 +90,46 @@ export async function readNode(deps: Deps, actor: Actor, at: NodeAt) {
   return toNode(deps, await authorizeNode(deps, actor, at, 'public'))
 }
 
-export async function toNode(deps: Deps, access: NodeAccess) {
-  const { org, node, onlyNode, role } = access
+export function toNode(deps: Deps, access: NodeAccess) {
+  const { org, node, onlyNode } = access
   const { read } = deps.index
   const readEdges = onlyNode === undefined ? readNeighbours : readOwnEdges
-  return {
-    ...toSummary(node),
+  return detailsOf(deps, access, node, async () => ({
     text_content: await readNodeText(read, node.id),
     ...(await readEdges(read, org.id, node.id)),
-    ...(role !== null && { main_needs_pull_request: await needsPullRequest(deps, access) }),
+  }))
+}
+
+/** Describes a new node, from the rows that its creation has written. */
+export function toNewNode(deps: Deps, access: OrgAccess, rows: NewNodeRows) {
+  const { id: orgId } = access.org
+  return detailsOf(deps, access, { ...rows.node, org_id: orgId }, async () => ({
+    text_content: rows.text,
+    ...(await newNeighbours(deps.index.read, orgId, rows)),
+  }))
+}
+
+async function detailsOf<C extends object>(
+  deps: Deps,
+  access: OrgAccess,
+  node: SummaryRow,
+  readRest: () => Promise<C>,
+) {
+  const summary = toSummary(node)
+  return {
+    ...summary,
+    ...(await findTypeOf(deps, access.org.id, summary)),
+    ...(await readRest()),
+    ...(access.role !== null && { main_needs_pull_request: await needsPullRequest(deps, access, node) }),
   }
 }
 
 /** True if only merges of pull requests change `main`. The first commit is exempt. */
-async function needsPullRequest(deps: Deps, { org, node }: NodeAccess): Promise<boolean> {
+async function needsPullRequest(
+  deps: Deps,
+  { org }: OrgAccess,
+  node: Pick<SummaryRow, 'id' | 'head'>,
+): Promise<boolean> {
   return node.head !== null && (await rulesOfBranch(deps, org, node.id, 'main')).length > 0
 }
 
@@ -115,14 +155,18 @@ export async function listConnections(deps: Deps, actor: Actor, at: NodeAt, page
 export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: NodePatch) {
   const access = await authorizeNode(deps, actor, at, 'editor')
   if (patch.title !== undefined) requireTitle(patch.title)
+  refuseWrongMerge(patch, ['body'])
   const text = patch.text_content === undefined ? {} : { text: textBytes(patch.text_content) }
   await commitToBranch(deps, actor, access, {
     branch: requireBranchName('main'),
     message: patch.message ?? 'Edit node',
     expectedHead: patch.expected_head,
     addsParents: false,
-    build: (draft, tree) => patchTree(draft, tree, access.node, { ...patch, ...text }),
-    locate: () => ['body'],
+    build: async (draft, tree) => {
+      if (patch.properties) await requireKnownType(deps, at.orgId, draft, tree, patch.properties, ['body'])
+      return patchTree(draft, tree, access.node, { ...patch, ...text })
+    },
+    locate: (_, steps = []) => ['body', ...locateProperty(patch, steps)],
   }).catch((error: unknown) => {
     if (!(error instanceof AppError) || error.code !== 'no_changes') throw error
   })
@@ -180,11 +224,11 @@ export async function patchTree(
   draft: ObjectDraft,
   tree: Oid | null,
   node: Pick<NodeRow, 'title'>,
-  patch: Partial<NodeFields> & { readonly text?: Buffer },
+  patch: Partial<NodeFields> & { readonly merge_properties?: PropertyChanges; readonly text?: Buffer },
 ): Promise<Oid> {
   const changes: { path: string; blob: Oid }[] = []
-  const { title, tags, properties, text } = patch
-  if (title !== undefined || tags || properties) {
+  const { title, tags, properties, merge_properties: merge = {}, text } = patch
+  if (title !== undefined || tags || properties || Object.keys(merge).length > 0) {
     const fields = {
       ...(title === undefined ? {} : { title }),
       ...(tags && { tags }),
@@ -193,7 +237,9 @@ export async function patchTree(
     const { jsonBlob } = await readContent(draft.repo, tree)
     const json = jsonBlob && (await readBlob(draft.repo, jsonBlob))
     // An unreadable node.json is replaced.
-    const bytes = json ? changedJson(json, fields) : nodeJson({ title: node.title, ...fields })
+    const bytes = json
+      ? changedJson(json, fields, merge)
+      : nodeJson({ title: node.title, properties: mergedIntoNothing(merge), ...fields })
     changes.push({ path: nodeFile, blob: await draft.blob(bytes) })
   }
   if (text !== undefined) changes.push({ path: textFile, blob: await draft.blob(text) })

@@ -1,0 +1,194 @@
+/** Creates nodes whose trees are built. Writes their repositories, gives them their names, and indexes them. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isGitError } from '../../../gitstore/errors.ts'
+import { type StagedRepos, stageRepos } from '../../../gitstore/new-repos.ts'
+import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
+import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
+import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
+import type { Deps } from '../../base/deps.ts'
+import { recheckAccess } from '../access.ts'
+import type { Person } from '../actor.ts'
+import { withGraphLockOn } from '../branches/branch-commits.ts'
+import { noteIntents } from '../event-log/intents.ts'
+import { signature } from '../format/signatures.ts'
+import { withVia } from '../format/trailers.ts'
+import { indexNewNodes, tryIndexNode } from '../indexing/index-node.ts'
+import { newNodeRows } from '../indexing/node-rows.ts'
+import { withNodeIntent } from '../indexing/recovered.ts'
+import { ledgerRef, main, orgFolder } from '../layout.ts'
+import { startLedger } from '../ledger/ledger.ts'
+import { trailerOf } from '../via.ts'
+import { nodeExistsError, refuseTaken } from './taken-ids.ts'
+
+/** A node to create. */
+export interface NewNode {
+  readonly id: string
+  /** True if the service has just made the id. No other node has it then. */
+  readonly isFresh: boolean
+  /** The title in the ledger. */
+  readonly title: string
+  readonly draft: ObjectDraft
+  /** The objects of the draft. */
+  readonly objects: ReadonlyMap<Oid, PendingObject>
+  /** The tree of its first commit, or its last commit if it has several. Undefined: it has none. */
+  readonly first: { readonly tree: Oid; readonly message: string } | { readonly head: Oid } | undefined
+  /** True if its tree may have parents. */
+  readonly hasParents: boolean
+}
+
+/** A new node with all its objects. */
+export interface CompleteNode extends NewNode {
+  /** The commit of main. */
+  readonly head: Oid | undefined
+  readonly ledger: Oid
+}
+
+/** Adds the commit and the ledger to the node's objects. */
+export async function completeNode(deps: Deps, actor: Person, orgId: string, node: NewNode): Promise<CompleteNode> {
+  const { id, title, draft, first } = node
+  const created_at = deps.now().toISOString()
+  const head = first && ('head' in first ? first.head : await commitFirst(deps, actor, draft, first, created_at))
+  const ledger = await startLedger(draft, { id, org_id: orgId, title, created_at }, actor)
+  return { ...node, head, ledger }
+}
+
+function commitFirst(
+  deps: Deps,
+  actor: Person,
+  draft: ObjectDraft,
+  { tree, message }: { readonly tree: Oid; readonly message: string },
+  created_at: string,
+): Promise<Oid> {
+  const person = signature(actor, created_at)
+  const text = withVia(message, trailerOf(deps, actor))
+  return draft.commit({ tree, parents: [], author: person, committer: person, message: text })
+}
+
+/** Nodes that are created together or not at all. */
+export interface Order {
+  readonly deps: Deps
+  readonly actor: Person
+  readonly nodes: readonly CompleteNode[]
+  /** Throws if a rule no longer holds. Runs with the graph locked if one of the nodes has parents. */
+  readonly judge: () => Promise<void>
+}
+
+/** The rows of its nodes with one commit, or the reason of its refusal. */
+export type OrderOutcome = PromiseSettledResult<readonly NewNodeRows[]>
+
+/**
+ * Creates the nodes of one order.
+ *
+ * @throws AppError node_exists, forbidden; GitError repo_missing (the organisation is deleted), storage_*, busy
+ */
+export async function createOrder(orgId: string, order: Order): Promise<readonly NewNodeRows[]> {
+  const [outcome] = await createOrders(orgId, order.deps, [order])
+  if (outcome?.status === 'rejected') throw outcome.reason
+  return outcome?.value ?? []
+}
+
+/**
+ * Creates the nodes of several orders. The renames are the commit points. A crash before the first one leaves folders
+ * that the sweep removes. A crash between two leaves some of the nodes, each complete. An order that is refused leaves
+ * the others as they are.
+ *
+ * @throws GitError repo_missing (the organisation is deleted), storage_*, busy: for all orders
+ */
+export async function createOrders(orgId: string, deps: Deps, orders: readonly Order[]): Promise<OrderOutcome[]> {
+  const all = orders.flatMap(({ nodes }) => nodes)
+  const staged = stageRepos(orgFolder(deps.store, orgId), all.length)
+  const rows = new Map<Order, readonly NewNodeRows[]>()
+  const refused = new Map<Order, unknown>()
+  const each = async (work: (order: Order) => Promise<void>): Promise<void> => {
+    for (const order of orders)
+      if (!refused.has(order))
+        await work(order).catch((error: unknown) => {
+          refused.set(order, error)
+          for (const { id } of order.nodes) staged.drop(folderOf(id))
+        })
+  }
+  try {
+    await each(async (order) => void rows.set(order, await stageAll(staged, order.nodes)))
+    await Promise.all([staged.sync(), ...orders.map(noteOrder)])
+    await withIntents(deps, orgId, all, async () => {
+      await each((order) => recheck(orgId, order))
+      const left = orders.filter((order) => !refused.has(order))
+      const [nodes, fresh] = [left.flatMap((one) => one.nodes), left.flatMap((one) => rows.get(one) ?? [])]
+      if (nodes.length > 0) await publishAll(deps, orgId, staged, nodes, fresh)
+    })
+  } finally {
+    await staged.close()
+  }
+  return orders.map((order) =>
+    refused.has(order)
+      ? { status: 'rejected', reason: refused.get(order) }
+      : { status: 'fulfilled', value: rows.get(order) ?? [] },
+  )
+}
+
+function folderOf(nodeId: string): string {
+  return `${nodeId}.git`
+}
+
+function noteOrder({ deps, actor, nodes }: Order): Promise<void> {
+  return noteIntents(
+    deps,
+    actor,
+    nodes.map(({ id, ledger }) => ({ id, ref: ledgerRef, to: ledger })),
+  )
+}
+
+/** Runs `work`, with the graph locked if one of the nodes has parents. */
+function withIntents(
+  deps: Deps,
+  orgId: string,
+  nodes: readonly CompleteNode[],
+  work: () => Promise<void>,
+): Promise<void> {
+  const held = nodes.filter(({ hasParents }) => hasParents).map(({ id }) => id)
+  if (held.length > 0) return withGraphLockOn(deps, orgId, held, work)
+  const ids = nodes.map(({ id }) => id)
+  return withNodeIntent(deps, orgId, ids, work)
+}
+
+/** Checks again, under the lock, that the order is allowed. */
+async function recheck(orgId: string, { deps, actor, nodes, judge }: Order): Promise<void> {
+  await judge()
+  await recheckAccess(deps, actor, orgId, 'editor')
+  const chosen = nodes.filter(({ isFresh }) => !isFresh).map(({ id }) => id)
+  if (chosen.length > 0) await refuseTaken(deps, orgId, chosen)
+}
+
+/** Writes the repositories. Returns the rows of those with one commit. */
+async function stageAll(staged: StagedRepos, nodes: readonly CompleteNode[]): Promise<NewNodeRows[]> {
+  const rows: NewNodeRows[] = []
+  for (const [at, { id, draft, objects, first, head, ledger }] of nodes.entries()) {
+    if (at > 0) await nextTurn()
+    const refs = new Map([...(head === undefined ? [] : [[main, head] as const]), [ledgerRef, ledger]])
+    const bytes = await staged.add(folderOf(id), { refs, objects })
+    if (head !== undefined && first && 'tree' in first) rows.push(await newNodeRows(draft.repo, ledger, head, bytes))
+  }
+  return rows
+}
+
+/** Publishes the nodes and indexes them. After a fault, the nodes published before it are also indexed. */
+async function publishAll(
+  deps: Deps,
+  orgId: string,
+  staged: StagedRepos,
+  nodes: readonly CompleteNode[],
+  rows: readonly NewNodeRows[],
+): Promise<void> {
+  const published: string[] = []
+  try {
+    await staged.publish((name) => published.push(name.slice(0, -'.git'.length)))
+  } catch (error) {
+    for (const id of published) await tryIndexNode(deps, orgId, id)
+    if (isGitError(error, 'repo_exists'))
+      throw nodeExistsError(orgId, String(error.facts.name).slice(0, -'.git'.length))
+    throw error
+  }
+  await indexNewNodes(deps, orgId, rows)
+  const known = new Set(rows.map(({ node }) => node.id))
+  for (const { id } of nodes) if (!known.has(id)) await tryIndexNode(deps, orgId, id)
+}
