@@ -9,6 +9,7 @@ const pages: Readonly<Record<string, string>> = {
   'events.md': 'events',
   'git.md': 'git',
   'limits.md': 'limits',
+  'types.md': 'types',
 }
 
 /** Returns JSON: title and HTML of each page, by its name. */

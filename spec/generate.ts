@@ -53,6 +53,8 @@ function withoutRefusals(source: string): string {
   return JSON.stringify(JSON.parse(source), function (key, value) {
     if (key === 'responses' && this.operationId !== undefined)
       return Object.fromEntries(Object.entries(value).filter(([status]) => status.startsWith('2')))
-    return key === 'examples' || key === 'example' ? undefined : value
+    // A schema of a list with this name is that of a property.
+    const isExample = (key === 'examples' || key === 'example') && value?.items === undefined
+    return isExample ? undefined : value
   })
 }

@@ -1250,7 +1250,12 @@ export interface paths {
          * Create a node
          * @description Requires the `editor` role. Creates the node's repository and, by default, its first commit on `main`. With
          *     `initialize: false`, the repository stays empty, ready for your first push. `text_content`, `tags`,
-         *     `properties` and `parents` are then not allowed (422). A parent that does not exist is 422.
+         *     `properties`, `parents` and `connections` are then not allowed (422). A parent or a target that does not exist
+         *     is 422.
+         *
+         *     If `properties.type` names a type, absent text, tags and properties are filled in. The `template` of the type
+         *     comes first, then the `default` values of its schema. `null` is a value. They are in the first commit, as if you
+         *     had sent them. `template: false` turns this off. Batches, imports and pushes fill in nothing.
          *
          *     To make retries safe, send your own `id`. The second request then gets 409 `node_exists`, with `Location`.
          */
@@ -1348,6 +1353,175 @@ export interface paths {
          *     nodes have on `main`, with the number of nodes and the kinds of the values. The most used are first, then by name.
          */
         get: operations["listProperties"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List types
+         * @description Available to members, and to anyone if the organisation is published. Lists the types by name. `undefined` counts
+         *     the nodes whose property `type` names no type, such as a misspelt one.
+         */
+        get: operations["listTypes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/types/{type_name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The name of the type. Aliases are not accepted.
+                 * @example recipe
+                 */
+                type_name: components["parameters"]["type_name"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a type
+         * @description Available to members, and to anyone if the organisation is published.
+         */
+        get: operations["getType"];
+        /**
+         * Define a type
+         * @description Requires the `maintainer` role. Creates the type, or replaces its definition. Nodes keep their content. A node
+         *     may keep the faults that it has, also with a strict type. `checkType` says before which nodes the definition
+         *     would break.
+         *
+         *     One commit of the repository of the organisation has the definition at `types/{type_name}.json`, or none if
+         *     nothing changes.
+         */
+        put: operations["putType"];
+        post?: never;
+        /**
+         * Delete a type
+         * @description Requires the `maintainer` role. Nodes keep their property `type`. If nodes have the type, send `force`. To rename a
+         *     type, define the new name with the old one among its `aliases`, then delete the old one.
+         */
+        delete: operations["deleteType"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/types/{type_name}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The name of the type. Aliases are not accepted.
+                 * @example recipe
+                 */
+                type_name: components["parameters"]["type_name"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a definition
+         * @description Requires the `reader` role. Says which nodes a definition of the type would break or mend. Changes nothing. The
+         *     type need not exist.
+         */
+        post: operations["checkType"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/types/{type_name}/problems": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The name of the type. Aliases are not accepted.
+                 * @example recipe
+                 */
+                type_name: components["parameters"]["type_name"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List what nodes of a type break
+         * @description Requires the `reader` role. Lists the nodes that break rules of their type on `main`, the oldest first. `total` is
+         *     exact, and a change is visible to the next request. The first request after a change of the type judges all its
+         *     nodes.
+         */
+        get: operations["listTypeProblems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/types/{type_name}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The name of the type. Aliases are not accepted.
+                 * @example recipe
+                 */
+                type_name: components["parameters"]["type_name"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the versions of a type
+         * @description Requires the `reader` role. Lists the commits that changed the definition, newest first, also of a type that was
+         *     deleted.
+         */
+        get: operations["listTypeHistory"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1577,6 +1751,12 @@ export interface paths {
          * Change a node
          * @description Requires the `editor` role. Makes one commit on `main`, or none if nothing changes. Fields you leave out stay
          *     as they are. `tags` and `properties` are replaced as a whole.
+         *
+         *     `merge_properties` changes single properties, as RFC 7396 does at the top level: `null` removes one, and each
+         *     other value replaces the one before. Requests that change different properties at the same time all take effect.
+         *
+         *     `properties` of a node whose type is strict must have the `type`, or `null` to leave it. Without it, the request
+         *     is 422 `type_rule`.
          */
         patch: operations["updateNode"];
         trace?: never;
@@ -2050,7 +2230,7 @@ export interface paths {
          *     more. An id that several commits of the branch start with is 422.
          *
          *     The rules of commits apply, so an earlier version can be invalid today. On `main`, it must not add an edge to
-         *     a node that was deleted since, or one that closes a cycle. Such a version is 422. Restore it on another
+         *     a node that was deleted since, or one that closes a cycle. It must not break a rule of a strict type that the head follows. Such a version is 422. Restore it on another
          *     branch, correct it there, and merge.
          */
         post: operations["restoreBranch"];
@@ -4984,6 +5164,17 @@ export interface components {
         NodeProperties: {
             [key: string]: unknown;
         };
+        /**
+         * @description Single properties to change, at most 64 KiB on one line. `null` removes a property, and the others stay as they
+         *     are. It is not allowed next to `properties`.
+         * @example {
+         *       "status": "done",
+         *       "due": null
+         *     }
+         */
+        PropertyChanges: {
+            [key: string]: unknown;
+        };
         /** @description A label for this edge, without control characters. */
         EdgeLabel: string;
         /** @description The type of the connection, a slug. */
@@ -5691,6 +5882,11 @@ export interface components {
             require_pull_requests?: boolean;
             /** @description All rules for its branches. They replace the present ones. */
             rules?: components["schemas"]["NewRules"];
+            /**
+             * @description `refuse`: a node on `main` may not get a `type` that nobody defined. `allow` is the default.
+             * @enum {string}
+             */
+            unknown_types?: "allow" | "refuse";
         };
         /** @description An organisation. */
         Org: {
@@ -5720,6 +5916,11 @@ export interface components {
              * @enum {string}
              */
             rules_for_main?: "none" | "some" | "all";
+            /**
+             * @description `refuse`: a node on `main` may not get a `type` that nobody defined. Only for members, and not in lists.
+             * @enum {string}
+             */
+            unknown_types?: "allow" | "refuse";
             /** @description The content of the organisation, and its limits. Only for members, and not in lists. */
             usage?: components["schemas"]["OrgUsage"];
             created_at: components["schemas"]["UtcTime"];
@@ -6173,15 +6374,32 @@ export interface components {
             properties?: components["schemas"]["NodeProperties"];
             /** @description The ids of its parents, which are nodes of the same organisation. */
             parents?: components["schemas"]["AnyId"][];
+            /** @description The connections that start at this node. */
+            connections?: components["schemas"]["FirstConnection"][];
             /**
              * @description If true, the first commit is created.
              * @default true
              */
             initialize: boolean;
             /**
+             * @description If true, the template of the type fills in absent fields. The type is `properties.type`.
+             * @default true
+             */
+            template: boolean;
+            /**
              * Format: uuid
              * @description Your own id. Default: the service chooses one. An id that another organisation uses or has used is 409.
              */
+            id?: string;
+        };
+        /** @description A connection of a new node. */
+        FirstConnection: {
+            /** @description The id of another node of the same organisation. */
+            target: components["schemas"]["AnyId"];
+            /** @default related_to */
+            type: components["schemas"]["ConnectionType"];
+            label?: components["schemas"]["EdgeLabel"];
+            /** @description Your own id, unique in this node. Default: the service chooses one. */
             id?: string;
         };
         /** @description The id of a node of the organisation, or the `ref` of an item. */
@@ -6249,6 +6467,7 @@ export interface components {
             text_content?: components["schemas"]["NodeText"];
             tags?: components["schemas"]["NodeTags"];
             properties?: components["schemas"]["NodeProperties"];
+            merge_properties?: components["schemas"]["PropertyChanges"];
             /** @description The commit message. Default: the service writes one. */
             message?: components["schemas"]["CommitMessage"];
             /** @description Its parents. */
@@ -6293,6 +6512,7 @@ export interface components {
             text_content?: components["schemas"]["NodeText"];
             tags?: components["schemas"]["NodeTags"];
             properties?: components["schemas"]["NodeProperties"];
+            merge_properties?: components["schemas"]["PropertyChanges"];
             /** @description The commit message. Default: the service writes one. */
             message?: components["schemas"]["CommitMessage"];
             expected_head?: components["schemas"]["ExpectedHead"];
@@ -6326,6 +6546,10 @@ export interface components {
         };
         /** @description A node with its text, neighbours and clone URL. */
         NodeDetails: components["schemas"]["NodeSummary"] & {
+            /** @description The name of the type that the property `type` names. Null if it names none. */
+            type: string | null;
+            /** @description The rules of its type that the node breaks. The first 100. */
+            type_problems: components["schemas"]["TypeProblem"][];
             /** @description The text on `main`, `""` if it is empty. */
             text_content: string;
             /**
@@ -6526,6 +6750,194 @@ export interface components {
         PropertyPage: {
             /** @description The names of this page. */
             properties: components["schemas"]["PropertyName"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description A type of nodes. Members that are absent have their defaults. A file of the repository has exactly this. */
+        TypeDefinition: {
+            /** @description The name of the type for people. */
+            title: string;
+            /** @description The name of several such nodes. */
+            plural?: string;
+            /** @description Further names of the type. Names and aliases are compared without regard to case. */
+            aliases?: string[];
+            /**
+             * @description `strict` refuses changes of `main` that break a rule more than before. `advisory`, the default, stores them,
+             *     and lists the problems.
+             * @enum {string}
+             */
+            enforcement?: "advisory" | "strict";
+            /**
+             * @description A JSON Schema (2020-12) for `properties`. Only the keywords that [Types](docs/types) lists are allowed.
+             *     Another one is 422 `unknown_keyword`.
+             */
+            schema?: {
+                [key: string]: unknown;
+            };
+            /** @description Rules for connections, by their `connection_type`. */
+            connections?: {
+                [key: string]: components["schemas"]["ConnectionRule"];
+            };
+            /** @description If false, only connections that `connections` names are allowed. The default is true. */
+            other_connections?: boolean;
+            parents?: components["schemas"]["ParentRule"];
+            /** @description Content that `createNode` fills in if the request leaves it out. */
+            template?: components["schemas"]["NodeTemplate"];
+            /** @description The columns of the table of the type, such as `serves`, `size.width` and `->written_by`. */
+            columns?: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A rule for the connections of one type that a node holds. */
+        ConnectionRule: {
+            /** @description The name of the connection for people. */
+            title?: string;
+            /** @description The name of the connection at its target. */
+            inverse?: string;
+            /** @description The types of allowed targets. All if it is absent. */
+            to?: string[];
+            /** @description The least number. */
+            min?: number;
+            /** @description The greatest number. */
+            max?: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A rule for the parents of a node. */
+        ParentRule: {
+            /** @description The types of allowed parents. All if it is absent. */
+            types?: string[];
+            /** @description The least number. */
+            min?: number;
+            /** @description The greatest number. */
+            max?: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The content of a new node. */
+        NodeTemplate: {
+            /** @description The text. */
+            text_content?: string;
+            /** @description The tags. */
+            tags?: string[];
+            /** @description The properties, except `type`. */
+            properties?: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A type of an organisation. */
+        NodeType: {
+            /** @description The name, as nodes have it in their property `type`. */
+            name: string;
+            /** @description The Git blob of the definition. */
+            version: string;
+            /** @description Number of nodes of the type on `main`. */
+            num_nodes: components["schemas"]["Total"];
+            definition: components["schemas"]["TypeDefinition"];
+        };
+        /** @description A page of types. */
+        NodeTypePage: {
+            /** @description The types of this page. */
+            types: components["schemas"]["NodeType"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+            /**
+             * @description Numbers of nodes by the text of their property `type`, if it names no type. The 100 most used texts. Absent if
+             *     there are none.
+             */
+            undefined?: {
+                [key: string]: components["schemas"]["Total"];
+            };
+        };
+        /** @description A definition to store. */
+        TypeChange: {
+            definition: components["schemas"]["TypeDefinition"];
+            /**
+             * @description The version that you expect. Null if the type must not exist. If the type has another one, nothing changes (409
+             *     `version_moved`).
+             */
+            expected_version?: string | null;
+            /**
+             * @description The most nodes that may break rules and do not now. If the definition would break more, nothing changes (409
+             *     `impact_changed`).
+             */
+            max_newly_broken?: number;
+        };
+        /** @description A definition to check. */
+        TypeCheck: {
+            definition: components["schemas"]["TypeDefinition"];
+        };
+        /** @description The effect of a definition on the nodes of `main` that have the type, or would have it. */
+        TypeImpact: {
+            /** @description Number of nodes that have the type by the definition. */
+            nodes: components["schemas"]["Total"];
+            /** @description Nodes that break rules and did not before. */
+            newly_broken: components["schemas"]["Total"];
+            /** @description Nodes that break no rule any more. */
+            mended: components["schemas"]["Total"];
+            /** @description Nodes that break rules before and after. */
+            still_broken: components["schemas"]["Total"];
+            /** @description Nodes that have the type now, and not by the definition. */
+            leaving: components["schemas"]["Total"];
+            /** @description The first 100 nodes that break rules by the definition. Those that are newly broken are first. */
+            examples: components["schemas"]["NodeTypeProblems"][];
+        };
+        /** @description The type after a change, and the effect of the change. */
+        ChangedNodeType: components["schemas"]["NodeType"] & {
+            impact: components["schemas"]["TypeImpact"];
+        };
+        /** @description A rule of its type that a node breaks. */
+        TypeProblem: {
+            /** @description A sentence for people. */
+            msg: string;
+            /** @description The keyword of the definition, such as `required` or `min`. */
+            rule: string;
+            /** @description The place in the node, such as `properties.steps[2].name`. */
+            place: string;
+            /** @description The JSON Pointer into `node.json`. Absent for connections and parents. */
+            pointer?: string;
+            /** @description The name of the type. Absent if nobody defined it. */
+            type?: string;
+            /** @description The line of `node.json`. Only in pull requests, and absent for connections and parents. */
+            line?: number;
+        };
+        /** @description A node and the rules that it breaks. */
+        NodeTypeProblems: {
+            node_id: components["schemas"]["Uuid"];
+            /** @description The title of the node. */
+            title: string;
+            /** @description The first 100 problems. */
+            problems: components["schemas"]["TypeProblem"][];
+        };
+        /** @description A page of nodes with problems. */
+        TypeProblemPage: {
+            /** @description The nodes of this page. */
+            problems: components["schemas"]["NodeTypeProblems"][];
+            /** @description Number of nodes that break rules. */
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description A commit that changed the definition of a type. */
+        TypeVersion: {
+            /** @description The commit of the repository of the organisation. */
+            commit: string;
+            /** @description The Git blob of the definition. Null if the commit deleted it. */
+            version: string | null;
+            /** @description The message of the commit. */
+            message: string;
+            /** @description The name of the author. */
+            author: string;
+            created_at: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of versions. */
+        TypeHistoryPage: {
+            /** @description The versions of this page. */
+            history: components["schemas"]["TypeVersion"][];
             total: components["schemas"]["Total"];
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
@@ -7342,16 +7754,26 @@ export interface components {
         /**
          * @description `no_commits_ahead`: the target contains all commits of the source. `diverged`: the target has commits that the
          *     source lacks; see update-branch. `invalid_content`: files at the source's head break a rule of the target; see
-         *     `merge_problems`. The reasons after `draft` follow from the rules of the organisation; see `consent`.
+         *     `merge_problems`. A change of a strict type can also make it appear or disappear. The reasons after `draft` follow from the rules of the organisation; see `consent`.
          * @enum {string}
          */
         MergeReason: "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "mergeable";
-        /** @description A file that breaks a rule of `main`. */
+        /** @description A file that breaks a rule of `main`. If it is a rule of the node's type, `rule` names it. `path` is then `node.json`, `connections` or `parents`. */
         MergeProblem: {
-            /** @description The path of the file. */
+            /** @description The path of the file, or of the folder if the rule is about several edges. */
             path: string;
             /** @description The problem. */
             reason: string;
+            /** @description The keyword of the type's definition, such as `required` or `min`. */
+            rule?: string;
+            /** @description The name of the type. Absent if nobody defined it. */
+            type?: string;
+            /** @description The version of the definition. Absent if nobody defined the type. */
+            version?: string;
+            /** @description The JSON Pointer into `node.json`. Absent for connections and parents. */
+            pointer?: string;
+            /** @description The line of `node.json`. Absent for connections and parents. */
+            line?: number;
         };
         /** @description A pull request. */
         PullRequest: {
@@ -7403,8 +7825,10 @@ export interface components {
             merge_reasons: components["schemas"]["MergeReason"][];
             /** @description With `import_running`, the import that has not ended. */
             import_id?: components["schemas"]["Uuid"];
-            /** @description Explains `invalid_content`: the first 100 problems. Otherwise empty. */
+            /** @description Explains `invalid_content`: the first 100 problems. Otherwise empty. Follows from the refs and the types of the organisation. */
             merge_problems: components["schemas"]["MergeProblem"][];
+            /** @description The first 100 rules of advisory types that `main` would break more than now. They do not prevent the merge. */
+            type_problems: components["schemas"]["TypeProblem"][];
             /** @description Number of commits that only the source has. */
             commits_ahead: number;
             /** @description Number of commits that only the target has. */
@@ -8886,7 +9310,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "provider_unavailable";
+        KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "type_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "too_many_types" | "version_moved" | "type_in_use" | "impact_changed" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "provider_unavailable";
         /**
          * @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status.
          * @example node_not_found
@@ -9313,6 +9737,11 @@ export interface components {
          * @example krill
          */
         connection_id: string;
+        /**
+         * @description The name of the type. Aliases are not accepted.
+         * @example recipe
+         */
+        type_name: string;
         /**
          * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
          * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
@@ -12172,6 +12601,12 @@ export interface operations {
                  *       },
                  *       "parents": [
                  *         "01980a60-1e00-7c11-a0b2-4d6e8f0a1b04"
+                 *       ],
+                 *       "connections": [
+                 *         {
+                 *           "target": "01980a60-1e00-7c11-a0b2-4d6e8f0a1b04",
+                 *           "type": "feeds_on"
+                 *         }
                  *       ]
                  *     }
                  */
@@ -12331,6 +12766,400 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTypes: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of types. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeTypePage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getType: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The name of the type. Aliases are not accepted.
+                 * @example recipe
+                 */
+                type_name: components["parameters"]["type_name"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The type. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeType"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `type_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putType: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The name of the type. Aliases are not accepted.
+                 * @example recipe
+                 */
+                type_name: components["parameters"]["type_name"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "definition": {
+                 *         "title": "Recipe",
+                 *         "enforcement": "strict",
+                 *         "schema": {
+                 *           "required": [
+                 *             "serves"
+                 *           ],
+                 *           "properties": {
+                 *             "serves": {
+                 *               "type": "integer",
+                 *               "minimum": 1,
+                 *               "title": "Serves"
+                 *             }
+                 *           }
+                 *         }
+                 *       },
+                 *       "expected_version": null,
+                 *       "max_newly_broken": 0
+                 *     }
+                 */
+                "application/json": components["schemas"]["TypeChange"];
+            };
+        };
+        responses: {
+            /** @description The type, with its new definition. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangedNodeType"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `version_moved`, `impact_changed`, `too_many_types` */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteType: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The version that you expect. If the type has another one, nothing changes.
+                 * @example 8b1a9953c4611296a827abf8c47804d7e6c49c6b
+                 */
+                expected_version?: string;
+                /**
+                 * @description Delete the type even if nodes have it.
+                 * @example true
+                 */
+                force?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The name of the type. Aliases are not accepted.
+                 * @example recipe
+                 */
+                type_name: components["parameters"]["type_name"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `type_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `version_moved`, `type_in_use` */
+            409: components["responses"]["Conflict"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    checkType: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The name of the type. Aliases are not accepted.
+                 * @example recipe
+                 */
+                type_name: components["parameters"]["type_name"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "definition": {
+                 *         "title": "Recipe",
+                 *         "schema": {
+                 *           "required": [
+                 *             "serves"
+                 *           ],
+                 *           "properties": {
+                 *             "serves": {
+                 *               "type": "integer",
+                 *               "minimum": 1
+                 *             }
+                 *           }
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["TypeCheck"];
+            };
+        };
+        responses: {
+            /** @description The effect of the definition. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TypeImpact"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTypeProblems: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The name of the type. Aliases are not accepted.
+                 * @example recipe
+                 */
+                type_name: components["parameters"]["type_name"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of nodes with problems. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TypeProblemPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `type_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTypeHistory: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The name of the type. Aliases are not accepted.
+                 * @example recipe
+                 */
+                type_name: components["parameters"]["type_name"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of versions. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TypeHistoryPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `type_not_found` */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];

@@ -153,6 +153,17 @@ export class Column {
     return { counts, missing }
   }
 
+  /** Counts the rows whose only value is a text, by text. Dates are texts. */
+  countTexts(): { readonly text: string; readonly nodes: number }[] {
+    const counts = new Map<number, number>()
+    for (let row = 0; row < this.kinds.length; row++) {
+      const kind = this.kinds[row] ?? 0
+      const code = this.orders[row] ?? 0
+      if (kind === KIND.text || kind === KIND.date) counts.set(code, (counts.get(code) ?? 0) + 1)
+    }
+    return [...counts].map(([code, nodes]) => ({ text: this.texts.textAt(code), nodes }))
+  }
+
   /** The test of each text by code: 0 or 1. A text and a date with the same text have the same code. */
   private testTexts(test: (value: Value) => boolean): Uint8Array {
     const passes = new Uint8Array(this.texts.size)

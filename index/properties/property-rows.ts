@@ -1,5 +1,6 @@
 /** Reads `index.sqlite` for queries by property. Blocks. Part of `openRows`, so that all reads share a snapshot. */
 import type Sqlite from 'better-sqlite3'
+import { typeTextSql } from '../derived/type-text.ts'
 
 /** The fields of a node that columns are made from. */
 export interface PropertyRow {
@@ -25,6 +26,15 @@ export interface ListedRow extends Omit<PropertyRow, 'changed' | 'properties'> {
   readonly head: string | null
 }
 
+/** An edge that a node holds, as types judge it. */
+interface HeldEdge {
+  readonly edge_type: 'parent_child' | 'connection'
+  readonly key: string
+  readonly source: string
+  readonly target: string
+  readonly connection_type: string
+}
+
 /** Prepares the statements. Every function may throw the errors of better-sqlite3. */
 export function propertyRowsIn(db: Sqlite.Database) {
   const changed = db.prepare<[string, number], PropertyRow>(
@@ -35,6 +45,9 @@ export function propertyRowsIn(db: Sqlite.Database) {
     `select id, org_id, title, tags, created_at, updated_at, head,
             case when octet_length(properties) <= ? then properties end as properties
      from node where id = ?`,
+  )
+  const one = db.prepare<[string, string], PropertyRow>(
+    `select id, changed, title, tags, properties, created_at, updated_at from node where id = ? and org_id = ?`,
   )
   const graph = db.prepare<[string], number>('select graph_version from org where id = ?').pluck()
   const children = db
@@ -51,6 +64,8 @@ export function propertyRowsIn(db: Sqlite.Database) {
     )
     .pluck()
   return {
+    ...heldEdgesIn(db),
+    propertyRow: (orgId: string, id: string): PropertyRow | undefined => one.get(id, orgId),
     /** Iterates over changed nodes by version, and reads each row lazily. */
     propertiesAfter: (orgId: string, version: number): IterableIterator<PropertyRow> => changed.iterate(orgId, version),
     /** @param bytes the most bytes of properties that are read */
@@ -62,5 +77,28 @@ export function propertyRowsIn(db: Sqlite.Database) {
     connectedTo: (type: string, targetId: string): string[] => connectedTo.all(targetId, type),
     /** Lists the nodes of the organisation with a connection of the type. */
     connected: (orgId: string, type: string): string[] => connected.all(orgId, type),
+  }
+}
+
+/** Queries for the edges that nodes hold in their repositories. */
+function heldEdgesIn(db: Sqlite.Database) {
+  const held = db.prepare<[string], HeldEdge>(
+    'select edge_type, key, source, target, connection_type from edge where holder = ? order by edge_type, key',
+  )
+  const holders = db
+    .prepare<[string, string], string>(
+      `select holder from edge where target = ? and edge_type = 'connection'
+       union select holder from edge where source = ? and edge_type = 'parent_child'`,
+    )
+    .pluck()
+  const typeText = db
+    .prepare<[string, string], string | null>(`select ${typeTextSql} from node where id = ? and org_id = ?`)
+    .pluck()
+  return {
+    heldEdges: (nodeId: string): HeldEdge[] => held.all(nodeId),
+    /** Lists the nodes that hold an edge with the node at its other end. */
+    holdersOf: (nodeId: string): string[] => holders.all(nodeId, nodeId),
+    /** Returns the property `type` of a node. Null: it is not a text. Undefined: the node does not exist. */
+    typeTextOf: (orgId: string, nodeId: string): string | null | undefined => typeText.get(nodeId, orgId),
   }
 }

@@ -196,6 +196,11 @@ export class PropertyTable {
     return ids
   }
 
+  /** Counts the nodes whose only value of the subject is a text, by text. The column is up to date. */
+  countTexts(subject: Subject) {
+    return this.columnsOf([subject])[0]?.countTexts() ?? []
+  }
+
   /** Counts the names of properties, and the kinds of their values, the most used first. */
   names(): NamedKinds[] {
     const counts = new Map<string, Record<string, number>>()

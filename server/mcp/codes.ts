@@ -11,6 +11,7 @@ const advice: Readonly<Partial<Record<ErrorCode | (typeof ownCodes)[number], str
     'The token was revoked, has expired or is mistyped. Ask a user to create another on the page /me/tokens of Grove and to set it as GROVE_TOKEN in this client',
   forbidden: 'Your role does not allow this. Retrying will not help',
   token_scope: 'This token does not allow this. Retrying will not help',
+  type_not_found: 'Get the name from list_types',
   org_not_found: 'Get the id from list_organisations',
   node_not_found: 'Get the id from search or list_nodes',
   pull_request_not_found: 'Get the number from list_proposals',

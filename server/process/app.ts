@@ -52,6 +52,7 @@ import { orgRoutes } from '../routes/orgs.ts'
 import { pullRoutes } from '../routes/pulls.ts'
 import { reviewRoutes } from '../routes/reviews.ts'
 import { searchRoutes } from '../routes/search.ts'
+import { typeRoutes } from '../routes/types.ts'
 import { webhookRoutes } from '../routes/webhooks.ts'
 import { httpPartsOf } from './cell-parts.ts'
 
@@ -68,6 +69,7 @@ const handlers: Handlers = {
   ...inboxRoutes,
   ...graphRoutes,
   ...searchRoutes,
+  ...typeRoutes,
   ...webhookRoutes,
   ...botRoutes,
   ...adminRoutes,

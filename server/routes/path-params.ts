@@ -22,6 +22,7 @@ import type {
   RevisionAt,
   SessionAt,
   TokenAt,
+  TypeAt,
   WebhookAt,
 } from '../domain/targets.ts'
 
@@ -69,6 +70,11 @@ export const webhookAt = (path: OrgPath & { readonly webhook_id: string }): Webh
 export const deliveryAt = (
   path: OrgPath & { readonly webhook_id: string; readonly delivery_id: string },
 ): DeliveryAt => ({ ...webhookAt(path), deliveryId: path.delivery_id })
+
+export const typeAt = (path: OrgPath & { readonly type_name: string }): TypeAt => ({
+  ...orgAt(path),
+  name: path.type_name,
+})
 
 export const nodeAt = (path: NodePath): NodeAt => ({ ...orgAt(path), nodeId: path.node_id })
 

@@ -223,6 +223,13 @@ export interface components {
         readonly NodeProperties: {
             readonly [key: string]: unknown;
         };
+        /**
+         * @description Single properties to change, at most 64 KiB on one line. `null` removes a property, and the others stay as they
+         *     are. It is not allowed next to `properties`.
+         */
+        readonly PropertyChanges: {
+            readonly [key: string]: unknown;
+        };
         /** @description A label for this edge, without control characters. */
         readonly EdgeLabel: string;
         /** @description The type of the connection, a slug. */
@@ -930,6 +937,11 @@ export interface components {
             readonly require_pull_requests?: boolean;
             /** @description All rules for its branches. They replace the present ones. */
             readonly rules?: components["schemas"]["NewRules"];
+            /**
+             * @description `refuse`: a node on `main` may not get a `type` that nobody defined. `allow` is the default.
+             * @enum {string}
+             */
+            readonly unknown_types?: "allow" | "refuse";
         };
         /** @description An organisation. */
         readonly Org: {
@@ -959,6 +971,11 @@ export interface components {
              * @enum {string}
              */
             readonly rules_for_main?: "none" | "some" | "all";
+            /**
+             * @description `refuse`: a node on `main` may not get a `type` that nobody defined. Only for members, and not in lists.
+             * @enum {string}
+             */
+            readonly unknown_types?: "allow" | "refuse";
             /** @description The content of the organisation, and its limits. Only for members, and not in lists. */
             readonly usage?: components["schemas"]["OrgUsage"];
             readonly created_at: components["schemas"]["UtcTime"];
@@ -1377,15 +1394,32 @@ export interface components {
             readonly properties?: components["schemas"]["NodeProperties"];
             /** @description The ids of its parents, which are nodes of the same organisation. */
             readonly parents?: readonly components["schemas"]["AnyId"][];
+            /** @description The connections that start at this node. */
+            readonly connections?: readonly components["schemas"]["FirstConnection"][];
             /**
              * @description If true, the first commit is created.
              * @default true
              */
             readonly initialize?: boolean;
             /**
+             * @description If true, the template of the type fills in absent fields. The type is `properties.type`.
+             * @default true
+             */
+            readonly template?: boolean;
+            /**
              * Format: uuid
              * @description Your own id. Default: the service chooses one. An id that another organisation uses or has used is 409.
              */
+            readonly id?: string;
+        };
+        /** @description A connection of a new node. */
+        readonly FirstConnection: {
+            /** @description The id of another node of the same organisation. */
+            readonly target: components["schemas"]["AnyId"];
+            /** @default related_to */
+            readonly type?: components["schemas"]["ConnectionType"];
+            readonly label?: components["schemas"]["EdgeLabel"];
+            /** @description Your own id, unique in this node. Default: the service chooses one. */
             readonly id?: string;
         };
         /** @description The id of a node of the organisation, or the `ref` of an item. */
@@ -1453,6 +1487,7 @@ export interface components {
             readonly text_content?: components["schemas"]["NodeText"];
             readonly tags?: components["schemas"]["NodeTags"];
             readonly properties?: components["schemas"]["NodeProperties"];
+            readonly merge_properties?: components["schemas"]["PropertyChanges"];
             /** @description The commit message. Default: the service writes one. */
             readonly message?: components["schemas"]["CommitMessage"];
             /** @description Its parents. */
@@ -1497,6 +1532,7 @@ export interface components {
             readonly text_content?: components["schemas"]["NodeText"];
             readonly tags?: components["schemas"]["NodeTags"];
             readonly properties?: components["schemas"]["NodeProperties"];
+            readonly merge_properties?: components["schemas"]["PropertyChanges"];
             /** @description The commit message. Default: the service writes one. */
             readonly message?: components["schemas"]["CommitMessage"];
             readonly expected_head?: components["schemas"]["ExpectedHead"];
@@ -1530,6 +1566,10 @@ export interface components {
         };
         /** @description A node with its text, neighbours and clone URL. */
         readonly NodeDetails: components["schemas"]["NodeSummary"] & {
+            /** @description The name of the type that the property `type` names. Null if it names none. */
+            readonly type: string | null;
+            /** @description The rules of its type that the node breaks. The first 100. */
+            readonly type_problems: readonly components["schemas"]["TypeProblem"][];
             /** @description The text on `main`, `""` if it is empty. */
             readonly text_content: string;
             /**
@@ -1727,6 +1767,194 @@ export interface components {
         readonly PropertyPage: {
             /** @description The names of this page. */
             readonly properties: readonly components["schemas"]["PropertyName"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
+        /** @description A type of nodes. Members that are absent have their defaults. A file of the repository has exactly this. */
+        readonly TypeDefinition: {
+            /** @description The name of the type for people. */
+            readonly title: string;
+            /** @description The name of several such nodes. */
+            readonly plural?: string;
+            /** @description Further names of the type. Names and aliases are compared without regard to case. */
+            readonly aliases?: readonly string[];
+            /**
+             * @description `strict` refuses changes of `main` that break a rule more than before. `advisory`, the default, stores them,
+             *     and lists the problems.
+             * @enum {string}
+             */
+            readonly enforcement?: "advisory" | "strict";
+            /**
+             * @description A JSON Schema (2020-12) for `properties`. Only the keywords that [Types](docs/types) lists are allowed.
+             *     Another one is 422 `unknown_keyword`.
+             */
+            readonly schema?: {
+                readonly [key: string]: unknown;
+            };
+            /** @description Rules for connections, by their `connection_type`. */
+            readonly connections?: {
+                readonly [key: string]: components["schemas"]["ConnectionRule"];
+            };
+            /** @description If false, only connections that `connections` names are allowed. The default is true. */
+            readonly other_connections?: boolean;
+            readonly parents?: components["schemas"]["ParentRule"];
+            /** @description Content that `createNode` fills in if the request leaves it out. */
+            readonly template?: components["schemas"]["NodeTemplate"];
+            /** @description The columns of the table of the type, such as `serves`, `size.width` and `->written_by`. */
+            readonly columns?: readonly string[];
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description A rule for the connections of one type that a node holds. */
+        readonly ConnectionRule: {
+            /** @description The name of the connection for people. */
+            readonly title?: string;
+            /** @description The name of the connection at its target. */
+            readonly inverse?: string;
+            /** @description The types of allowed targets. All if it is absent. */
+            readonly to?: readonly string[];
+            /** @description The least number. */
+            readonly min?: number;
+            /** @description The greatest number. */
+            readonly max?: number;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description A rule for the parents of a node. */
+        readonly ParentRule: {
+            /** @description The types of allowed parents. All if it is absent. */
+            readonly types?: readonly string[];
+            /** @description The least number. */
+            readonly min?: number;
+            /** @description The greatest number. */
+            readonly max?: number;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description The content of a new node. */
+        readonly NodeTemplate: {
+            /** @description The text. */
+            readonly text_content?: string;
+            /** @description The tags. */
+            readonly tags?: readonly string[];
+            /** @description The properties, except `type`. */
+            readonly properties?: {
+                readonly [key: string]: unknown;
+            };
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description A type of an organisation. */
+        readonly NodeType: {
+            /** @description The name, as nodes have it in their property `type`. */
+            readonly name: string;
+            /** @description The Git blob of the definition. */
+            readonly version: string;
+            /** @description Number of nodes of the type on `main`. */
+            readonly num_nodes: components["schemas"]["Total"];
+            readonly definition: components["schemas"]["TypeDefinition"];
+        };
+        /** @description A page of types. */
+        readonly NodeTypePage: {
+            /** @description The types of this page. */
+            readonly types: readonly components["schemas"]["NodeType"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+            /**
+             * @description Numbers of nodes by the text of their property `type`, if it names no type. The 100 most used texts. Absent if
+             *     there are none.
+             */
+            readonly undefined?: {
+                readonly [key: string]: components["schemas"]["Total"];
+            };
+        };
+        /** @description A definition to store. */
+        readonly TypeChange: {
+            readonly definition: components["schemas"]["TypeDefinition"];
+            /**
+             * @description The version that you expect. Null if the type must not exist. If the type has another one, nothing changes (409
+             *     `version_moved`).
+             */
+            readonly expected_version?: string | null;
+            /**
+             * @description The most nodes that may break rules and do not now. If the definition would break more, nothing changes (409
+             *     `impact_changed`).
+             */
+            readonly max_newly_broken?: number;
+        };
+        /** @description A definition to check. */
+        readonly TypeCheck: {
+            readonly definition: components["schemas"]["TypeDefinition"];
+        };
+        /** @description The effect of a definition on the nodes of `main` that have the type, or would have it. */
+        readonly TypeImpact: {
+            /** @description Number of nodes that have the type by the definition. */
+            readonly nodes: components["schemas"]["Total"];
+            /** @description Nodes that break rules and did not before. */
+            readonly newly_broken: components["schemas"]["Total"];
+            /** @description Nodes that break no rule any more. */
+            readonly mended: components["schemas"]["Total"];
+            /** @description Nodes that break rules before and after. */
+            readonly still_broken: components["schemas"]["Total"];
+            /** @description Nodes that have the type now, and not by the definition. */
+            readonly leaving: components["schemas"]["Total"];
+            /** @description The first 100 nodes that break rules by the definition. Those that are newly broken are first. */
+            readonly examples: readonly components["schemas"]["NodeTypeProblems"][];
+        };
+        /** @description The type after a change, and the effect of the change. */
+        readonly ChangedNodeType: components["schemas"]["NodeType"] & {
+            readonly impact: components["schemas"]["TypeImpact"];
+        };
+        /** @description A rule of its type that a node breaks. */
+        readonly TypeProblem: {
+            /** @description A sentence for people. */
+            readonly msg: string;
+            /** @description The keyword of the definition, such as `required` or `min`. */
+            readonly rule: string;
+            /** @description The place in the node, such as `properties.steps[2].name`. */
+            readonly place: string;
+            /** @description The JSON Pointer into `node.json`. Absent for connections and parents. */
+            readonly pointer?: string;
+            /** @description The name of the type. Absent if nobody defined it. */
+            readonly type?: string;
+            /** @description The line of `node.json`. Only in pull requests, and absent for connections and parents. */
+            readonly line?: number;
+        };
+        /** @description A node and the rules that it breaks. */
+        readonly NodeTypeProblems: {
+            readonly node_id: components["schemas"]["Uuid"];
+            /** @description The title of the node. */
+            readonly title: string;
+            /** @description The first 100 problems. */
+            readonly problems: readonly components["schemas"]["TypeProblem"][];
+        };
+        /** @description A page of nodes with problems. */
+        readonly TypeProblemPage: {
+            /** @description The nodes of this page. */
+            readonly problems: readonly components["schemas"]["NodeTypeProblems"][];
+            /** @description Number of nodes that break rules. */
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
+        /** @description A commit that changed the definition of a type. */
+        readonly TypeVersion: {
+            /** @description The commit of the repository of the organisation. */
+            readonly commit: string;
+            /** @description The Git blob of the definition. Null if the commit deleted it. */
+            readonly version: string | null;
+            /** @description The message of the commit. */
+            readonly message: string;
+            /** @description The name of the author. */
+            readonly author: string;
+            readonly created_at: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of versions. */
+        readonly TypeHistoryPage: {
+            /** @description The versions of this page. */
+            readonly history: readonly components["schemas"]["TypeVersion"][];
             readonly total: components["schemas"]["Total"];
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
@@ -2537,16 +2765,26 @@ export interface components {
         /**
          * @description `no_commits_ahead`: the target contains all commits of the source. `diverged`: the target has commits that the
          *     source lacks; see update-branch. `invalid_content`: files at the source's head break a rule of the target; see
-         *     `merge_problems`. The reasons after `draft` follow from the rules of the organisation; see `consent`.
+         *     `merge_problems`. A change of a strict type can also make it appear or disappear. The reasons after `draft` follow from the rules of the organisation; see `consent`.
          * @enum {string}
          */
         readonly MergeReason: "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "mergeable";
-        /** @description A file that breaks a rule of `main`. */
+        /** @description A file that breaks a rule of `main`. If it is a rule of the node's type, `rule` names it. `path` is then `node.json`, `connections` or `parents`. */
         readonly MergeProblem: {
-            /** @description The path of the file. */
+            /** @description The path of the file, or of the folder if the rule is about several edges. */
             readonly path: string;
             /** @description The problem. */
             readonly reason: string;
+            /** @description The keyword of the type's definition, such as `required` or `min`. */
+            readonly rule?: string;
+            /** @description The name of the type. Absent if nobody defined it. */
+            readonly type?: string;
+            /** @description The version of the definition. Absent if nobody defined the type. */
+            readonly version?: string;
+            /** @description The JSON Pointer into `node.json`. Absent for connections and parents. */
+            readonly pointer?: string;
+            /** @description The line of `node.json`. Absent for connections and parents. */
+            readonly line?: number;
         };
         /** @description A pull request. */
         readonly PullRequest: {
@@ -2598,8 +2836,10 @@ export interface components {
             readonly merge_reasons: readonly components["schemas"]["MergeReason"][];
             /** @description With `import_running`, the import that has not ended. */
             readonly import_id?: components["schemas"]["Uuid"];
-            /** @description Explains `invalid_content`: the first 100 problems. Otherwise empty. */
+            /** @description Explains `invalid_content`: the first 100 problems. Otherwise empty. Follows from the refs and the types of the organisation. */
             readonly merge_problems: readonly components["schemas"]["MergeProblem"][];
+            /** @description The first 100 rules of advisory types that `main` would break more than now. They do not prevent the merge. */
+            readonly type_problems: readonly components["schemas"]["TypeProblem"][];
             /** @description Number of commits that only the source has. */
             readonly commits_ahead: number;
             /** @description Number of commits that only the target has. */
@@ -4066,7 +4306,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        readonly KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "provider_unavailable";
+        readonly KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "type_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "too_many_types" | "version_moved" | "type_in_use" | "impact_changed" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "provider_unavailable";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -4342,6 +4582,8 @@ export interface components {
         readonly parent_id: components["schemas"]["AnyId"];
         /** @description The connection's id. This node holds the connection. */
         readonly connection_id: string;
+        /** @description The name of the type. Aliases are not accepted. */
+        readonly type_name: string;
         /** @description The bot's account id. An unknown id is 404, even if it is not a UUID. */
         readonly bot_id: components["schemas"]["AnyId"];
         /** @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID. */
@@ -5997,6 +6239,212 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["PropertyPage"];
+                };
+            };
+        };
+    };
+    readonly listTypes: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of types. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NodeTypePage"];
+                };
+            };
+        };
+    };
+    readonly getType: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The name of the type. Aliases are not accepted. */
+                readonly type_name: components["parameters"]["type_name"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The type. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NodeType"];
+                };
+            };
+        };
+    };
+    readonly putType: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The name of the type. Aliases are not accepted. */
+                readonly type_name: components["parameters"]["type_name"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["TypeChange"];
+            };
+        };
+        readonly responses: {
+            /** @description The type, with its new definition. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ChangedNodeType"];
+                };
+            };
+        };
+    };
+    readonly deleteType: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The version that you expect. If the type has another one, nothing changes. */
+                readonly expected_version?: string;
+                /** @description Delete the type even if nodes have it. */
+                readonly force?: boolean;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The name of the type. Aliases are not accepted. */
+                readonly type_name: components["parameters"]["type_name"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly checkType: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The name of the type. Aliases are not accepted. */
+                readonly type_name: components["parameters"]["type_name"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["TypeCheck"];
+            };
+        };
+        readonly responses: {
+            /** @description The effect of the definition. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TypeImpact"];
+                };
+            };
+        };
+    };
+    readonly listTypeProblems: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The name of the type. Aliases are not accepted. */
+                readonly type_name: components["parameters"]["type_name"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of nodes with problems. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TypeProblemPage"];
+                };
+            };
+        };
+    };
+    readonly listTypeHistory: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The name of the type. Aliases are not accepted. */
+                readonly type_name: components["parameters"]["type_name"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of versions. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TypeHistoryPage"];
                 };
             };
         };

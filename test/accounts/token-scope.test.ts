@@ -31,7 +31,7 @@ describe('what a personal access token may do', () => {
 
   /** What reads is a GET, and what changes is none, but for these. */
   const others: Readonly<Record<string, string>> = {
-    ...{ searchNodes: 'read', queryNodes: 'read' },
+    ...{ searchNodes: 'read', queryNodes: 'read', checkType: 'read' },
     ...{ createBranch: 'propose', createCommit: 'propose', deleteBranch: 'propose', openPull: 'propose' },
     createFeedToken: 'none',
     endFeedToken: 'none',

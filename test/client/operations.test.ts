@@ -67,7 +67,9 @@ describe('the client', () => {
       const { head } = await owner.getNode({ path: { org_id: world.org, node_id: world.node } })
       const webhook_id = await makeWebhook(world)
       const bot_id = await makeBot(world)
-      const others = { webhook_id, bot_id }
+      const type_name = 'recipe'
+      await owner.putType({ path: { org_id: world.org, type_name }, body: { definition: { title: 'Recipe' } } })
+      const others = { webhook_id, bot_id, type_name }
       const onNode = { org_id: world.org, node_id: world.node, branch: 'main', number: 1, commit_id: head, ...others }
       const lists = ids.filter((id) => {
         const [method, path] = operations[id].split(' ')

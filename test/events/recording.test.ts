@@ -194,6 +194,22 @@ describe('the log of events', () => {
     ).to.have.members(['branch.updated b7', 'branch.deleted b8', 'branch.updated b9'])
   })
 
+  it('has types, with their versions', async () => {
+    const at = `/orgs/${ann.org}/types/recipe`
+    const one = await made(ann.put(at, { definition: { title: 'Recipe' } }))
+    const two = await made(ann.put(at, { definition: { title: 'Dish' } }))
+    await made(ann.put(at, { definition: { title: 'Dish' } }))
+    await ann.delete(at).then(expecting(204))
+    expect(said()).to.deep.equal(['org.updated rest Ann', 'org.updated rest Ann', 'org.updated rest Ann'])
+    const versions = [undefined, one.version, two.version, undefined].map((recipe) => (recipe ? { recipe } : {}))
+    for (const [n, { data }] of since().entries())
+      expect(data).to.deep.include({
+        changed: ['types'],
+        before: { types: versions[n] },
+        after: { types: versions[n + 1] },
+      })
+  })
+
   it('has members and settings', async () => {
     await made(ann.patch(`/orgs/${ann.org}`, { name: 'Sea', published: true }))
     await made(ann.patch(`/orgs/${ann.org}`, { published: false }))

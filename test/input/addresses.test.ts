@@ -139,6 +139,7 @@ describe('input', () => {
         invitation_id: 'none',
         webhook_id: node,
         bot_id: node,
+        type_name: 'recipe',
         token_id: node,
         delivery_id: node,
         object_id: '0'.repeat(40),

@@ -56,6 +56,7 @@ describe('input invented from the spec', () => {
       branch: 'main',
       number: '1',
       entry: '1',
+      type_name: 'recipe',
     }
     return path.replace(/\{(\w+)\}/g, (_, name: string) => other[name] ?? known[name] ?? '0'.repeat(40))
   }

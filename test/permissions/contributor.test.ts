@@ -1,7 +1,7 @@
 /** What a contributor may change over REST: branches of their own, and the proposals that they opened. */
 
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { parseBranchName } from '../../gitstore/names.ts'
@@ -11,6 +11,7 @@ import { commitToBranch } from '../../server/domain/branches/branch-commits.ts'
 import { applyRefUpdates } from '../../server/domain/branches/ref-updates.ts'
 import { branchRef, ledgerRef } from '../../server/domain/layout.ts'
 import { made, prefixOf, writing } from '../support/cast.ts'
+import { transactionsIn } from '../support/data-folder.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { type Answer, type Client, client, type PersonClient, signUp } from '../support/people.ts'
@@ -273,16 +274,17 @@ describe('a contributor', () => {
     })
 
     /** True if a transaction of the service wants the lock of this ref. */
-    const isAwaited = (ref: string) => {
-      const run = join(grove.dataDir, 'run')
-      const tokens = readdirSync(run, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('/token'))
-      return tokens.some((name) => textOf(join(run, name)).includes(`${node.id}.git/${ref}.lock`))
+    const isAwaited = async (ref: string) => {
+      const folders = await transactionsIn(grove.dataDir)
+      const tokens = folders.map((folder) => textOf(join(grove.dataDir, 'run', folder, 'token')))
+      return tokens.some((token) => token.includes(`${node.id}.git/${ref}.lock`))
     }
 
     /** Makes a change as Eve, who becomes a contributor while it waits for the lock of a ref. */
     async function loweredAt(ref: string, change: () => Promise<Answer>): Promise<Answer> {
       for (;;) {
         await become(eve, 'editor')
+        await until(async () => (await transactionsIn(grove.dataDir)).length === 0)
         const lock = join(node.git.dir, `${ref}.lock`)
         mkdirSync(dirname(lock), { recursive: true })
         writeFileSync(lock, '')
@@ -290,7 +292,7 @@ describe('a contributor', () => {
         const asked = change().finally(() => {
           isAnswered = true
         })
-        await until(() => isAnswered || isAwaited(ref))
+        await until(async () => isAnswered || (await isAwaited(ref)))
         await become(eve, 'contributor')
         unlinkSync(lock)
         const answer = await asked

@@ -51,6 +51,7 @@ describe('pull requests', () => {
           merge_reason: 'draft',
           merge_reasons: ['draft'],
           merge_problems: [],
+          type_problems: [],
           commits_ahead: 1,
           commits_behind: 0,
         },

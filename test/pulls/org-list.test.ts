@@ -99,7 +99,7 @@ describe('the pull requests of an organisation', () => {
 
     it('have the fields that need no Git, and the title of the node', async () => {
       const omitted =
-        /^(can_merge|merge_.*|commits_.*|source_commit|target_commit|updated_at|description|author_id|reviewers|consent|last_.*)$/
+        /^(can_merge|merge_.*|type_problems|commits_.*|source_commit|target_commit|updated_at|description|author_id|reviewers|consent|last_.*)$/
       const expected = (await naive()).map((pull) =>
         Object.fromEntries(Object.entries(pull).filter(([name]) => !omitted.test(name))),
       )

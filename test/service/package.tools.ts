@@ -116,6 +116,7 @@ describe('the package', () => {
         'spec/events.md',
         'spec/git.md',
         'spec/limits.md',
+        'spec/types.md',
         'server/deploy/compose.yaml',
         'server/deploy/grafana.json',
         'server/deploy/grove.service',

@@ -147,6 +147,15 @@ async function onDiverged({ owner, org }: World, node_id: string): Promise<Attem
 }
 const onPull = ({ node }: World): Attempt => ({ params: { node_id: node, number: '1' } })
 
+const newTypeName = () => `recipe-${randomUUID()}`
+
+/** Defines a type. */
+async function onType({ owner, org }: World): Promise<Attempt> {
+  const type_name = newTypeName()
+  await made(owner.put(`/orgs/${org}/types/${type_name}`, { definition: { title: 'Recipe' } }))
+  return { params: { type_name } }
+}
+
 const onWebhook = async (world: World): Promise<Attempt> => ({ params: { webhook_id: await makeWebhook(world) } })
 const onBot = async (world: World): Promise<Attempt> => ({ params: { bot_id: await makeBot(world) } })
 const onDelivery = async (world: World): Promise<Attempt> => ({ params: await makeDelivery(world) })
@@ -551,6 +560,19 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   suggestTitles: { need: 'public', attempt: () => ({ query: '?q=wha' }) },
   queryNodes: { need: 'public', attempt: () => ({ body: { where: 'tag:sea' } }) },
   listProperties: { need: 'public', attempt: () => ({}) },
+  listTypes: { need: 'public', attempt: () => ({}) },
+  getType: { need: 'public', attempt: onType },
+  putType: {
+    need: 'maintainer',
+    attempt: () => ({ params: { type_name: newTypeName() }, body: { definition: { title: 'Recipe' } } }),
+  },
+  checkType: {
+    need: 'reader',
+    attempt: () => ({ params: { type_name: 'recipe' }, body: { definition: { title: 'Recipe' } } }),
+  },
+  deleteType: { need: 'maintainer', attempt: onType },
+  listTypeProblems: { need: 'reader', attempt: onType },
+  listTypeHistory: { need: 'reader', attempt: onType },
 
   createWebhook: {
     need: 'owner',

@@ -91,6 +91,10 @@ export async function everythingIn(
     }
     await list(`/orgs/${org}/nodes?tag=sea`, 'nodes')
     await list(`/orgs/${org}/tags`, 'tags')
+    for (const { name } of await list(`/orgs/${org}/types`, 'types')) {
+      await list(`/orgs/${org}/types/${name}/problems`, 'problems')
+      await list(`/orgs/${org}/types/${name}/history`, 'history')
+    }
     for (const { name } of await list(`/orgs/${org}/tags?order=name`, 'tags'))
       await list(`/orgs/${org}/tags/nodes?tag=${encodeURIComponent(name)}`, 'nodes')
     await list(`/orgs/${org}/changes`, 'changes')

@@ -1,6 +1,6 @@
 /**
  * A client that retries when the service answers 503 busy. Such an answer changes nothing. Other processes hold the
- * locks, for example native Git.
+ * locks, for example native Git, or the index is being rebuilt.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,16 +10,16 @@ import type { Answer, Client } from './people.ts'
 const patience = 300_000
 
 export function patiently(someone: Client): Client {
-  const again = async (write: () => Promise<Answer>): Promise<Answer> => {
+  const again = async (request: () => Promise<Answer>): Promise<Answer> => {
     const deadline = performance.now() + patience
     for (;;) {
-      const answer = await write()
+      const answer = await request()
       if (answer.status !== 503 || answer.body.code !== 'busy' || performance.now() > deadline) return answer
       await sleep(20 + 80 * Math.random())
     }
   }
   return {
-    get: someone.get,
+    get: (...request) => again(() => someone.get(...request)),
     post: (...request) => again(() => someone.post(...request)),
     patch: (...request) => again(() => someone.patch(...request)),
     put: (...request) => again(() => someone.put(...request)),

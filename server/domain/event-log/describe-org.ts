@@ -11,12 +11,15 @@ import type { Deps } from '../../base/deps.ts'
 import { findRecord, type MemberFile, type OrgRecord } from '../format/org-format.ts'
 import { timeOf } from '../format/signatures.ts'
 import { main, orgRepo } from '../layout.ts'
+import { listVersions } from '../types/stored-types.ts'
 import type { Described } from './describe-node.ts'
 import type { EventActor, EventFacts } from './event-types.ts'
 import { type How, howOf, type KnownIntent, readIntents } from './intents.ts'
 import { actorOf } from './ledger-events.ts'
 import { listNewCommits } from './ledger-walk.ts'
 
+/** The most types that an event lists. */
+const mostListed = 50
 /** The most commits that one transaction records. */
 const commitsAtOnce = 200
 
@@ -74,8 +77,8 @@ export async function commitEvents(repo: Repo, oid: Oid, intent: KnownIntent | u
   const base = { key: oid, at: timeOf(committer), ...who(intent, authorIn([before, now], committer)) }
   const found: EventFacts[] = []
   const { id: _, ...created } = orgData(now.org)
-  if (!before) found.push({ ...base, type: 'org.created', data: created })
-  else if (now.org !== before.org) found.push(...orgChange(base, before.org, now.org))
+  if (!before || parent === undefined) found.push({ ...base, type: 'org.created', data: created })
+  else found.push(...orgChange(base, before.org, now.org, await changedTypes(repo, parent, oid)))
   return [...found, ...memberEvents(base, before, now)]
 }
 
@@ -104,13 +107,40 @@ function orgData({ id, name, published, require_pull_requests }: OrgFile) {
   return { id, name, published, require_pull_requests }
 }
 
-function orgChange(base: Omit<EventFacts, 'type' | 'data'>, before: OrgFile, now: OrgFile): EventFacts[] {
-  const fields = ['name', 'description', 'published', 'require_pull_requests', 'rules'] as const
-  const changed = fields.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(now[field]))
+interface Versions {
+  readonly types?: Readonly<Record<string, Oid>>
+}
+
+/** Returns the versions of the types that differ between two commits. */
+async function changedTypes(repo: Repo, parent: Oid, oid: Oid): Promise<{ before: Versions; after: Versions }> {
+  const [before, after] = [await listVersions(repo, parent), await listVersions(repo, oid)]
+  const names = [...new Set([...before.keys(), ...after.keys()])].filter((name) => before.get(name) !== after.get(name))
+  if (names.length === 0) return { before: {}, after: {} }
+  const listed = names.slice(0, mostListed)
+  const versionsIn = (all: ReadonlyMap<string, Oid>) =>
+    Object.fromEntries(listed.flatMap((name) => (all.has(name) ? [[name, all.get(name) ?? '']] : [])))
+  return { before: { types: versionsIn(before) }, after: { types: versionsIn(after) } }
+}
+
+function orgChange(
+  base: Omit<EventFacts, 'type' | 'data'>,
+  before: OrgFile,
+  now: OrgFile,
+  types: { readonly before: Versions; readonly after: Versions },
+): EventFacts[] {
+  const fields = ['name', 'description', 'published', 'require_pull_requests', 'rules', 'unknown_types'] as const
+  const changedFields = fields.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(now[field]))
+  const changed = [...changedFields, ...(types.before.types ? ['types'] : [])]
   if (changed.length === 0) return []
   const shown = (org: OrgFile) =>
     Object.fromEntries(Object.entries(orgData(org)).filter(([field]) => changed.some((one) => one === field)))
-  return [{ ...base, type: 'org.updated', data: { changed, before: shown(before), after: shown(now) } }]
+  return [
+    {
+      ...base,
+      type: 'org.updated',
+      data: { changed, before: { ...shown(before), ...types.before }, after: { ...shown(now), ...types.after } },
+    },
+  ]
 }
 
 function memberEvents(

@@ -13,6 +13,7 @@ import type { PathProblem } from '../format/path-problem.ts'
 import { identityRef, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { ledgerRef, runFolder } from '../layout.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
+import { readTypes } from '../types/stored-types.ts'
 
 /** A finding. `path` is relative to the data folder. */
 export interface Finding extends PathProblem {
@@ -75,8 +76,10 @@ async function untruths(repo: Repo, stored: StoredRepository): Promise<string[]>
 
 async function untruthsOfOrg(repo: Repo, head: Oid, orgId: string): Promise<string[]> {
   const { org, damaged = [] } = await readRecord(repo, head)
+  const types = await readTypes(repo, head, org.unknown_types === 'refuse')
   return [
     ...(org.id === orgId ? [] : [`org.json says that it is ${org.id}`]),
     ...damaged.map(({ path, reason }) => `${path} is damaged, so this user is not a member: ${reason}`),
+    ...types.damaged.map(({ path, reason }) => `${path} is damaged, so the type has no rules: ${reason}`),
   ]
 }

@@ -3,8 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allDone } from '../../../gitstore/durable.ts'
 import { isGitError } from '../../../gitstore/errors.ts'
-import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
+import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
+import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
@@ -28,18 +29,37 @@ export async function changeOrg(
   message: string,
   change: (record: OrgRecord) => OrgRecord | Promise<OrgRecord>,
 ): Promise<void> {
+  await commitToOrg(deps, author, { orgId }, async (draft, head) => {
+    const before = await readRecord(draft.repo, head)
+    const after = await change(before)
+    return after === before ? head : commitOrg(draft, head, after, author, deps.now(), message)
+  })
+}
+
+/**
+ * Moves main of org.git to the commit that `build` returns. Holds its lock, and indexes it. If that is the head that
+ * `build` gets, nothing moves.
+ *
+ * @returns the new head
+ * @throws AppError org_not_found, outcome_unknown (committed, but not indexed); errors of `build`
+ */
+export async function commitToOrg(
+  deps: Deps,
+  author: Author & Partial<Pick<Person, 'id'>>,
+  { orgId }: OrgAt,
+  build: (draft: ObjectBatch, head: Oid) => Promise<Oid>,
+): Promise<Oid> {
   const repo = orgRepo(deps.store, orgId)
-  await updateRefs(deps.store, [{ repo, ref: main }], async (current) => {
+  const head = await updateRefs(deps.store, [{ repo, ref: main }], async (current) => {
     const head = current({ repo, ref: main })
     if (!head) throw new AppError('org_not_found', 'Organisation not found')
-    const before = await readRecord(repo, head)
-    const after = await change(before)
-    if (after === before) return { moves: [], value: undefined }
     const draft = newObjectBatch(repo)
-    const to = await commitOrg(draft, head, after, author, deps.now(), message)
-    return withIntent(deps, author, { moves: [{ repo, ref: main, to }], value: undefined, save: draft.save })
+    const to = await build(draft, head)
+    if (to === head) return { moves: [], value: head }
+    return withIntent(deps, author, { moves: [{ repo, ref: main, to }], value: to, save: draft.save })
   }).catch(orgIsGone)
   await indexChangedOrg(deps, orgId)
+  return head
 }
 
 /** Checks the role again under the lock. @throws AppError forbidden */

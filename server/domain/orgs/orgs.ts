@@ -15,6 +15,7 @@ import type { Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import { authorizeOrg, branchPrefixOf, findOrg, type Rights, recheckAccess, requireVerifiedEmail } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
+import { readOrgTypes } from '../branches/type-rules.ts'
 import { rulesForMain } from '../consent/branch-rules.ts'
 import { type Mover, noteIntents } from '../event-log/intents.ts'
 import { commitOrg, fitsOrgFile, type OrgRecord, readRecord } from '../format/org-format.ts'
@@ -42,6 +43,8 @@ export interface Org {
   readonly rules?: readonly Rule[]
   /** The nodes for whose `main` a rule holds. Absent as `rules`. */
   readonly rules_for_main?: 'none' | 'some' | 'all'
+  /** `refuse`: a node may not get a type that nobody defined. Absent as `rules`. */
+  readonly unknown_types?: 'allow' | 'refuse'
   /** Absent as `rules`. */
   readonly usage?: OrgUsage
   readonly created_at: string
@@ -61,6 +64,10 @@ export interface OrgInput {
   readonly require_pull_requests?: boolean
   /** They replace all rules. */
   readonly rules?: readonly RuleInput[]
+}
+
+export interface OrgChange extends Partial<OrgInput> {
+  readonly unknown_types?: 'allow' | 'refuse'
 }
 
 /**
@@ -145,24 +152,26 @@ export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org>
     ...org,
     rules: await readRules(deps, access.org),
     rules_for_main: await rulesForMain(deps, access.org),
+    unknown_types: (await readOrgTypes(deps, at.orgId)).refusesUnknown ? 'refuse' : 'allow',
     usage: await readOrgUsage(deps, at.orgId),
   }
 }
 
 /** @throws AppError org_not_found, forbidden; ValidationError if a rule is invalid or the organisation has another vault */
-export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Partial<OrgInput>): Promise<Org> {
+export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: OrgChange): Promise<Org> {
   const { org: before } = await authorizeOrg(deps, actor, at, 'owner')
   if (input.published && !before.published) await requireVerifiedEmail(deps, actor)
   const completed = input.rules && completeRules(input.rules)
   const nodes = await findNodesIn(deps, at, completed ?? [])
   await changeOrg(deps, actor, at, 'edit', (record) => {
     requireOwner(record, actor)
-    const { description, rules: _, ...others } = input
+    const { description, rules: _, unknown_types, ...others } = input
     const { vault_id } = record.org
     if (vault_id !== undefined && (input.vault_id ?? vault_id) !== vault_id)
       throw invalid(['body', 'vault_id'], 'The organisation belongs to another vault', input.vault_id)
     const rules = completed && admitRules(record, completed, nodes)
-    const org = requireFit(withRules(withDescription({ ...record.org, ...others }, description), rules))
+    const described = withDescription({ ...record.org, ...others }, description)
+    const org = requireFit(withRules(withUnknownTypes(described, unknown_types), rules))
     return JSON.stringify(org) === JSON.stringify(record.org) ? record : { ...record, org }
   })
   return readOrg(deps, actor, at)
@@ -232,6 +241,14 @@ function withDescription(org: OrgRecord['org'], description: string | undefined)
   if (description === undefined) return org
   if (description !== '') return { ...org, description }
   const { description: _, ...rest } = org
+  return rest
+}
+
+/** Returns the organisation with the choice for types that nobody defined. Undefined changes nothing. */
+function withUnknownTypes(org: OrgRecord['org'], choice: OrgChange['unknown_types']): OrgRecord['org'] {
+  if (choice === undefined) return org
+  if (choice === 'refuse') return { ...org, unknown_types: choice }
+  const { unknown_types: _, ...rest } = org
   return rest
 }
 

@@ -1,6 +1,6 @@
 /**
  * A pull request as responses show it. Its state says whether it can merge, and why not. The state is exact, because it
- * is computed from refs and history.
+ * is computed from refs, history and the types of the organisation.
  */
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
@@ -13,15 +13,17 @@ import { AppError, type MergeRefusal } from '../../base/errors.ts'
 import type { NodeAccess } from '../access.ts'
 import { problemsOf } from '../branches/branch-commits.ts'
 import { findTree } from '../branches/revisions.ts'
+import { findTypeAdvice } from '../branches/type-rules.ts'
 import { rulesOfBranch } from '../consent/branch-rules.ts'
 import { type Consent, judgePull, type PullJudgement, toConsent } from '../consent/consent.ts'
 import type { ConsentReason } from '../consent/judge.ts'
 import { type Change, mergeBaseOf } from '../consent/same-change.ts'
 import { type ReviewFacts, type ReviewRequest, readChecksByHead, readReviewFacts } from '../consent/verdicts.ts'
-import type { ContentProblem } from '../format/path-problem.ts'
+import type { ContentProblem, TypeRuleProblem } from '../format/path-problem.ts'
 import { laterOf, timeOf } from '../format/signatures.ts'
-import { branchRef } from '../layout.ts'
+import { branchRef, main } from '../layout.ts'
 import type { Overridden } from '../ledger/ledger.ts'
+import { toMergeProblem, toNodeProblem } from '../types/content-problems.ts'
 import { provenance, type ShownVia } from './provenance.ts'
 
 type MergeReason = MergeRefusal | 'mergeable'
@@ -37,6 +39,8 @@ export interface PullState {
   readonly behind: number
   /** The first 100 problems. */
   readonly problems: readonly ContentProblem[]
+  /** The first 100 rules of advisory types that main would break more than now. */
+  readonly advice: readonly TypeRuleProblem[]
   /** All reasons, the most important first; only `mergeable` if it can merge. */
   readonly reasons: readonly [StateReason, ...StateReason[]]
   /** The last change of the pull request or its source, in ISO 8601. */
@@ -69,6 +73,7 @@ export async function stateOf(
     ahead: pull.ahead,
     behind: pull.behind,
     problems: [],
+    advice: [],
     updatedAt: pull.recorded_at,
   }
   if (pull.status === 'merged') return { ...frozen, reasons: ['already_merged'] }
@@ -79,6 +84,8 @@ export async function stateOf(
   const into = branchRef(pull.target_branch)
   const [before, after] = [await findTree(repo, target), await findTree(repo, source)]
   const problems = source ? await problemsOf(deps, access, repo, into, before, after) : []
+  const advice =
+    source && into === main ? await findTypeAdvice(deps, access.org.id, repo, before, after) : frozen.advice
   const holds: [StateReason, boolean][] = [
     ['source_branch_missing', source === null],
     ['target_branch_missing', target === null],
@@ -91,8 +98,8 @@ export async function stateOf(
   const moved = source ? await findCommit(repo, source) : undefined
   const movedAt = moved ? timeOf(moved.committer) : ''
   const updatedAt = laterOf(movedAt, pull.recorded_at)
-  const listed = problems.slice(0, maxProblems)
-  return { source, target, ahead, behind, problems: listed, reasons: [first, ...rest], updatedAt }
+  const listed = { problems: problems.slice(0, maxProblems), advice: advice.slice(0, maxProblems) }
+  return { source, target, ahead, behind, ...listed, reasons: [first, ...rest], updatedAt }
 }
 
 /**
@@ -103,7 +110,7 @@ export async function stateOf(
 export function requireMergeable({ source, target, problems, reasons }: PullState): { from: Oid; to: Oid } {
   const [reason] = reasons
   if (reason === 'mergeable' && source && target) return { from: target, to: source }
-  const facts = problems.length > 0 ? { merge_problems: problems } : {}
+  const facts = problems.length > 0 ? { merge_problems: problems.map(toMergeProblem) } : {}
   throw new AppError(reason === 'mergeable' ? 'source_branch_missing' : reason, sentence[reason], facts)
 }
 
@@ -146,7 +153,8 @@ export interface PullRequest {
   readonly can_merge: boolean
   readonly merge_reason: MergeReason
   readonly merge_reasons: MergeReason[]
-  readonly merge_problems: ContentProblem[]
+  readonly merge_problems: ReturnType<typeof toMergeProblem>[]
+  readonly type_problems: ReturnType<typeof toNodeProblem>[]
   readonly commits_ahead: number
   readonly commits_behind: number
   readonly author_id?: string
@@ -204,7 +212,8 @@ export async function toPullWith(
     can_merge: reasons[0] === 'mergeable',
     merge_reason: reasons[0],
     merge_reasons: reasons,
-    merge_problems: [...state.problems],
+    merge_problems: state.problems.map(toMergeProblem),
+    type_problems: state.advice.map(toNodeProblem),
     commits_ahead: state.ahead,
     commits_behind: state.behind,
     ...(row.author_id !== null && { author_id: row.author_id }),

@@ -10,6 +10,7 @@ import { WorkerClient, workerBundle } from '../worker-client.ts'
 import type { FilteredAnswer, FilteredQuestion } from './filtered-search.ts'
 import type { Gauges } from './open-indexes.ts'
 import { addCounts } from './slices.ts'
+import type { BrokenPage, Impact, JudgedType } from './type-judging.ts'
 
 export interface ThreadOptions {
   /** The path of `index.sqlite`. */
@@ -38,6 +39,27 @@ export interface SearchCalls {
   listProperties(input: { readonly orgId: string }): readonly NamedKinds[] | undefined
   /** Lists the ids of all nodes that match a filter. */
   matching(input: { readonly orgId: string; readonly where: Filter }): readonly string[] | undefined
+  /** Counts the nodes of main by the text of their property `type`. */
+  countTypes(input: { readonly orgId: string }): readonly TypeCount[] | undefined
+  listBroken(input: BrokenInput): BrokenPage | undefined
+  compareTypes(input: CompareInput): Impact | undefined
+}
+
+interface TypeCount {
+  readonly text: string
+  readonly nodes: number
+}
+
+interface BrokenInput {
+  readonly orgId: string
+  readonly judged: JudgedType
+  readonly page: { readonly offset: number; readonly limit: number }
+}
+
+interface CompareInput {
+  readonly orgId: string
+  readonly before: JudgedType
+  readonly after: JudgedType
 }
 
 interface SearchInput {
@@ -80,6 +102,12 @@ export interface SearchThread {
   listProperties(orgId: string): Promise<readonly NamedKinds[] | undefined>
   /** Lists the ids of all nodes of main that match. Otherwise the same as ask. */
   matching(orgId: string, where: Filter): Promise<readonly string[] | undefined>
+  /** Counts the nodes of main by the text of their property `type`. Otherwise the same as ask. */
+  countTypes(orgId: string): Promise<readonly TypeCount[] | undefined>
+  /** Lists the nodes of main that break rules of a type, the oldest first. Otherwise the same as ask. */
+  listBroken(input: BrokenInput): Promise<BrokenPage | undefined>
+  /** Says what a definition changes for the nodes of main. Otherwise the same as ask. */
+  compareTypes(input: CompareInput): Promise<Impact | undefined>
   gauges(): Gauges
   /** Ends the thread; nothing is lost. */
   close(): Promise<void>
@@ -136,6 +164,9 @@ export function openSearchThread(options: ThreadOptions, observer: ThreadObserve
     queryIn: (view, orgId, question) => client.ask('query', { orgId, question, view }),
     listProperties: (orgId) => client.ask('listProperties', { orgId }),
     matching: (orgId, where) => client.ask('matching', { orgId, where }),
+    countTypes: (orgId) => client.ask('countTypes', { orgId }),
+    listBroken: (input) => client.ask('listBroken', input),
+    compareTypes: (input) => client.ask('compareTypes', input),
     gauges: () => ({ ...known, ...addCountsOf(past, known) }),
     close: () => client.close(),
   }

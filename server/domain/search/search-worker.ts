@@ -15,6 +15,7 @@ import { inSlices, openIndexes } from './open-indexes.ts'
 import { openTables } from './open-tables.ts'
 import type { SearchCalls, SearchNotice, ThreadOptions } from './search-thread.ts'
 import { addCounts } from './slices.ts'
+import { openTypeJudging } from './type-judging.ts'
 
 const { file, folder, memoryBytes } = workerData as ThreadOptions // search-thread.ts passes it
 const report = (error: unknown) => {
@@ -29,6 +30,7 @@ async function start(): Promise<void> {
   const indexes = openIndexes(snapshots, folder, memoryBytes, languageOf, report)
 
   const tables = openTables(snapshots)
+  const judging = openTypeJudging(snapshots)
   const tellGauges = () => {
     const { bytes, rows, ...gauges } = indexes.gauges()
     tables.makeRoom(memoryBytes - bytes)
@@ -72,5 +74,10 @@ async function start(): Promise<void> {
     matching: first(({ orgId, where }) =>
       tables.ask(orgId, columnSubjects(where), (table, rows) => matchingIds(table, rows, orgId, where)),
     ),
+    countTypes: first(({ orgId }) =>
+      tables.ask(orgId, [{ field: 'type' }], (table) => table.countTexts({ field: 'type' })),
+    ),
+    listBroken: first(({ orgId, judged, page }) => judging.listBroken(orgId, judged, page)),
+    compareTypes: first(({ orgId, before, after }) => judging.compare(orgId, before, after)),
   })
 }

@@ -8,7 +8,7 @@ export interface Schema {
   readonly type?: string | readonly string[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
-  readonly additionalProperties?: boolean
+  readonly additionalProperties?: boolean | Schema
   readonly items?: Schema
   readonly oneOf?: readonly Schema[]
   readonly anyOf?: readonly Schema[]
@@ -70,9 +70,11 @@ export function typesOf(given: Schema): readonly string[] {
 
 /** The schema of a field or item; undefined if the schema does not name it. */
 export function memberOf(given: Schema, name: string | number): Schema | undefined {
-  const { properties, items, oneOf, anyOf } = schemaOf(given)
+  const { properties, additionalProperties, items, oneOf, anyOf } = schemaOf(given)
   if (typeof name === 'number') return items ?? firstOf(oneOf ?? anyOf, name)
-  if (properties !== undefined) return Object.hasOwn(properties, name) ? properties[name] : undefined
+  if (properties !== undefined && Object.hasOwn(properties, name)) return properties[name]
+  if (typeof additionalProperties === 'object') return additionalProperties
+  if (properties !== undefined) return undefined
   return firstOf(oneOf ?? anyOf, name)
 }
 

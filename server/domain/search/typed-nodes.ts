@@ -1,0 +1,159 @@
+/** Types and their nodes: counts, problems, and the effect of new definitions. */
+
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { authorizeOrg, type OrgAccess } from '../access.ts'
+import type { Person, RequestContext } from '../actor.ts'
+import { readOrgTypes } from '../branches/type-rules.ts'
+import { changeType, readHistory, requireDefinition, requireType } from '../orgs/types.ts'
+import { type Page, pageOf, slice } from '../pagination.ts'
+import type { OrgAt, TypeAt } from '../targets.ts'
+import { toTypeProblem } from '../types/content-problems.ts'
+import type { TypeDefinition } from '../types/definition.ts'
+import type { NodeType, OrgTypes } from '../types/org-types.ts'
+import { counted, quote } from '../types/wording.ts'
+import { searchInTurn } from './queue.ts'
+import type { BrokenNode, Impact, JudgedType } from './type-judging.ts'
+
+/** The most texts of `type` that are listed because nobody defined them. */
+const mostUndefined = 100
+
+export interface TypeChange {
+  readonly definition: unknown
+  readonly expected_version?: string | null
+  readonly max_newly_broken?: number
+}
+
+/** Lists the types by name. @throws AppError as authorizeOrg and searchInTurn */
+export async function listTypes(deps: Deps, context: RequestContext, at: OrgAt, page: Page) {
+  const access = await authorizeOrg(deps, context.actor, at, 'public')
+  const types = await readOrgTypes(deps, at.orgId)
+  const { nodesOf, undefinedTexts } = await countNodes(deps, context, access, types)
+  return {
+    types: slice(types.types, page).map((type) => shown(type, nodesOf)),
+    ...pageOf(page, types.types.length),
+    ...(undefinedTexts.length > 0 && { undefined: Object.fromEntries(undefinedTexts) }),
+  }
+}
+
+/** @throws AppError type_not_found, and as authorizeOrg and searchInTurn */
+export async function readType(deps: Deps, context: RequestContext, at: TypeAt) {
+  const access = await authorizeOrg(deps, context.actor, at, 'public')
+  const { type, types } = await requireType(deps, at)
+  return shown(type, (await countNodes(deps, context, access, types)).nodesOf)
+}
+
+/**
+ * Defines a type, or replaces its definition.
+ *
+ * @throws AppError version_moved, impact_changed, too_many_types, and as authorizeOrg and searchInTurn
+ * @throws ValidationError the definition has faults
+ */
+export async function putType(deps: Deps, context: RequestContext<Person>, at: TypeAt, input: TypeChange) {
+  const access = await authorizeOrg(deps, context.actor, at, 'maintainer')
+  const definition = requireDefinition(input.definition)
+  const impact = await impactOf(deps, context, access, at, definition)
+  const { newly_broken, mended, still_broken } = impact
+  if (newly_broken > (input.max_newly_broken ?? Infinity)) {
+    const detail = `The definition would newly break ${counted(newly_broken, 'node')}; nothing was changed. Check it again`
+    throw new AppError('impact_changed', detail, { newly_broken, mended, still_broken })
+  }
+  await changeType(deps, context.actor, at, { definition, expected: input.expected_version })
+  const { type, types } = await requireType(deps, at)
+  const { nodesOf } = await countNodes(deps, context, access, types)
+  return { ...shown(type, nodesOf), impact }
+}
+
+/** Says what a definition would change. @throws errors of putType, except those of the change */
+export async function checkType(
+  deps: Deps,
+  context: RequestContext<Person>,
+  at: TypeAt,
+  input: { readonly definition: unknown },
+) {
+  const access = await authorizeOrg(deps, context.actor, at, 'reader')
+  return impactOf(deps, context, access, at, requireDefinition(input.definition))
+}
+
+/** @throws AppError type_not_found, version_moved, type_in_use, and as authorizeOrg and searchInTurn */
+export async function deleteType(
+  deps: Deps,
+  context: RequestContext<Person>,
+  at: TypeAt,
+  { expected_version, force = false }: { readonly expected_version?: string; readonly force?: boolean },
+): Promise<void> {
+  const access = await authorizeOrg(deps, context.actor, at, 'maintainer')
+  const { type, types } = await requireType(deps, at)
+  const nodes = force ? 0 : (await countNodes(deps, context, access, types)).nodesOf(type)
+  if (nodes > 0) {
+    const have = nodes === 1 ? '1 node has' : `${nodes.toLocaleString('en')} nodes have`
+    const detail = `${have} the type ${quote(at.name)}; nothing was changed. Send \`force\` to delete it anyway`
+    throw new AppError('type_in_use', detail, { num_nodes: nodes })
+  }
+  await changeType(deps, context.actor, at, { definition: null, expected: expected_version })
+}
+
+/** Lists the nodes that break rules of the type, the oldest first. @throws AppError as readType */
+export async function listTypeProblems(deps: Deps, context: RequestContext, at: TypeAt, page: Page) {
+  const access = await authorizeOrg(deps, context.actor, at, 'reader')
+  const { types } = await requireType(deps, at)
+  const judged = judgedIn(types.types, at.name)
+  const found = await searchInTurn(context, access, () => deps.search.listBroken({ orgId: at.orgId, judged, page }))
+  return { problems: found.nodes.map((node) => shownNode(node, at.name)), ...pageOf(page, found.total) }
+}
+
+/** Lists the commits that changed a type, newest first. @throws AppError as readHistory and authorizeOrg */
+export async function listTypeHistory(deps: Deps, context: RequestContext, at: TypeAt, page: Page) {
+  await authorizeOrg(deps, context.actor, at, 'reader')
+  return readHistory(deps, context, at, page)
+}
+
+async function impactOf(
+  deps: Deps,
+  context: RequestContext,
+  access: OrgAccess,
+  { orgId, name }: TypeAt,
+  definition: TypeDefinition,
+) {
+  const { types } = await readOrgTypes(deps, orgId)
+  const others = types.filter((type) => type.name !== name)
+  const before = judgedIn(types, name)
+  const after = judgedIn([...others, { name, version: '', definition }], name)
+  const impact = await searchInTurn(context, access, () => deps.search.compareTypes({ orgId, before, after }))
+  return shownImpact(impact, name)
+}
+
+function shownImpact({ examples, ...counts }: Impact, name: string) {
+  return { ...counts, examples: examples.map((node) => shownNode(node, name)) }
+}
+
+/** The type as the search thread judges it. The definitions of other types would only be copied. */
+function judgedIn(types: readonly NodeType[], name: string): JudgedType {
+  const brief = ({ definition: { title, aliases }, ...type }: NodeType): NodeType => ({
+    ...type,
+    definition: { title, ...(aliases && { aliases }) },
+  })
+  return { name, types: types.map((type) => (type.name === name ? type : brief(type))) }
+}
+
+async function countNodes(deps: Deps, context: RequestContext, access: OrgAccess, types: OrgTypes) {
+  const counts = await searchInTurn(context, access, () => deps.search.countTypes(access.org.id))
+  const nodes = new Map<NodeType, number>()
+  const unknown: [string, number][] = []
+  for (const { text, nodes: count } of counts) {
+    const type = types.find(text)
+    if (type) nodes.set(type, (nodes.get(type) ?? 0) + count)
+    else unknown.push([text, count])
+  }
+  const undefinedTexts = unknown.sort(([one, a], [other, b]) => b - a || (one < other ? -1 : 1)).slice(0, mostUndefined)
+  return { nodesOf: (type: NodeType) => nodes.get(type) ?? 0, undefinedTexts }
+}
+
+function shown(type: NodeType, nodesOf: (type: NodeType) => number) {
+  const { name, version, definition } = type
+  return { name, version, num_nodes: nodesOf(type), definition }
+}
+
+function shownNode({ node_id, title, violations }: BrokenNode, type: string) {
+  return { node_id, title, problems: violations.map((violation) => toTypeProblem(violation, type)) }
+}
