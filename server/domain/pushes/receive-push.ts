@@ -16,12 +16,14 @@ import { findRefProblem } from '../branches/ref-rules.ts'
 import { applyRefUpdates } from '../branches/ref-updates.ts'
 import type { PullPage } from '../consent/wording.ts'
 import { excerpt } from '../format/excerpt.ts'
+import { toProblemLine } from '../format/path-problem.ts'
 import { printable } from '../format/text-rules.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchName, branchRefs, main, nodeRepo } from '../layout.ts'
 import type { Reconciled } from '../ledger/reconcile.ts'
 import type { NodeAt } from '../targets.ts'
 import { describeMovedSources } from './moved-sources.ts'
+import { describeTypeAdvice } from './type-advice.ts'
 
 /** The most refs per push. A larger repository moves in with several pushes. */
 const maxRefs = 2_000
@@ -99,6 +101,7 @@ export async function receivePush(
     for (const { ref } of named) if (!refused.has(ref)) refused.set(ref, explain(deps, error, pageOf).reason)
   }
   const moved = named.filter(({ ref }) => !refused.has(ref))
+  lines.push(...(await describeTypeAdvice(deps, access, moved)))
   lines.push(...(await describeMovedSources(deps, access, moved, pageOf)))
   return { refused, lines: [...lines, ...advice(deps, repo, commands, refused)], reasons: [...reasons] }
 }
@@ -188,9 +191,7 @@ interface Explanation {
 /** Explains an error to the user who pushes. Faults of the service are logged. */
 function explain(deps: Deps, error: unknown, pageOf: PullPage): Explanation {
   if (error instanceof PushRejectedError) {
-    const explained = error.problems
-      .slice(0, maxProblems)
-      .map(({ path, reason }) => printable(`${excerpt(path)}: ${reason}`))
+    const explained = error.problems.slice(0, maxProblems).map((problem) => printable(toProblemLine(problem)))
     const more = error.problems.length - explained.length
     const others = [...(more > 0 ? [`and ${more} more`] : []), ...error.linesOf(pageOf).map(printable)]
     const reason = printable(error.message)
