@@ -51,6 +51,7 @@ describe('import from and to what is hostile', () => {
   }
 
   const anOrg = { id: org, name: `Evil ${commands}`, role: 'owner' }
+  const noTypes = { total: 0, types: [] }
   const listed = {
     total: 1,
     nodes: [{ id: node, title: commands, properties: { source_path: `gone ${commands}.md` } }],
@@ -60,6 +61,7 @@ describe('import from and to what is hostile', () => {
     const { code, stdout } = await importTo({
       [`GET /orgs/${org}`]: anOrg,
       [`GET /orgs/${org}/nodes`]: listed,
+      [`GET /orgs/${org}/types`]: noTypes,
       [`PUT /orgs/${org}/nodes/batch`]: { status: 422, detail: [{ loc: ['body', 'nodes', 0], msg: commands }] },
     })
     expect(code).to.equal(1)
@@ -127,6 +129,7 @@ describe('import from and to what is hostile', () => {
       [`GET /orgs/${org}`]: anOrg,
       [`GET /orgs/${org}/nodes`]: (query) =>
         JSON.stringify({ total: 16_000, nodes: page(Number(query.get('offset'))) }),
+      [`GET /orgs/${org}/types`]: noTypes,
       '/nodes/batch': { nodes: [] },
     })
     expect(stderr).to.not.contain('FATAL')

@@ -1,7 +1,9 @@
 /** The target of an import: the local data folder, or a remote Grove (`remote/`). */
 import type { Deps } from '../../base/deps.ts'
 import type { Person } from '../../domain/actor.ts'
+import { readOrgTypes } from '../../domain/branches/type-rules.ts'
 import { adoptVault, createOrg, listOrgs, readOrg } from '../../domain/orgs/orgs.ts'
+import type { OrgTypes } from '../../domain/types/org-types.ts'
 import type { KnownContent, KnownNode } from '../plan/inventory.ts'
 import type { Candidate } from '../plan/organisation.ts'
 import type { Imported } from '../plan/summary.ts'
@@ -25,6 +27,8 @@ export interface Destination {
    * @param guest the vault, if the organisation belongs to another one
    */
   knownNodes(orgId: string, guest: string | undefined): Promise<readonly KnownNode[]>
+  /** Reads the types of the organisation. */
+  readTypes(orgId: string): Promise<OrgTypes>
   /** Reads the contents of these nodes on main, in any order. */
   contentsOf(orgId: string, ids: readonly string[]): AsyncIterable<KnownContent>
   /** Returns the ids that nodes of other organisations have, as far as can be known. */
@@ -53,6 +57,7 @@ export function localDestination(deps: Deps, person: Person): Destination {
       return undefined
     },
     knownNodes: (orgId, guest) => listKnownNodes(deps, orgId, guest),
+    readTypes: (orgId) => readOrgTypes(deps, orgId),
     contentsOf: (_orgId, ids) => contentsOf(deps, ids),
     takenElsewhere: (orgId, ids) => takenElsewhere(deps, orgId, ids),
     stateOfOrg: (orgId) => stateOfOrg(deps, orgId),

@@ -7,7 +7,7 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { type NodeRow, readMainTrees } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { AppError, ValidationError } from '../../base/errors.ts'
+import { AppError, type Problem, ValidationError } from '../../base/errors.ts'
 import { authorizeOrg, type OrgAccess } from '../../domain/access.ts'
 import type { Person } from '../../domain/actor.ts'
 import { readTree } from '../../domain/branches/revisions.ts'
@@ -24,6 +24,7 @@ import type { PlannedNode } from '../plan/plan.ts'
 import type { Imported } from '../plan/summary.ts'
 import { type GitHistory, NoHistoryError } from '../read/git-history.ts'
 import { createWithHistory } from './history.ts'
+import { judgeImport, type LineOf, wordRefusals } from './type-faults.ts'
 
 /** A planned node to write. The paths are for messages, and `files` includes the edges. */
 export interface ImportedNode extends Readonly<Omit<PlannedNode, 'files' | 'parents'>> {
@@ -35,9 +36,11 @@ export interface ImportInput {
   readonly nodes: readonly ImportedNode[]
   /** Nodes to delete. */
   readonly removed: readonly Pick<ImportedNode, 'id' | 'path'>[]
-  /** Changes nothing and returns the changes that would be made. Refusals are not predicted. */
+  /** Changes nothing and returns the changes that would be made. Only refusals of types are predicted. */
   readonly dryRun?: boolean
   readonly onProgress: (done: number, total: number) => void
+  /** Finds lines for refusals. */
+  readonly lineOf?: LineOf
   /** The history of the files, for nodes that are created. */
   readonly history?: GitHistory
 }
@@ -60,12 +63,16 @@ export async function applyImport(deps: Deps, actor: Person, at: OrgAt, input: I
   const problems: PathProblem[] = []
   const steps = nodes.length + removed.length
   const { statuses, edited, changed } = await compare(deps, orgId, nodes)
-  if (!dryRun) {
+  const judged = await judgeImport(deps, orgId, nodes, changed, (id) => statuses.get(id) === 'created')
+  if (dryRun) {
+    for (const id of judged.strict.keys()) statuses.delete(id)
+    problems.push(...(await wordRefusals(nodes, judged.strict, input.lineOf)))
+  } else {
     const before = nodes.length - changed.length
-    const fresh = changed.filter(({ id }) => statuses.get(id) === 'created')
+    const fresh = changed.filter(({ id }) => statuses.get(id) === 'created' && !judged.strict.has(id))
     const born = await createFrom(input.history, { deps, actor, access, nodes: fresh, problems })
     const written = await write(deps, actor, at, {
-      ...{ nodes: changed, problems },
+      ...{ nodes: changed, problems, lineOf: input.lineOf },
       onProgress: (done) => onProgress(before + done, steps),
     })
     for (const { id } of changed) statuses.delete(id)
@@ -82,7 +89,12 @@ export async function applyImport(deps: Deps, actor: Person, at: OrgAt, input: I
     }
     onProgress(nodes.length + n + 1, steps)
   }
-  return { ...toSummaryNames(nodes, statuses, edited), removed: gone, problems }
+  return {
+    ...toSummaryNames(nodes, statuses, edited),
+    removed: gone,
+    problems,
+    ...(judged.advice && { notes: [judged.advice] }),
+  }
 }
 
 interface Creating {
@@ -152,6 +164,7 @@ export function isImports(message: string): boolean {
 interface Writing {
   readonly nodes: readonly ImportedNode[]
   readonly problems: PathProblem[]
+  readonly lineOf: LineOf | undefined
   readonly onProgress: (done: number) => void
 }
 
@@ -176,7 +189,7 @@ async function writeOnce(
   deps: Deps,
   actor: Person,
   at: OrgAt,
-  { nodes, problems, onProgress }: Writing,
+  { nodes, problems, lineOf, onProgress }: Writing,
 ): Promise<Statuses> {
   const files = nodes.map((node) => node.files)
   const items = nodes.map((node, position) => ({
@@ -186,12 +199,13 @@ async function writeOnce(
     build: (draft: ObjectDraft, before: Oid | null) => buildTree(draft, before, files[position] ?? node.files),
   }))
   const fewer = new Map<number, number>()
+  const refused = new Map<string, readonly Problem[]>()
   const outcomes = await writeBatch(deps, actor, at, items, {
     existing: 'update',
     locate: (_, path) => [path],
     refused: (position, found) => {
       fewer.delete(position)
-      problems.push({ path: nodes[position]?.path ?? '', reason: found.map(({ msg }) => msg).join('; ') })
+      refused.set(nodes[position]?.id ?? '', found)
     },
     without: (position, lost) => {
       const whole = nodes[position]?.files ?? new Map()
@@ -201,6 +215,7 @@ async function writeOnce(
     },
     onProgress,
   })
+  problems.push(...(await wordRefusals(nodes, refused, lineOf)))
   for (const [position, count] of fewer) problems.push({ path: nodes[position]?.path ?? '', reason: lostEdges(count) })
   return new Map(outcomes.map(({ id, status }) => [id, status]))
 }

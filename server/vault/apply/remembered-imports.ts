@@ -7,12 +7,13 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { makeFolder, replaceFile } from '../../../gitstore/durable.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
 import { readRegular } from '../../../gitstore/regular-files.ts'
 import { findOrgState } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { parseJson } from '../../domain/format/json-text.ts'
 import { asJson } from '../../domain/format/signatures.ts'
-import { importsFolder } from '../../domain/layout.ts'
+import { importsFolder, main, orgRepo } from '../../domain/layout.ts'
 
 const rememberedSchema = z.object({
   /** The state of the folder, from folderState. */
@@ -29,9 +30,10 @@ export type RememberedImport = z.infer<typeof rememberedSchema>
 const mostBytes = 1_048_576
 
 /** Returns a string that changes with the organisation and its nodes. */
-export async function stateOfOrg({ index }: Deps, orgId: string): Promise<string | undefined> {
+export async function stateOfOrg({ index, store }: Deps, orgId: string): Promise<string | undefined> {
   const row = await findOrgState(index.read, orgId)
-  return row && `${row.epoch} ${row.version}`
+  // The types of the organisation decide about connections.
+  return row && `${row.epoch} ${row.version} ${readRef(orgRepo(store, orgId), main)}`
 }
 
 /** Reads the last remembered import; undefined if it is missing or damaged. @throws system errors */

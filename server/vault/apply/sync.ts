@@ -1,10 +1,12 @@
 /** Updates an organisation from a folder: lists, plans, writes, and remembers an unchanged folder. */
 import { resolve } from 'node:path'
+import { OrgTypes } from '../../domain/types/org-types.ts'
 import { asExported, type Inventory } from '../plan/inventory.ts'
 import { type Plan, planImport } from '../plan/plan.ts'
 import { changesOf, type Imported, summaryOf } from '../plan/summary.ts'
-import { type Folder, listFolder } from '../read/folder.ts'
+import { type Folder, listFolder, readListed } from '../read/folder.ts'
 import { folderState } from '../read/folder-state.ts'
+import { lineInFrontMatter } from '../read/front-matter.ts'
 import { readGitHistory } from '../read/git-history.ts'
 import type { Destination } from './destination.ts'
 import { type Target, type TargetOptions, targetOf } from './target.ts'
@@ -90,6 +92,7 @@ export async function syncFolder(sync: Sync, known?: Target): Promise<Synced> {
       : undefined
   const input = {
     ...{ nodes: plan.nodes, removed, dryRun, onProgress: (n: number, all: number) => writing?.at(n, all) },
+    lineOf: (path: string, steps: readonly (string | number)[]) => lineInFile(listed.dir, path, steps),
     ...(history && { history }),
   }
   const done = isMade ? await to.write(target.id, input) : allCreated(plan)
@@ -99,6 +102,12 @@ export async function syncFolder(sync: Sync, known?: Target): Promise<Synced> {
   const isComplete = done.problems.length + plan.left === 0
   if (isComplete) await memory?.remember(done, () => to.write(target.id, { ...input, dryRun: true }), summaryWith)
   return { listed, target, done, plan, isStale: plan.isStale, summary: summaryWith(done), isComplete }
+}
+
+/** Finds a line in the front matter of a file. Undefined if it is gone. */
+async function lineInFile(dir: string, path: string, steps: readonly (string | number)[]): Promise<number | undefined> {
+  const bytes = await readListed(dir, path)
+  return typeof bytes === 'string' ? undefined : lineInFrontMatter(bytes.toString(), steps)
 }
 
 const nothing: Imported = {
@@ -154,10 +163,12 @@ function planOf({ signal, options: { base } }: Sync, listed: Folder, inventory: 
 
 async function inventoryOf(to: Destination, { id, guest, exported }: Target, isMade: boolean): Promise<Inventory> {
   const nodes = isMade ? await to.knownNodes(id, guest) : []
+  const types = isMade ? await to.readTypes(id) : new OrgTypes([], false)
   return {
     orgId: id,
     ...(guest === undefined ? {} : { guest }),
     nodes: nodes.map((node) => asExported(node, exported.get(node.id))),
+    declares: (properties, name) => Object.hasOwn(types.typeOf(properties)?.definition.connections ?? {}, name),
     contentsOf: (ids) => to.contentsOf(id, ids),
     takenElsewhere: (ids) => to.takenElsewhere(id, ids),
   }

@@ -5,12 +5,13 @@ import type { Link } from '../../markdown/markdown-facts.ts'
 import type { Place, Tree } from '../../markdown/tree.ts'
 import { namedPath } from '../../markdown/vault-paths.ts'
 import type { Canvas } from '../read/canvas.ts'
-import type { Document } from '../read/document.ts'
+import type { Document, DocumentLink } from '../read/document.ts'
 import { shortened, type Unresolved, type UnresolvedKind } from './unresolved.ts'
 
 export interface Connection {
   readonly target: Place
-  readonly type: Link['type'] | 'canvas'
+  /** The kind of link, or the name of its property if the type declares it. */
+  readonly type: string
   /** The words of the first such link; '' if it has no words. */
   readonly label: string
 }
@@ -28,6 +29,9 @@ export interface Connections {
 
 type KindOf = (from: string, link: Link) => UnresolvedKind
 
+/** True if the type of a note with these properties has connections of that name. */
+export type Declares = (properties: Document['properties'], connection: string) => boolean
+
 /** @param kindOf classifies a link that `resolve` does not find */
 export function followLinks(
   tree: Tree,
@@ -35,11 +39,12 @@ export function followLinks(
   canvases: ReadonlyMap<string, Canvas>,
   resolve: Resolve,
   kindOf: KindOf,
+  declares: Declares,
 ): Connections {
   const of = new Map<Place, Map<string, Connection>>()
   const shownBy = new Map<string, Map<Place, string | undefined>>()
   const unresolved = new Map<string, Unresolved>()
-  for (const [path, { links, hugoReferences }] of documents) {
+  for (const [path, { links, hugoReferences, properties }] of documents) {
     const source = tree.byFile.get(path)
     if (!source) throw new Error(`a tree has a place for ${path}`)
     for (const link of links) {
@@ -47,7 +52,7 @@ export function followLinks(
       const target = found === undefined ? undefined : placeAt(found)
       if (found === undefined)
         lose(path, link.form === 'wikilink' ? `[[${link.target}]]` : link.target, kindOf(path, link))
-      else if (target) connect(source, { target, type: link.type, label: link.label })
+      else if (target) connect(source, { target, type: typeOf(link, properties, declares), label: link.label })
       else show(found, source, namedPath(link))
     }
     for (const target of hugoReferences) lose(path, target, 'hugo')
@@ -90,4 +95,8 @@ export function followLinks(
     const key = `${path}\0${kind}\0${target}`
     if (!unresolved.has(key)) unresolved.set(key, { path, target: shortened(target), kind })
   }
+}
+
+function typeOf({ property, type }: DocumentLink, properties: Document['properties'], declares: Declares): string {
+  return property !== undefined && declares(properties, property) ? property : type
 }

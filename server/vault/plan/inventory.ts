@@ -1,5 +1,6 @@
 /** The nodes that an organisation already has, so that a plan can match them. */
 import { fileOfSource } from '../../markdown/vault-paths.ts'
+import type { Declares } from './connections.ts'
 
 export interface KnownNode {
   readonly id: string
@@ -25,6 +26,8 @@ export interface Inventory {
   readonly nodes: readonly KnownNode[]
   /** The vault's id, if the organisation belongs to another vault. Only nodes with this id are considered. */
   readonly guest?: string
+  /** True if the type of a note with these properties declares a connection. Default: none does. */
+  readonly declares?: Declares
   /** Reads the contents of these nodes on main, in any order. */
   contentsOf(ids: readonly string[]): AsyncIterable<KnownContent>
   /** Returns the ids that nodes of other organisations have, also in the trash. */

@@ -11,7 +11,7 @@ import type { Document } from '../read/document.ts'
 import { type Folder, isOfChange, readListed } from '../read/folder.ts'
 import { beyond, readSources, type Sources } from '../read/sources.ts'
 import { type Attached, spread } from './attachments.ts'
-import { type Connections, followLinks } from './connections.ts'
+import { type Connections, type Declares, followLinks } from './connections.ts'
 import { type Identities, identify } from './identity.ts'
 import type { Inventory, KnownNode } from './inventory.ts'
 import { nodeFiles, ownProperties } from './node-files.ts'
@@ -76,6 +76,7 @@ const importLimits = { markdownBytes: 512 * 1_048_576, attachmentBytes: 2_048 * 
  */
 export async function planImport(folder: Folder, inventory: Inventory, options: PlanOptions = {}): Promise<Plan> {
   const { onProgress = () => {}, limits = importLimits, base } = options
+  const { declares = () => false } = inventory
   let done = 0
   const step = () => onProgress(++done, folder.files.length)
   const read = await readSources(folder, limits.markdownBytes, step)
@@ -83,7 +84,7 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
   const sources = withoutClaimed(read, claims)
   const { documents, others } = sources
   const grown = growTree([...documents.keys()], others)
-  const { connections, foundBase } = follow(grown, sources, await canvasesIn(sources), base)
+  const { connections, foundBase } = follow(grown, sources, await canvasesIn(sources), { base, declares })
   const lost = [...sources.lost]
   const unclaimed = others.filter((file) => !claims.has(file) || connections.shownBy.has(file))
   const attached = withClaims(grown, claims, spread(grown, unclaimed, connections.shownBy, lost))
@@ -92,7 +93,10 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
   const isPresent = (path: string) => present.has(path) || folder.excluded.has(path)
   const identities = await identify(tree, documents, inventory, isPresent)
   const problems = [...sources.problems, ...identities.problems]
-  const nodes = plannedNodes({ folder, tree, documents, connections, attached, identities, inventory }, problems)
+  const nodes = plannedNodes(
+    { folder, tree, documents, connections, attached, identities, inventory, declares },
+    problems,
+  )
   const attachments = await attachFiles(others, {
     ...{ dir: folder.dir, attached, nodes, lost, mostBytes: limits.attachmentBytes },
     // A note that is a file of another note was already read.
@@ -129,11 +133,12 @@ interface Found {
   readonly attached: ReadonlyMap<string, readonly Attached[]>
   readonly identities: Identities
   readonly inventory: Inventory
+  readonly declares: Declares
 }
 
 /** Returns the nodes with their own files, by place. Attachments are added later. */
 function plannedNodes(
-  { folder, tree, documents, connections, attached, identities, inventory }: Found,
+  { folder, tree, documents, connections, attached, identities, inventory, declares }: Found,
   problems: PathProblem[],
 ): Map<Place, PlannedNode> {
   const titleOf = titlesIn(folder.name, documents)
@@ -166,7 +171,7 @@ function plannedNodes(
       problems.push({ path: pathOf(place), reason })
     }
     if (document && stated) {
-      const files = statedFiles(place, { ...document, stated }, properties, links, naming, nodeOf)
+      const files = statedFiles(place, { ...document, stated }, properties, links, { ...naming, nodeOf, declares })
       return { files, parents: stated.parents.map(({ id }) => nodeOf(id)) }
     }
     const files = nodeFiles(place, document, properties, links, naming)
@@ -210,18 +215,18 @@ function follow(
   tree: Tree,
   { documents, others, aliases }: Sources,
   canvases: ReadonlyMap<string, Canvas>,
-  base: string | undefined,
+  { base, declares }: { readonly base: string | undefined; readonly declares: Declares },
 ): { connections: Connections; foundBase?: string } {
   const files = [...documents.keys(), ...others]
   const kindOf = kindsOf(files)
   const resolve = linkResolver(tree, files, aliases, base)
-  const connections = followLinks(tree, documents, canvases, resolve, kindOf)
+  const connections = followLinks(tree, documents, canvases, resolve, kindOf, declares)
   if (base !== undefined) return { connections }
   const targets = connections.unresolved.filter(({ kind }) => kind === 'site').map(({ target }) => target)
   const foundBase = findBase(targets, (path) => leads(resolve, path))
   if (foundBase === undefined) return { connections }
   const again = linkResolver(tree, files, aliases, foundBase)
-  return { connections: followLinks(tree, documents, canvases, again, kindOf), foundBase }
+  return { connections: followLinks(tree, documents, canvases, again, kindOf, declares), foundBase }
 }
 
 function leads(resolve: Resolve, target: string): boolean {

@@ -12,7 +12,7 @@ import type { Document } from '../read/document.ts'
 import type { Sources } from '../read/sources.ts'
 import type { Statement } from '../read/statement.ts'
 import type { Attached } from './attachments.ts'
-import type { Connection } from './connections.ts'
+import type { Connection, Declares } from './connections.ts'
 import { connectionFiles, json, type Naming } from './node-files.ts'
 
 /** A note that states a file's path in the node's repository. */
@@ -106,6 +106,12 @@ export function statedIds(
   return (id) => ids.get(id) ?? id
 }
 
+interface StatedNaming extends Naming {
+  /** Returns the id of the node that a statement names. */
+  readonly nodeOf: (id: string) => string
+  readonly declares: Declares
+}
+
 /**
  * Builds a planned node's own files as its note states them.
  *
@@ -118,17 +124,18 @@ export function statedFiles(
   document: Document & { readonly stated: Statement },
   properties: Readonly<Record<string, unknown>>,
   connections: readonly Connection[],
-  naming: Naming,
-  nodeOf: (id: string) => string,
+  naming: StatedNaming,
 ): Map<string, Buffer> {
   const { stated, tags, body } = document
+  const { nodeOf, declares } = naming
   const files = new Map<string, Buffer>()
   if (!stated.isWhole) for (const [path, bytes] of connectionFiles(connections, naming)) files.set(path, bytes)
   files.set(nodeFile, json({ title: naming.titleOf(place), tags, properties, ...stated.others }))
   if (body !== '') files.set(textFile, Buffer.from(body))
   for (const { id, label } of stated.parents) files.set(edgeFile('parents', nodeOf(id)), parentJson({ label }))
   for (const { id, target, type, label } of stated.connections) {
-    const isOfText = slugIn({ id, target, type }) !== undefined && ofTexts.has(type)
+    const isOfLink = ofTexts.has(type) || declares(document.properties, type)
+    const isOfText = isOfLink && slugIn({ id, target, type }) !== undefined
     if (!stated.isWhole && isOfText) continue
     files.set(edgeFile('connections', id), connectionJson({ target: nodeOf(target), type, label }))
   }

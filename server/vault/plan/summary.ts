@@ -15,6 +15,8 @@ export interface Imported {
   /** Updated or renamed nodes whose last commit on main was not an import's. The history keeps their edits. */
   readonly edited: readonly string[]
   readonly problems: readonly PathProblem[]
+  /** Further sentences. */
+  readonly notes?: readonly string[]
 }
 
 interface ImportRun {
@@ -43,7 +45,7 @@ export function summaryOf(run: ImportRun): string[] {
   return [
     ...(dryRun ? ['Dry run: nothing was changed'] : []),
     `${name} (${dryRun && isNew ? 'a new organisation' : id}): ${[plural(counts.nodes, 'node'), plural(counts.parents, 'parent edge'), plural(counts.connections, 'connection'), plural(counts.attachments, 'attachment')].join(', ')}`,
-    ...notes.map((note) => `Note: ${note}`),
+    ...[...notes, ...(done.notes ?? [])].map((note) => `Note: ${note}`),
     ...(plan.foundBase === undefined
       ? []
       : [`Note: links from the root of the site were resolved with --base ${plan.foundBase}`]),

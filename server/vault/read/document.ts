@@ -10,6 +10,12 @@ import { distinct, type FrontMatter, maxTag, maxTags, readFrontMatter } from './
 import type { Statement } from './statement.ts'
 import { sourcePathKey } from './statement.ts'
 
+/** A link of the text or of a property. */
+export interface DocumentLink extends Link {
+  /** The name of the property, if the link is in the front matter. */
+  readonly property?: string
+}
+
 export interface Document {
   /** The node id in the front matter. */
   readonly id: string | undefined
@@ -19,7 +25,7 @@ export interface Document {
   readonly aliases: readonly string[]
   /** The properties, without those that record the location of the note. */
   readonly properties: Readonly<Record<string, unknown>>
-  readonly links: readonly Link[]
+  readonly links: readonly DocumentLink[]
   /** The targets of Hugo's shortcodes. */
   readonly hugoReferences: readonly string[]
   readonly body: string
@@ -45,7 +51,7 @@ export function readDocument(path: string, text: string): Document {
     tags: stated?.isWhole ? front.tags : distinct([...front.tags, ...prose.tags]),
     aliases: front.aliases,
     properties: others,
-    links: stated?.isWhole ? [] : [...linksIn(Object.values(front.properties)), ...prose.links],
+    links: stated?.isWhole ? [] : [...linksIn(front.properties), ...prose.links],
     hugoReferences: prose.hugoReferences,
     body: gaveWay.length > 0 ? text : front.body,
     stated,
@@ -85,10 +91,13 @@ const maxTitle = 500
 const examples = 3
 
 /** Returns Obsidian's links in properties: strings, also in lists, that are exactly one wiki link. */
-function linksIn(values: readonly unknown[]): Link[] {
-  const texts = values.flat().filter((value) => typeof value === 'string')
-  const links = texts.map((text) => wikilink(aloneIn(text.trim())))
-  return links.filter((link) => link !== undefined)
+function linksIn(properties: Readonly<Record<string, unknown>>): DocumentLink[] {
+  return Object.entries(properties).flatMap(([property, value]) =>
+    [value].flat().flatMap((text) => {
+      const link = typeof text === 'string' ? wikilink(aloneIn(text.trim())) : undefined
+      return link ? [{ ...link, property }] : []
+    }),
+  )
 }
 
 /** Returns the text in the brackets, if the whole text is one wiki link; otherwise ''. */

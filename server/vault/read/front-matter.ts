@@ -10,7 +10,7 @@ import {
   statementKey,
   statementLine,
 } from './statement.ts'
-import { type Mapping, maxJsonBytes, maxYaml, readMapping } from './yaml.ts'
+import { lineOfValue, type Mapping, maxJsonBytes, maxYaml, readMapping } from './yaml.ts'
 
 export interface FrontMatter {
   /** The title; '' if it has none. */
@@ -45,6 +45,14 @@ export function readFrontMatter(text: string): FrontMatter {
     const [reason = ''] = String(error instanceof Error ? error.message : error).split('\n')
     return { ...none, problem: `front matter left in the text: ${reason.replace(/:$/, '')}` }
   }
+}
+
+/** Returns the line of a property in a file. A missing one has the line of what is around it, or of the type. */
+export function lineInFrontMatter(text: string, steps: readonly (string | number)[]): number | undefined {
+  const lines = yamlLines(text, maxYaml) ?? linesOfStatement(text)
+  if (!lines) return undefined
+  const yaml = `\n${text.slice(lines.start, lines.end)}`
+  return lineOfValue(yaml, steps) ?? lineOfValue(yaml, ['type'])
 }
 
 /** Finds the lines of an export's statement. It may be long, because a node may have thousands of edges and files. */

@@ -1,5 +1,5 @@
 /** Reads a YAML 1.2 mapping as JSON values, with limits against hostile files. */
-import { isMap, isScalar, parseDocument } from 'yaml'
+import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml'
 
 /** Largest YAML in UTF-16 units. */
 export const maxYaml = 65_536
@@ -30,6 +30,17 @@ export function readMapping(yaml: string, maxBytes: number = maxJsonBytes): Mapp
     if (error instanceof RangeError) throw tooDeep()
     throw error
   }
+}
+
+/** Returns the line of a value, or of the innermost one around it. Undefined if its first step is missing. */
+export function lineOfValue(yaml: string, steps: readonly (string | number)[]): number | undefined {
+  const lineCounter = new LineCounter()
+  const document = parseDocument(yaml, { schema: 'core', intAsBigInt: true, logLevel: 'error', lineCounter })
+  for (let count = steps.length; count > 0; count--) {
+    const value = document.getIn(steps.slice(0, count), true)
+    if (isNode(value) && value.range) return lineCounter.linePos(value.range[0]).line
+  }
+  return undefined
 }
 
 function tooDeep(): Error {

@@ -54,6 +54,21 @@ export const nodesSchema = z.object({
   ),
 })
 
+/** A page of types, with the fields that an import needs. */
+export const typesSchema = z.object({
+  total,
+  types: z.array(
+    z.object({
+      ...{ name: line, version: line },
+      definition: z.object({
+        title: line,
+        aliases: z.array(line).exactOptional(),
+        connections: z.record(line, z.object({})).exactOptional(),
+      }),
+    }),
+  ),
+})
+
 export const treeSchema = z.object({
   total,
   entities: z.array(z.object({ entity_key: place, object_id: line, mode: line })),

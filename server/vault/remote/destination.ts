@@ -1,8 +1,18 @@
 /** A remote Grove as the destination of an import, over its REST API. */
+import { OrgTypes } from '../../domain/types/org-types.ts'
 import type { Destination } from '../apply/destination.ts'
 import { type ImportInput, toSummaryNames } from '../apply/imports.ts'
 import type { KnownContent, KnownNode } from '../plan/inventory.ts'
-import { nodeSchema, nodesSchema, type Origin, orgSchema, orgsSchema, originOf, pagesOf } from './answers.ts'
+import {
+  nodeSchema,
+  nodesSchema,
+  type Origin,
+  orgSchema,
+  orgsSchema,
+  originOf,
+  pagesOf,
+  typesSchema,
+} from './answers.ts'
 import { inTurn, type Remote, RemoteRefusalError, requestsAtOnce } from './client.ts'
 import { writeRemotely } from './writing.ts'
 
@@ -27,6 +37,7 @@ export function remoteDestination(remote: Remote, words: readonly string[]): Des
     createOrg: (org) => createOrg(remote, org),
     adoptVault: (orgId, vaultId) => adoptVault(remote, orgId, vaultId),
     knownNodes,
+    readTypes: (orgId) => readTypes(remote, orgId),
     contentsOf,
     // Only the service knows these ids, and it refuses such nodes.
     takenElsewhere: async () => new Set<string>(),
@@ -78,6 +89,18 @@ export function remoteDestination(remote: Remote, words: readonly string[]): Des
     const { statuses, edited, removed, problems } = await writeRemotely(remote, orgPath(orgId), ids, input)
     return { ...toSummaryNames(input.nodes, statuses, edited), removed, problems }
   }
+}
+
+/** Reads the types. An older service has none. @throws the errors of Remote.read */
+async function readTypes(remote: Remote, orgId: string): Promise<OrgTypes> {
+  const types = []
+  try {
+    for await (const type of pagesOf(remote, `${orgPath(orgId)}/types`, typesSchema, (page) => page.types))
+      types.push(type)
+  } catch (error) {
+    if (!(error instanceof RemoteRefusalError) || error.code !== 'not_found') throw error
+  }
+  return new OrgTypes(types, false)
 }
 
 /** Creates an organisation. @throws RemoteRefusalError, also if the token may not do this */

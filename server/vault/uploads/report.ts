@@ -32,6 +32,7 @@ export function reportOf({ plan, done, target }: Synced): Report {
     problems: first(problems).map(({ path, reason }) => ({ path, reason })),
     notes: [
       ...target.notes,
+      ...(done.notes ?? []),
       ...(plan.foundBase === undefined
         ? []
         : [`links from the root of the site were resolved with the base ${plan.foundBase}`]),
