@@ -241,9 +241,9 @@ module.exports = {
     ),
     never(
       'tools-ask-operations',
-      'A tool uses an Api, as a page does. From pages it imports only URLs.',
+      'A tool uses an Api, as a page does. From pages it imports only URLs, and from the domain pure functions on JSON.',
       '^server/mcp/(?!http\\.ts$)',
-      `^(gitstore|index)/|^server/(domain|routes|http|vault|pages/(?!urls\\.ts$))|${http}`,
+      `^(gitstore|index)/|^server/(domain/(?!(?:types/(?:definition|example)|format/merged-properties)\\.ts$)|routes|http|vault|pages/(?!urls\\.ts$))|${http}`,
     ),
     never(
       'models-have-two-doors',

@@ -36,9 +36,9 @@ export function refusalText(
 ): string {
   const { code, message, problems, isOwn } = facts
   const named = problems.slice(0, shownProblems).map(({ loc, msg, ctx }) => {
-    const place = typeof ctx?.at === 'number' ? ` (at character ${ctx.at + 1})` : ''
-    const [field, reason] = [asReason(where(loc)), `${asReason(msg)}${place}`]
-    return reason.startsWith(`${field}: `) ? reason : `${field}: ${reason}`
+    const [field, reason] = [asReason(where(loc)), `${asReason(msg)}${noteOf(ctx)}`]
+    const isNamed = field === '' || (reason.startsWith(field) && /^(?::? |[.[])/.test(reason.slice(field.length)))
+    return isNamed ? reason : `${field}: ${reason}`
   })
   const more = problems.length - named.length
   const reasons = [
@@ -50,6 +50,12 @@ export function refusalText(
   if (reasons.length === 0) return ownLine(facts)
   const { open, close } = newMarks()
   return [ownLine(facts), open({ of: 'the reason' }), ...reasons, close].join('\n')
+}
+
+/** Ends a reason with its place in a filter, or the type of the rule. */
+function noteOf(ctx: RefusalFacts['problems'][number]['ctx']): string {
+  if (typeof ctx?.at === 'number') return ` (at character ${ctx.at + 1})`
+  return typeof ctx?.rule === 'string' && typeof ctx.type === 'string' ? ` (type ${asReason(ctx.type)})` : ''
 }
 
 /** Formats a refusal for a terminal: one line, without marks. */

@@ -60,6 +60,11 @@ export function sourceOf(orgId: string, nodeId: string, commit?: string): string
   return `grove://${orgId}/${nodeId}${commit === undefined ? '' : `@${commit}`}`
 }
 
+/** Returns the resource of a type. */
+export function sourceOfType(orgId: string, name: string): string {
+  return `grove://${orgId}/types/${name}`
+}
+
 export function nodePage({ base }: Session, orgId: string, nodeId: string): string {
   const urls = new Urls('', base)
   return urls.absolute(urls.node(orgId, nodeId))

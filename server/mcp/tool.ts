@@ -51,6 +51,21 @@ export const proposalNumber = z
 export const entryNumber = z.int().min(1).max(999_999_999)
 export const commitId = z.string().regex(/^[\da-f]{40}$/, 'Not a commit id')
 
+export const connectionType = z
+  .string()
+  .regex(/^[a-z][a-z0-9_]{0,63}$/, 'Use up to 64 lower-case letters, digits and _, starting with a letter')
+export const typeName = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/, 'Not the name of a type')
+
+/** Properties by name. zod would leave out `__proto__` without a word, so it is refused. */
+export const properties = z.preprocess(
+  (value, { addIssue }) => {
+    if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__'))
+      addIssue('`__proto__` cannot be set by this tool')
+    return value
+  },
+  z.record(z.string(), z.unknown()),
+)
+
 export function pageOf(most: number) {
   return z.int().min(1).max(most).default(most).describe('Maximum number of items')
 }

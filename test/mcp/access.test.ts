@@ -32,6 +32,10 @@ const change = async (world: World, content: string) => ({
   changes: [{ path: 'song.md', content }],
 })
 const connection = async (world: World) => ({ ...onNode(world), node_id: await makeNode(world), target: world.node })
+const defineType = async ({ org, owner }: World) => {
+  await made(owner.put(`/orgs/${org}/types/whale`, { definition: { title: 'Whale' } }))
+  return 'whale'
+}
 /** What the owner has proposed already. */
 const again = (tool: string, input: (world: World) => Promise<object>) => async (world: World) => {
   const given = await input(world)
@@ -55,6 +59,10 @@ const attempts: Readonly<Record<string, readonly Row[]>> = {
     { asks: ['queryNodes'], input: ({ org }) => ({ org_id: org, where: 'title~whale', facets: ['tag'] }) },
   ],
   list_properties: [{ asks: ['listProperties'], input: ({ org }) => ({ org_id: org }) }],
+  list_types: [
+    { asks: ['listTypes'], input: ({ org }) => ({ org_id: org }) },
+    { asks: ['getType'], input: async (world) => ({ org_id: world.org, type: await defineType(world) }) },
+  ],
   neighbours: [{ asks: ['getNode'], input: onNode }],
   history: [{ asks: ['listCommits'], input: onNode }],
   diff: [{ asks: ['compareCommits'], input: (world) => ({ ...onNode(world), head: world.head }) }],
@@ -80,6 +88,10 @@ const attempts: Readonly<Record<string, readonly Row[]>> = {
     {
       asks: ['openPull', 'listPulls', 'getPull'],
       input: again('propose_change', (world) => change(world, 'They sing again.\n')),
+    },
+    {
+      asks: ['openPull', 'getFile', 'createCommit'],
+      input: async (world) => ({ ...(await change(world, 'They dive.\n')), set_properties: { depth: 12 } }),
     },
     {
       asks: ['createCommit', 'deleteBranch'],
@@ -144,6 +156,11 @@ const others: readonly (Row & { readonly method: string; readonly name?: string 
     method: 'resources/read',
     asks: ['getNode', 'listLinks', 'listEntities'],
     input: ({ org, node }) => ({ uri: `grove://${org}/${node}` }),
+  },
+  {
+    method: 'resources/read',
+    asks: ['getType'],
+    input: async (world) => ({ uri: `grove://${world.org}/types/${await defineType(world)}` }),
   },
 ]
 

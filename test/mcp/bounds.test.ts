@@ -42,6 +42,15 @@ describe('answers of /mcp', () => {
       await made(ann.post(`${at}/pull-requests/${number}/comments`, { text: quoted, anchor }))
     const review = { text: quoted, expected_source_commit: source }
     for (let n = 0; n < 10; n++) await made(ann.post(`${at}/pull-requests/${number}/reviews`, review))
+    const fields = Array.from({ length: 100 }, (_, n) => [
+      `${long.slice(0, 60)}${n}`,
+      { type: 'string', title: long, description: `${long} `.repeat(2), enum: [`${long}${n}`, '"\\'.repeat(10)] },
+    ])
+    for (let n = 0; n < 8; n++) {
+      const properties = Object.fromEntries(fields.slice(0, n < 4 ? 100 : 10))
+      const definition = { title: `Whale ${n}`, schema: { properties } }
+      await made(ann.put(`/orgs/${org_id}/types/whale${n}`, { definition }))
+    }
     model = await connectHttp(await tokenOf('write'))
   })
 
@@ -53,6 +62,8 @@ describe('answers of /mcp', () => {
     ['list_nodes', { org_id }],
     ['list_nodes', { org_id, where: 'title~e', facets: ['tag', 'type'], properties: ['type'] }],
     ['list_properties', { org_id }],
+    ['list_types', { org_id }],
+    ['list_types', { org_id, type: 'whale3' }],
     ['neighbours', { org_id, node_id }],
     ['history', { org_id, node_id }],
     ['list_proposals', { org_id, node_id, status: 'all' }],
@@ -91,6 +102,35 @@ describe('answers of /mcp', () => {
     expect(list).to.include(`${151 - next} of 151 nodes`)
     const more = await model.ask('list_nodes', { org_id, max_chars: 5_000, offset: next })
     expect(factsIn(more, 'nodes')[0]?.id).to.not.equal(factsIn(list, 'nodes').at(-1)?.id)
+  })
+
+  it('list types a page at a time, and say where the rest of a long one is', async () => {
+    const seen: unknown[] = []
+    for (let offset = 0; offset < 8; ) {
+      const answer = await model.ask('list_types', { org_id, max_chars: 9_000, offset })
+      const { outside, parts } = parted(answer)
+      for (const part of Object.values(parts)) {
+        const lines = part.split('\n').map((line) => JSON.parse(line))
+        seen.push(lines[0].type)
+        if (lines[0].type < 'whale4')
+          expect(lines.at(-1).left_out)
+            .to.match(/^\d+ of 101 lines; /)
+            .and.include(`read grove://${org_id}/types/${lines[0].type}`)
+        else expect(lines.at(-1)).to.have.property('example')
+      }
+      const next = Number(/call again with offset: (\d+)/.exec(outside)?.[1] ?? 8)
+      expect(next).to.be.above(offset)
+      offset = next
+    }
+    expect(seen).to.deep.equal(Array.from({ length: 8 }, (_, n) => `whale${n}`))
+    const whole = await model.ask('list_types', { org_id, type: 'whale7', max_chars: 32_000 })
+    expect(whole)
+      .to.include(`${long.slice(0, 60)}9`)
+      .and.not.include('left_out')
+    const { contents } = await model.client.readResource({ uri: `grove://${org_id}/types/whale0` })
+    const { parts } = parted(String((contents[0] as { text?: string }).text))
+    const { definition } = await made(ann.get(`/orgs/${org_id}/types/whale0`))
+    expect(JSON.parse(parts['the definition'] ?? '')).to.deep.equal(definition)
   })
 
   it('give a heading where it stands, and a text whole by its parts', async () => {

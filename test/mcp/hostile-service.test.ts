@@ -53,12 +53,15 @@ describe('a hostile service behind `grove mcp`', () => {
     const reviewers = [{ name: evil, requested_at: evil }]
     const pr = { status: evil, comments: evil, open_threads: evil, consent, reviewers }
     const commit = { id: evil, message: evil, author: evil, created_at: evil }
+    const schema = { properties: { [evil]: { type: 'string', title: evil, enum: [evil] } } }
+    const hostileType = { name: evil, version: evil, num_nodes: evil, definition: { title: evil, schema } }
     const pages = {
       ...{ total: evil, nodes: [], orgs: [], pull_requests: [], history: [commit], connections: [] },
       ...{ conditions: [{ text: evil }], unknown: { [evil]: evil } },
       ...{ id: evil, title: evil, tags: [], parents: [], children: [] },
       // An object in a node, and a list in the answer of listProperties.
       properties: [{ name: evil, kinds: { [evil]: evil } }],
+      ...{ types: [hostileType, { ...hostileType, definition: evil }], undefined: { [evil]: evil }, ...hostileType },
       ...{ threads: [thread], reviews: [review], waiting: [], elsewhere: { [evil]: evil }, pr },
       ...{ num_parents: evil, num_children: evil, num_connections: evil, created_at: evil, updated_at: evil },
     }
@@ -67,6 +70,7 @@ describe('a hostile service behind `grove mcp`', () => {
       ['list_nodes', { org_id: id }],
       ['list_nodes', { org_id: id, where: 'a:1', facets: ['a'] }],
       ['list_properties', { org_id: id }],
+      ['list_types', { org_id: id }],
       ['history', { org_id: id, node_id: id }],
       ['list_proposals', { org_id: id, node_id: id }],
       ['neighbours', { org_id: id, node_id: id }],
@@ -78,5 +82,9 @@ describe('a hostile service behind `grove mcp`', () => {
       const { outside } = parted(await model.ask(tool, input))
       expect(outside, tool).to.include('(left out)').and.not.include('EVIL')
     }
+    const one = parted(await model.ask('list_types', { org_id: id, type: 'recipe' }))
+    expect(one.outside)
+      .to.match(/^Types: 1\./)
+      .and.not.include('EVIL')
   })
 })

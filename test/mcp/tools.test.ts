@@ -11,6 +11,7 @@ const reading = [
   'read_node',
   'list_nodes',
   'list_properties',
+  'list_types',
   'neighbours',
   'history',
   'diff',
@@ -49,7 +50,7 @@ describe('the tools of /mcp', () => {
         blue = (await made(ann.post(`/orgs/${org_id}/nodes`, { title: 'Blue whale', parents: [whales] }))).id
       })
 
-      it('are twelve for a token that reads, two more for one that proposes, five for one that writes', async () => {
+      it('are thirteen for a token that reads, two more for one that proposes, five for one that writes', async () => {
         const reader = await connect(await tokenOf('read'))
         const agent = await connect(await tokenOf('propose'))
         const proposing = writing.filter((name) => ['propose_change', 'connect'].includes(name))

@@ -11,13 +11,14 @@ const mostOf = { whole: { items: 20, chars: 300 }, short: { items: 4, chars: 100
 type Most = (typeof mostOf)[keyof typeof mostOf]
 
 /** Parts of consent that a service of an earlier version does not send. */
-type Received = Pick<Pull, 'status' | 'can_merge' | 'merge_reasons'> & {
-  readonly consent: Partial<Pull['consent']>
-}
+type Received = Pick<Pull, 'status' | 'can_merge' | 'merge_reasons'> &
+  Partial<Pick<Pull, 'merge_problems' | 'type_problems'>> & {
+    readonly consent: Partial<Pull['consent']>
+  }
 
 /** Returns facts for between marks. Only open proposals have demands. Absent fields have nothing to say. */
 export function consentFacts(
-  { status, can_merge, merge_reasons, consent }: Received,
+  { status, can_merge, merge_reasons, merge_problems = [], type_problems = [], consent }: Received,
   length: keyof typeof mostOf = 'short',
 ): object {
   const most = mostOf[length]
@@ -32,6 +33,11 @@ export function consentFacts(
     approvals_required: required > 0 ? required : undefined,
     can_merge,
     merge_reasons: can_merge ? undefined : merge_reasons,
+    problems: shortened(
+      merge_problems.map(({ path, reason }) => `${path}: ${reason}`),
+      most,
+    ),
+    type_problems: shortened(type_problems.map(ruleWords), most),
     missing: shortened(needs, most),
     checks: shortened(checks.map(checkWords), most),
     threads_must_be_resolved: consent.threads_must_be_resolved || undefined,
@@ -41,6 +47,10 @@ export function consentFacts(
 
 function checkWords({ name, state, required }: Pull['consent']['checks'][number]): string {
   return `${name}: ${state}${required ? ', required' : ''}`
+}
+
+function ruleWords({ msg, type }: Pull['type_problems'][number]): string {
+  return type === undefined ? msg : `${msg} (type ${type})`
 }
 
 /** Undefined if there are none. */

@@ -4,12 +4,24 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { OperationId, Output } from '../../../spec/client/api.ts'
 import { overriddenOf } from '../../base/consent-words.ts'
+import { mergeProperties } from '../../domain/format/merged-properties.ts'
 import { answer, list } from '../answer.ts'
 import { isKnownCode } from '../codes.ts'
 import { asItem, brief, own } from '../quoted.ts'
 import { factsOf, ToolError } from '../refusals.ts'
 import { proposalPage, type RefusalFacts, type Session } from '../session.ts'
-import { anyNodeId, commitId, maxChars, nodeId, offset, orgId, pageOf, tool } from '../tool.ts'
+import {
+  anyNodeId,
+  commitId,
+  connectionType,
+  maxChars,
+  nodeId,
+  offset,
+  orgId,
+  pageOf,
+  properties,
+  tool,
+} from '../tool.ts'
 import { consentFacts } from './consent.ts'
 
 const mostFiles = 100
@@ -27,6 +39,8 @@ interface Proposal {
   readonly title: string
   readonly description: string
   readonly changes: readonly Change[]
+  /** Properties to set in node.json. Null removes one. */
+  readonly set_properties?: Readonly<Record<string, unknown>> | undefined
   readonly expected_head?: string | undefined
 }
 
@@ -131,10 +145,10 @@ export const proposeChange = tool({
   name: 'propose_change',
   title: 'Propose a change',
   description:
-    'Proposes new contents for files of one node, or their removal. The node does not change until a user merges the proposal. The text is in content.md. Title, tags and properties are in node.json. Read a file before you change it, because its whole content is replaced. A repeated call returns the existing proposal, if main has not moved and the proposal is not closed.',
+    'Proposes new contents for files of one node, or their removal, and new values of its properties. The node does not change until a user merges the proposal. The text is in content.md. Title and tags are in node.json. Read a file before you change it, because its whole content is replaced; `set_properties` keeps all other properties. If the type of the node is strict, a change that breaks a rule is refused, with one line for each field. A repeated call returns the existing proposal, if main has not moved and the proposal is not closed.',
   access: 'propose',
   isIdempotent: true,
-  operations,
+  operations: [...operations, 'getFile'],
   input: z.strictObject({
     org_id: orgId,
     node_id: nodeId,
@@ -152,13 +166,21 @@ export const proposeChange = tool({
             .describe('The new content of the whole file; null removes the file'),
         }),
       )
-      .min(1)
-      .max(mostFiles),
+      .max(mostFiles)
+      .default([]),
+    set_properties: properties
+      .optional()
+      .describe(
+        'New values of properties by name, such as {"serves": 4}. null removes one. All others stay as they are',
+      ),
     expected_head: commitId
       .optional()
       .describe('The commit that you read. The call is refused if main has moved since'),
   }),
-  run: propose,
+  run: (session, proposal) => {
+    requireChanges(proposal)
+    return propose(session, proposal)
+  },
   where: ({ changes }, loc) => fieldOf(changes, loc),
 })
 
@@ -174,10 +196,7 @@ export const connect = tool({
     org_id: orgId,
     node_id: nodeId.describe('The node where the connection starts. The proposal belongs to this node'),
     target: anyNodeId.describe('The node where the connection ends'),
-    type: z
-      .string()
-      .regex(/^[a-z][a-z0-9_]{0,63}$/, 'Use up to 64 lower-case letters, digits and _, starting with a letter')
-      .default('related_to'),
+    type: connectionType.default('related_to'),
     label: z.string().max(500).default(''),
     description: z.string().max(20_000).default('').describe('Why, with sources'),
   }),
@@ -193,6 +212,16 @@ export const connect = tool({
     })
   },
 })
+
+const json = 'node.json'
+
+/** @throws ToolError without a change, or with two new contents of node.json */
+function requireChanges({ changes, set_properties }: Proposal): void {
+  if (changes.length === 0 && Object.keys(set_properties ?? {}).length === 0)
+    throw new ToolError(422, 'invalid', 'Nothing was proposed: pass `changes`, `set_properties` or both')
+  if (set_properties !== undefined && changes.some(({ path }) => path === json))
+    throw new ToolError(422, 'invalid', '`set_properties` changes node.json; leave node.json out of `changes`')
+}
 
 /** Largest number of attempts. Each retry has one fewer identical call to compete with. */
 const mostTries = 50
@@ -220,11 +249,12 @@ async function propose(session: Session, proposal: Proposal): Promise<string> {
  */
 async function attempt(session: Session, proposal: Proposal): Promise<string> {
   const { api } = session
-  const { org_id, node_id, title, description, changes, expected_head } = proposal
+  const { org_id, node_id, title, description, expected_head } = proposal
   const at = { org_id, node_id }
   const { head } = await api.getBranch({ path: { ...at, branch: 'main' } })
   if (expected_head !== undefined && expected_head !== head)
     throw new ToolError(409, 'head_moved', 'main has moved', [], head)
+  const changes = await changesAt(session, proposal, head)
   const key = hashOf([head, title, description, changes])
   const { name, made } = await createBranch(session, proposal, key, head)
   if (made === undefined) await requireNotClosed(session, proposal, name)
@@ -242,6 +272,17 @@ async function attempt(session: Session, proposal: Proposal): Promise<string> {
       await removeUnused(session, proposal, name).catch((failure: unknown) => session.ends(failure))
     throw error
   }
+}
+
+/** Returns the changes of files. Properties change node.json as it is at this commit. */
+async function changesAt({ api }: Session, proposal: Proposal, head: string): Promise<readonly Change[]> {
+  const { org_id, node_id, changes, set_properties = {} } = proposal
+  if (Object.keys(set_properties).length === 0) return changes
+  const { content, encoding } = await api.getFile({ path: { org_id, node_id, branch: head, path: json } })
+  const merged = encoding === 'base64' ? undefined : mergeProperties(content, set_properties)
+  if (merged === undefined)
+    throw new ToolError(409, 'invalid_content', 'node.json on main is not a JSON object. Replace it with `changes`')
+  return [...changes, { path: json, content: merged }]
 }
 
 /**
@@ -304,9 +345,11 @@ async function open(
       return api.getPull({ path: { ...at, number } })
     })
   const { number, source_commit, can_merge, merge_reasons } = pr
+  const { length: broken } = (pr as Partial<typeof pr>).type_problems ?? [] // an earlier service does not send them
   return [
     own`Proposal ${number} of node ${node_id} is open: ${proposalPage(session, org_id, node_id, number)}`,
     `${own`Branch ${name}, commit ${source_commit}; can_merge: ${can_merge}`}${can_merge ? '' : ` (${merge_reasons.filter(isKnownCode).join(', ')})`}.`,
+    ...(broken === 0 ? [] : [own`It breaks ${broken} rules of its type; list_proposals with node_id has them.`]),
     'The node has not changed. A user reviews the proposal on that page, and merges or closes it.',
   ].join('\n')
 }
@@ -334,6 +377,7 @@ function hashOf(facts: unknown): string {
 
 /** Returns the path of the file for a place such as `body.changes.3.content`. */
 function fieldOf(changes: readonly Change[], [, list, index, ...rest]: readonly (string | number)[]): string {
-  const path = list === 'changes' && typeof index === 'number' ? changes[index]?.path : undefined
+  // After the changes of the input comes that of the properties.
+  const path = list === 'changes' && typeof index === 'number' ? (changes[index]?.path ?? json) : undefined
   return path === undefined ? [list, index, ...rest].filter((part) => part !== undefined).join('.') : path
 }

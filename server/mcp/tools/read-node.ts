@@ -11,6 +11,7 @@ import { branch, maxChars, nodeId, orgId, tool } from '../tool.ts'
 const text = 'content.md'
 const links = 60
 const files = 50
+const typeProblems = 20
 /** UTF-16 units of a text that are searched for headings. */
 const headedChars = 1_048_576
 const shownTitle = 500
@@ -120,26 +121,30 @@ async function reading(session: Session, { org_id, node_id, revision, path }: At
 
 function before({ node, content, isText, links: found }: Reading, chars: number): Section[] {
   const { title, tags, properties, created_at, updated_at, num_parents, num_children, num_connections } = node
+  const type = node.type ?? undefined
   const said = JSON.stringify(properties)
   const counts = { parents: num_parents, children: num_children, connections: num_connections }
   const times = { created_at, updated_at }
   const whole = said.length > propertiesChars ? 'too long: read the path node.json' : properties
   const known = facts('node', [
-    asItem({ title: brief(title, shownTitle), tags, properties: whole, ...times, ...counts }),
+    asItem({ title: brief(title, shownTitle), type, tags, properties: whole, ...times, ...counts }),
     asItem({
       title: brief(title, shownTitle),
+      type,
       tags: `${tags.length} tags: read the path node.json`,
       ...times,
       ...counts,
     }),
     asItem({ title: brief(title, briefTitle), ...counts }),
   ])
-  if (!isText) return [known]
+  const broken = problemsOf(node)
+  if (!isText) return [known, ...broken]
   const headings = content.length > chars / 2 ? headingsOf(content.slice(0, headedChars)) : []
   const items = found.links.slice(0, links).map(linkItem)
   const more = 'read the text for the rest'
   return [
     known,
+    ...broken,
     ...(headings.length === 0
       ? []
       : [list({ of: 'headings', items: headings, share: listShare, rest: () => 'read the text for the rest' })]),
@@ -147,6 +152,15 @@ function before({ node, content, isText, links: found }: Reading, chars: number)
       ? []
       : [list({ of: 'links', items, total: found.links.length, share: listShare, rest: () => more })]),
   ]
+}
+
+/** Lists the rules of its type that the node breaks. An earlier service does not send them. */
+function problemsOf({ type_problems: problems = [] }: Partial<Output<'getNode'>>): Section[] {
+  const items = problems
+    .slice(0, typeProblems)
+    .map(({ place, msg }) => asItem({ place, problem: brief(msg, shownTarget) }))
+  if (items.length === 0) return []
+  return [list({ of: 'problems', items, total: problems.length, share: listShare, rest: () => 'mend these first' })]
 }
 
 function linkItem({ line, text, target, kind, node, file, reason }: Output<'listLinks'>['links'][number]): string {

@@ -9,6 +9,7 @@ import { readDiscussion } from './discussion.ts'
 import { diff, history } from './history.ts'
 import { listNodes } from './list-nodes.ts'
 import { listProperties } from './list-properties.ts'
+import { listTypes } from './list-types.ts'
 import { listOrganisations, listTrash, neighbours } from './lists.ts'
 import { connect, listProposals, proposeChange } from './proposals.ts'
 import { readNode } from './read-node.ts'
@@ -22,6 +23,7 @@ export const tools: readonly Tool[] = [
   readNode,
   listNodes,
   listProperties,
+  listTypes,
   neighbours,
   history,
   diff,
