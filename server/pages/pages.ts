@@ -74,6 +74,8 @@ import { showTable } from './pages/table.tsx'
 import { showTags } from './pages/tags.tsx'
 import { showTokens, takeTokens } from './pages/tokens.tsx'
 import { showTrash, takeTrash } from './pages/trash.tsx'
+import { showType, takeType } from './pages/type-settings.tsx'
+import { showTypes, takeTypes } from './pages/types-settings.tsx'
 import { showUndo, takeUndo } from './pages/undo.tsx'
 import { showUnsubscribe, takeUnsubscribe } from './pages/unsubscribe.tsx'
 import { showUndoEmail, showVerify, takeUndoEmail, takeVerify } from './pages/verify.tsx'
@@ -142,6 +144,9 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: mostTextBytes },
   { at: '/o/{org}/settings/general', show: showGeneral, take: takeGeneral },
   { at: '/o/{org}/settings/rules', show: showRules, take: takeRules },
+  { at: '/o/{org}/settings/types', show: showTypes, take: takeTypes },
+  { at: '/o/{org}/settings/types/new', show: showType, take: takeType },
+  { at: '/o/{org}/settings/types/{type}', show: showType, take: takeType },
   { at: '/o/{org}/settings/bots', show: showBots, take: takeBots },
   { at: '/o/{org}/settings/bots/{bot}', show: showBot, take: takeBot },
   { at: '/o/{org}/settings/webhooks', show: showWebhooks, take: takeWebhooks },

@@ -5,7 +5,7 @@ import { segmentOf } from '../base/page-segments.ts'
 const segment = encodeURIComponent
 
 /** The pages of an organisation's settings. */
-export type SettingsPage = 'general' | 'members' | 'rules' | 'webhooks' | 'bots' | 'audit'
+export type SettingsPage = 'general' | 'members' | 'rules' | 'types' | 'webhooks' | 'bots' | 'audit'
 
 export class Urls {
   /** The prefix of every path; '' without a prefix. */
@@ -58,8 +58,8 @@ export class Urls {
   readonly org = (org: string, name = this.known.get(org)) => `${this.root}/o/${segment(segmentOf(org, name))}`
   /** The organisation for a member who has just joined. */
   readonly welcome = (org: string, name?: string) => `${this.org(org, name)}?welcome`
-  /** `title`: the name in a link. `from`: the node that contains the link. */
-  readonly newNode = (org: string, fields: { title?: string; parent?: string; from?: string } = {}) => {
+  /** `title`: the name in a link. `from`: the node that contains the link. `type`: the name of its type. */
+  readonly newNode = (org: string, fields: { title?: string; parent?: string; from?: string; type?: string } = {}) => {
     const query = new URLSearchParams(fields)
     return `${this.org(org)}/new${query.size > 0 ? `?${query}` : ''}`
   }
@@ -71,11 +71,14 @@ export class Urls {
     const asked = new URLSearchParams(query).toString()
     return `${this.org(org)}/graph${asked === '' ? '' : `?${asked}`}`
   }
-  /** The table of pages. */
-  readonly table = (org: string, query: Readonly<Record<string, string>> = {}) => {
+  /** The table of pages, or of those of one type. */
+  readonly table = (org: string, query: Readonly<Record<string, string>> = {}, type?: string) => {
     const asked = new URLSearchParams(query).toString()
-    return `${this.org(org)}/nodes${asked === '' ? '' : `?${asked}`}`
+    const path = type === undefined ? `${this.org(org)}/nodes` : `${this.org(org)}/types/${segment(type)}`
+    return `${path}${asked === '' ? '' : `?${asked}`}`
   }
+  /** The pages that break rules of their type. */
+  readonly typeProblems = (org: string, type: string) => `${this.table(org, {}, type)}/problems`
   /** Pages as CSV. */
   readonly csv = (org: string, query: Readonly<Record<string, string>>) =>
     `${this.root}/orgs/${segment(org)}/nodes?${new URLSearchParams({ ...query, format: 'csv' })}`
@@ -92,6 +95,7 @@ export class Urls {
   readonly import = (org: string) => `${this.org(org)}/import`
   readonly importRun = (org: string, id: string) => `${this.import(org)}/${segment(id)}`
   readonly settings = (org: string, page: SettingsPage) => `${this.org(org)}/settings/${page}`
+  readonly typeSettings = (org: string, type: string) => `${this.org(org)}/settings/types/${segment(type)}`
   readonly bot = (org: string, id: string) => `${this.settings(org, 'bots')}/${segment(id)}`
   readonly webhook = (org: string, id: string) => `${this.settings(org, 'webhooks')}/${segment(id)}`
   /** The delivery of one event to a webhook. */

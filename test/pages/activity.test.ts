@@ -247,6 +247,17 @@ describe('the activity', () => {
     expect(await news()).to.deep.equal(['Ann added 2 commits to the branch side of Whales'])
   })
 
+  it('has types by their names', async () => {
+    await made(ann.put(`/orgs/${org}/types/recipe`, { definition: { title: 'Recipe' } }))
+    await made(ann.put(`/orgs/${org}/types/recipe`, { definition: { title: 'Dish' } }))
+    await ann.delete(`/orgs/${org}/types/recipe`).then(expecting(204))
+    expect(await news()).to.deep.equal([
+      'Ann deleted the type recipe',
+      'Ann changed the type recipe',
+      'Ann defined the type recipe',
+    ])
+  })
+
   it('has members and settings', async () => {
     const di = `di-${org.slice(-6)}`
     const person = await signUp(grove, di)

@@ -338,6 +338,7 @@ export function SettingsTabs({ urls, org, here }: { urls: Urls; org: string; her
     { title: 'General', href: urls.settings(org, 'general'), isHere: here === 'general' },
     { title: 'Members', href: urls.settings(org, 'members'), isHere: here === 'members' },
     { title: 'Rules', href: urls.settings(org, 'rules'), isHere: here === 'rules' },
+    { title: 'Types', href: urls.settings(org, 'types'), isHere: here === 'types' },
     { title: 'Bots', href: urls.settings(org, 'bots'), isHere: here === 'bots' },
     { title: 'Webhooks', href: urls.settings(org, 'webhooks'), isHere: here === 'webhooks' },
     { title: 'Audit', href: urls.settings(org, 'audit'), isHere: here === 'audit' },

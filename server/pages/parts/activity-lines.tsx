@@ -157,7 +157,7 @@ const toPage =
 const sentences: Partial<Record<ActivityType, Say>> = {
   'log.began': () => 'The activity begins here. Earlier changes are in the history of each page.',
   'org.created': () => 'created the organisation',
-  'org.updated': ({ data }) => `changed the settings: ${listOf((data.changed ?? []).map(settingName))}`,
+  'org.updated': changedOrg,
   'org.reset': () => 'The organisation was replaced by another version in the data folder',
   'member.added': addedMember,
   'member.updated': changedMember,
@@ -375,7 +375,20 @@ function reviewersOf({ names }: Said, ids: readonly string[] = []): string {
   return listOf(ids.map((id) => names.members[id] ?? 'a former member'))
 }
 
+/** Says what changed: one type, or settings. */
+function changedOrg({ data }: Said): string {
+  const { changed = [] } = data
+  // The types of this event.
+  const [before, after] = [data.before, data.after] as { readonly types?: Readonly<Record<string, string>> }[]
+  const [name, ...others] = new Set([...Object.keys(before?.types ?? {}), ...Object.keys(after?.types ?? {})])
+  if (changed.length !== 1 || name === undefined || others.length > 0)
+    return `changed the settings: ${listOf(changed.map(settingName))}`
+  if (before?.types?.[name] === undefined) return `defined the type ${name}`
+  return `${after?.types?.[name] === undefined ? 'deleted' : 'changed'} the type ${name}`
+}
+
 const settings: Readonly<Record<string, string>> = {
+  unknown_types: 'whether pages may have types that nobody defined',
   published: 'publication',
   require_pull_requests: 'whether pages change only by proposals',
 }

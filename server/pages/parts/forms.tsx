@@ -80,7 +80,7 @@ interface Tied {
 interface FieldProps {
   readonly label: string
   readonly name: string
-  readonly hint?: string | undefined
+  readonly hint?: ComponentChildren
   readonly trouble?: Trouble | undefined
   /** Prefix of the id, if another form has a field of this name. */
   readonly of?: string
