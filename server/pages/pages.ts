@@ -75,6 +75,7 @@ import { showTags } from './pages/tags.tsx'
 import { showTokens, takeTokens } from './pages/tokens.tsx'
 import { showTrash, takeTrash } from './pages/trash.tsx'
 import { showType, takeType } from './pages/type-settings.tsx'
+import { showTypeProblems, showTypeTable } from './pages/type-table.tsx'
 import { showTypes, takeTypes } from './pages/types-settings.tsx'
 import { showUndo, takeUndo } from './pages/undo.tsx'
 import { showUnsubscribe, takeUnsubscribe } from './pages/unsubscribe.tsx'
@@ -157,6 +158,8 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/find', show: showFind },
   { at: '/o/{org}/subpages', show: showSubpages },
   { at: '/o/{org}/nodes', show: showTable },
+  { at: '/o/{org}/types/{type}', show: showTypeTable },
+  { at: '/o/{org}/types/{type}/problems', show: showTypeProblems },
   { at: '/o/{org}/graph', show: showGraph },
   { at: '/o/{org}/export', show: showExport },
   { at: '/o/{org}/import', show: showImport, take: takeImport, isStreamed: true },

@@ -168,6 +168,26 @@ describe('the table of pages', () => {
     expect((await anyone.get(found.links.get('Download as CSV') ?? '')).status).to.equal(200)
   })
 
+  it('leads to the most used types, and to the list of all', async () => {
+    await made(ann.patch(`/orgs/${org}`, { published: true }))
+    for (let n = 1; n <= 21; n++)
+      await made(ann.put(`/orgs/${org}/types/t${n}`, { definition: { title: `Kind ${n}` } }))
+    await add([
+      { title: 'A', properties: { type: 't21' } },
+      { title: 'B', properties: { type: 't21' } },
+    ])
+    await add([{ title: 'C', properties: { type: 't20' } }])
+    const typesIn = ({ html }: { html: string }) => /<nav class="type-links"[\s\S]*?<\/nav>/.exec(html)?.[0] ?? ''
+    const ours = typesIn(await see(at()))
+    const names = texts(ours, /<bdi>([\s\S]*?)<\/bdi>/g)
+    expect([names.slice(0, 2), new Set(names).size, names.length]).to.deep.equal([['Kind 21', 'Kind 20'], 20, 20])
+    expect(linksIn(ours).get('All 21 types')).to.equal(`${pageAt(org)}/settings/types`)
+    const [first = '', rest = ''] = typesIn(await see(at(), 200, client(grove))).split(
+      '<summary>All 21 types</summary>',
+    )
+    expect([first, rest].map((html) => texts(html, /<bdi>([\s\S]*?)<\/bdi>/g).length)).to.deep.equal([20, 21])
+  })
+
   it('shows hostile names and values as text, and its links still mean them', async () => {
     const names = [
       '<script>alert(1)</script>',

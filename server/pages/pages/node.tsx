@@ -11,6 +11,7 @@ import { plural, When } from '../parts/dates.tsx'
 import { readFollow } from '../parts/follow-button.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { neighboursOf } from '../parts/neighbours.tsx'
+import { fieldsUrl, NodeFields } from '../parts/node-fields.tsx'
 import type { AtNode } from '../parts/node-head.tsx'
 import { findOpenPull, type Pull } from '../parts/open-pulls.ts'
 import { PageMenu } from '../parts/page-menu.tsx'
@@ -20,6 +21,7 @@ import { Rail } from '../parts/rail.tsx'
 import { findOnMain } from '../parts/restore-link.tsx'
 import { isEditable, mayEdit, mayWrite } from '../parts/rights.ts'
 import { readTree, TreeSide } from '../parts/tree.tsx'
+import { readTypedNode } from '../parts/typed-node.ts'
 import { resolver } from '../text/links.ts'
 import { type ShownText, showText } from '../text/texts.ts'
 import { findEmbeds, showEmbeds } from './embedding.ts'
@@ -80,7 +82,7 @@ async function readNode(visit: PageContext) {
   const node = await api.getNode({ path })
   const revision = query.get('at') || 'main'
   const org = await api.getOrg({ path })
-  const [version, history, proposals, tree, backlinks, proposed, follow] = await Promise.all([
+  const [version, history, proposals, tree, backlinks, proposed, follow, typed] = await Promise.all([
     readVersion(api, path, node, revision),
     node.head === undefined
       ? { total: 0, history: [] }
@@ -90,10 +92,25 @@ async function readNode(visit: PageContext) {
     revision === 'main' ? readBacklinks(api, path) : undefined,
     org.role === undefined || !isBranch(revision) ? undefined : findOpenPull(api, path, revision),
     revision === 'main' ? readFollow(visit, org, node.id) : undefined,
+    revision === 'main' ? readTypedNode(api, node) : undefined,
   ])
   const restorable = await restorableAt(api, { path, org, node }, revision, history.history[0]?.id)
   const embeds = await findEmbeds(api, path, version.links)
-  return { node, org, revision, version, history, proposals, tree, backlinks, proposed, restorable, embeds, follow }
+  return {
+    node,
+    org,
+    revision,
+    version,
+    history,
+    proposals,
+    tree,
+    backlinks,
+    proposed,
+    restorable,
+    embeds,
+    follow,
+    typed,
+  }
 }
 
 interface ArticleProps {
@@ -126,7 +143,12 @@ function Article({ visit, read, html }: ArticleProps) {
           <PageMenu {...{ visit, node, revision }} role={org.role} textPath={version.textPath} follow={read.follow} />
         }
       />
-      {isMain && <PropertyList properties={node.properties} />}
+      {isMain && read.typed === undefined && <PropertyList properties={node.properties} />}
+      {read.typed && (
+        <NodeFields {...{ urls, node }} typed={read.typed} seesProblems={org.role !== undefined}>
+          {mayEdit(org.role, node.head) && <a href={fieldsUrl(urls, org.id, node.id)}>Edit fields</a>}
+        </NodeFields>
+      )}
       {!isMain && (
         <AsItWas visit={visit} node={node} revision={revision} restorable={restorable}>
           {read.proposed && <AsProposed visit={visit} org={org} pull={read.proposed} />}

@@ -1,59 +1,106 @@
 /** The pages of an organisation as a table, with a filter. The address is the view. */
 
+import type { ComponentChildren } from 'preact'
 import { ValidationError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { longestShown } from '../parts/chips.tsx'
 import { plural } from '../parts/dates.tsx'
+import { unlessBusy } from '../parts/degraded.ts'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { mayWrite } from '../parts/rights.ts'
+import { type Connections, readConnections } from '../parts/table-connections.ts'
 import { Facets, facetsOf } from '../parts/table-facets.tsx'
-import { Conditions, type FilterTrouble, HiddenFields, TableFilter, UnknownNames } from '../parts/table-filter.tsx'
+import {
+  Conditions,
+  type FilterTrouble,
+  HiddenFields,
+  TableFilter,
+  UnknownNames,
+  WrongTargets,
+} from '../parts/table-filter.tsx'
 import { TableRows, titleOf } from '../parts/table-rows.tsx'
-import { columnsText, longestFilter, type TableView, viewIn, viewUrl } from '../parts/table-view.ts'
+import { choiceNames, choicesOfType, columnsOfType, typedFilter } from '../parts/table-type.ts'
+import { columnsText, type TableView, viewIn, viewUrl } from '../parts/table-view.ts'
+import { TypeLinks } from '../parts/type-links.tsx'
 import { brokenField } from '../text/broken-rules.ts'
 import { columnText, type TableColumn } from '../text/property-names.ts'
+import { labelOfColumn } from '../text/type-labels.ts'
 import type { Urls } from '../urls.ts'
 
 type Org = AnswerOf<'getOrg'>
 type Queried = AnswerOf<'queryNodes'>
 type PropertyNames = AnswerOf<'listProperties'>['properties']
+type NodeType = AnswerOf<'getType'>
 
-/** `rows`: on a page. `usual`: properties without a choice. `choices`: properties to choose from. */
-const most = { rows: 50, usual: 4, choices: 100 } as const
+/** `rows`: on a page. `usual`: properties without a choice. `choices`: properties to choose from. `types`: of an organisation. */
+const most = { rows: 50, usual: 4, choices: 100, types: 200 } as const
 
 interface Facts {
   readonly org: Org
   readonly open: number | undefined
   readonly view: TableView
+  /** The type of all pages of the table. */
+  readonly type: NodeType | undefined
   readonly properties: PropertyNames
+  readonly columns: readonly TableColumn[]
   readonly total: number
   /** The API's answer, or why it refused the view. */
   readonly found: Queried | FilterTrouble
   readonly facets: NonNullable<Queried['facets']>
+  readonly connections: Connections
 }
 
 export async function showTable(visit: PageContext): Promise<Page> {
-  const { api, urls, query } = visit
-  const path = { org_id: param(visit, 'org') }
-  const view = viewIn(query)
-  const org = await api.getOrg({ path })
-  const [{ properties }, open, { total }] = await Promise.all([
+  const org = await visit.api.getOrg({ path: { org_id: param(visit, 'org') } })
+  const { types } = await unlessBusy<Pick<AnswerOf<'listTypes'>, 'types'>>(
+    visit.api.listTypes({ path: { org_id: org.id }, query: { limit: most.types } }),
+    { types: [] },
+  )
+  return tablePage(visit, {
+    org,
+    title: 'Pages',
+    facts: types,
+    above: <TypeLinks {...{ types, org }} urls={visit.urls} />,
+  })
+}
+
+/** The parts of the page that differ between all pages and those of a type. */
+export interface TableOf {
+  readonly org: Org
+  readonly title: string
+  /** The type of all pages of the table. */
+  readonly type?: NodeType
+  /** The data of `above`, for the ETag. */
+  readonly facts: unknown
+  /** Shown below the title. */
+  readonly above: ComponentChildren
+}
+
+export async function tablePage(visit: PageContext, { org, title, type, facts: more, above }: TableOf): Promise<Page> {
+  const { api, urls } = visit
+  const path = { org_id: org.id }
+  const view = viewIn(visit.query, type?.name)
+  const [{ properties }, open, total] = await Promise.all([
     api.listProperties({ path, query: { limit: 200 } }),
     countOpen(visit, org),
-    api.listNodes({ path, query: { limit: 1 } }),
+    type?.num_nodes ?? api.listNodes({ path, query: { limit: 1 } }).then((found) => found.total),
   ])
-  const asked = await queryPages(visit, view, properties)
-  const facts: Facts = { org, open, view, properties, total, ...asked }
+  const columns = view.columns ?? (type === undefined ? usualColumns(properties) : columnsOfType(type))
+  const asked = await queryPages(visit, { view, type, properties })
+  const connections = 'says' in asked.found ? new Map() : await readConnections(api, asked.found.nodes, columns)
+  const facts: Facts = { org, open, view, type, properties, columns, total, connections, ...asked }
   return {
-    ...{ kind: 'page', place: { org, crumb: 'Pages' }, facts, ...('says' in facts.found && { status: 422 }) },
-    head: { title: `${view.where === '' ? 'Pages' : view.where.slice(0, longestShown)} · ${org.name}`, noIndex: true },
+    ...{ kind: 'page', place: { org, crumb: title }, ...('says' in facts.found && { status: 422 }) },
+    facts: { ...facts, connections: [...connections], more },
+    head: { title: `${view.where === '' ? title : view.where.slice(0, longestShown)} · ${org.name}`, noIndex: true },
     body: () => (
       <>
         <OrgTabs {...{ urls, org, open }} here="table" />
         <main id="main" class="wide table-page" data-cards>
-          <h1>Pages</h1>
-          {total === 0 ? <Nothing urls={urls} org={org} /> : <Table urls={urls} facts={facts} />}
+          <h1>{title}</h1>
+          {above}
+          {total === 0 ? <Nothing {...{ urls, org, type }} /> : <Table urls={urls} facts={facts} />}
         </main>
       </>
     ),
@@ -63,15 +110,14 @@ export async function showTable(visit: PageContext): Promise<Page> {
 /** Asks for a page of the table, and for the facets. */
 async function queryPages(
   { api, params }: PageContext,
-  { where, sort, page }: TableView,
-  properties: PropertyNames,
+  { view: { where, sort, page }, type, properties }: Pick<Facts, 'view' | 'type' | 'properties'>,
 ): Promise<Pick<Facts, 'found' | 'facets'>> {
   const path = { org_id: params.org ?? '' }
-  const isLong = where.length > longestFilter
-  if (isLong)
-    return { found: { field: 'where', says: `A filter has at most ${longestFilter} characters.` }, facets: [] }
-  const filter = where === '' ? {} : { where }
-  const [first = [], second] = facetsOf(properties)
+  const { text, from, longest } = typedFilter(where, type)
+  if (where.length > longest)
+    return { found: { field: 'where', says: `A filter has at most ${longest} characters.` }, facets: [] }
+  const filter = text === '' ? {} : { where: text }
+  const [first = [], second] = facetsOf(properties, type && choiceNames(type))
   const body = {
     ...filter,
     ...(sort !== '' && { sort }),
@@ -86,21 +132,29 @@ async function queryPages(
     ])
     return { found, facets: [...(found.facets ?? []), ...(others?.facets ?? [])] }
   } catch (error) {
-    return { found: troubleOf(error), facets: [] }
+    return { found: troubleOf(error, from), facets: [] }
   }
 }
 
-/** Returns what the user can correct. @throws other errors */
-function troubleOf(error: unknown): FilterTrouble {
+/** Returns what the user can correct. @param from the position of the user's filter in the one that was sent */
+function troubleOf(error: unknown, from: number): FilterTrouble {
   if (!(error instanceof ValidationError)) throw error
   const [first] = error.problems
   const field = first?.loc[1]
   if (field !== 'where' && field !== 'sort') throw error
   const at = first?.ctx?.at
-  return { field, says: brokenField(error.problems).says, ...(typeof at === 'number' && { at }) }
+  const place = typeof at === 'number' && { at: field === 'where' ? Math.max(0, at - from) : at }
+  return { field, says: brokenField(error.problems).says, ...place }
 }
 
-function Nothing({ urls, org }: { readonly urls: Urls; readonly org: Org }) {
+interface NothingProps {
+  readonly urls: Urls
+  readonly org: Org
+  readonly type: NodeType | undefined
+}
+
+function Nothing({ urls, org, type }: NothingProps) {
+  if (type !== undefined) return <p class="why said">No page has this type yet.</p>
   return (
     <p class="why said">
       There are no pages yet. {mayWrite(org.role) && <a href={urls.newNode(org.id)}>Write the first one</a>}
@@ -114,15 +168,22 @@ interface TableProps {
 }
 
 function Table({ urls, facts }: TableProps) {
-  const { org, view, found, properties, facets } = facts
-  if ('says' in found) return <TableFilter {...{ urls, view }} org={org.id} trouble={found} />
-  const columns = view.columns ?? usualColumns(properties)
-  const { conditions = [], unknown = {}, nodes, total } = found
+  const { org, view, type, found, properties, columns, facets, connections } = facts
+  const { text, longest, own } = typedFilter(view.where, type)
+  if ('says' in found) return <TableFilter {...{ urls, view, type, longest }} org={org.id} trouble={found} />
+  const labelOf = (column: TableColumn) => type && labelOfColumn(type.definition, column)
+  const { nodes, total } = found
+  const conditions = own(found.conditions ?? [])
+  // Fields of the type exist, also if no page has them yet.
+  const unknown = Object.fromEntries(
+    Object.entries(found.unknown ?? {}).filter(([name]) => labelOf({ property: [name] }) === undefined),
+  )
   return (
     <>
-      <TableFilter {...{ urls, view }} org={org.id} />
+      <TableFilter {...{ urls, view, type, longest }} org={org.id} />
       <Conditions {...{ urls, view, conditions }} org={org.id} />
       <UnknownNames {...{ urls, view, unknown }} org={org.id} />
+      <WrongTargets where={view.where} />
       <div class="table-bar">
         <p class="why said" role="status">
           {saidOf(found, view)}
@@ -134,23 +195,23 @@ function Table({ urls, facts }: TableProps) {
           )}
         </p>
         {total > 0 && (
-          <a class="btn small" href={urls.csv(org.id, csvQuery(view, columns))}>
+          <a class="btn small" href={urls.csv(org.id, csvQuery(view, text, columns))}>
             Download as CSV
           </a>
         )}
-        {org.published && view.where !== '' && (
-          <a class="btn small" href={urls.feed(org.id, view.where)}>
+        {org.published && text !== '' && (
+          <a class="btn small" href={urls.feed(org.id, text)}>
             Feed
           </a>
         )}
-        <ColumnsForm {...{ urls, view, columns, properties }} org={org.id} />
+        <ColumnsForm {...{ urls, view, type, columns, properties, labelOf }} org={org.id} />
       </div>
       <div class="table-grid">
         <div>
-          {nodes.length > 0 && <TableRows {...{ urls, view, columns, nodes }} org={org.id} />}
+          {nodes.length > 0 && <TableRows {...{ urls, view, columns, nodes, labelOf, connections }} org={org.id} />}
           <Turns {...{ urls, view, total }} org={org.id} />
         </div>
-        <Facets {...{ urls, view, facets, conditions, total }} org={org.id} />
+        <Facets {...{ urls, view, facets, conditions, total, labelOf }} isChosen={type !== undefined} org={org.id} />
       </div>
     </>
   )
@@ -164,8 +225,10 @@ function usualColumns(properties: PropertyNames): TableColumn[] {
   return [...usual, { field: 'tags' }, { field: 'updated_at' }]
 }
 
-function csvQuery({ where, sort }: TableView, columns: readonly TableColumn[]): Record<string, string> {
-  return { ...(where !== '' && { where }), ...(sort !== '' && { sort }), columns: columnsText(columns) }
+/** Leaves out connections, which a CSV does not have. */
+function csvQuery({ sort }: TableView, where: string, columns: readonly TableColumn[]): Record<string, string> {
+  const shown = columns.filter((column) => !('connection' in column))
+  return { ...(where !== '' && { where }), ...(sort !== '' && { sort }), columns: columnsText(shown) }
 }
 
 function saidOf({ nodes, total, offset }: Queried, { where }: TableView): string {
@@ -183,23 +246,26 @@ interface ViewProps {
 }
 
 interface ColumnsFormProps extends ViewProps {
+  readonly type: NodeType | undefined
+  readonly labelOf: (column: TableColumn) => string | undefined
   readonly columns: readonly TableColumn[]
   readonly properties: PropertyNames
 }
 
 /** The columns to show. The title always is one of them. */
-function ColumnsForm({ urls, org, view, columns, properties }: ColumnsFormProps) {
+function ColumnsForm({ urls, org, view, type, columns, properties, labelOf }: ColumnsFormProps) {
   const chosen = new Set(columns.map(columnText))
   const fields = (['tags', 'created_at', 'updated_at', 'id'] as const).map((field): TableColumn => ({ field }))
   const names = properties
     .filter(({ name }) => name !== '')
     .slice(0, most.choices)
     .map(({ name }): TableColumn => ({ property: [name] }))
-  const all = new Map([...columns, ...fields, ...names].map((column) => [columnText(column), column]))
+  const ofType = type === undefined ? [] : choicesOfType(type)
+  const all = new Map([...columns, ...ofType, ...fields, ...names].map((column) => [columnText(column), column]))
   return (
     <details class="menu columns-menu">
       <summary class="btn small">Columns</summary>
-      <form class="menu-items" action={urls.table(org)}>
+      <form class="menu-items" action={urls.table(org, {}, view.type)}>
         <HiddenFields view={view} without="columns" />
         <input type="hidden" name="columns" value="title" />
         <fieldset>
@@ -207,7 +273,7 @@ function ColumnsForm({ urls, org, view, columns, properties }: ColumnsFormProps)
           {[...all].map(([text, column]) => (
             <label class="check">
               <input type="checkbox" name="columns" value={text} checked={chosen.has(text)} />
-              <bdi>{titleOf(column)}</bdi>
+              <bdi>{titleOf(column, labelOf)}</bdi>
             </label>
           ))}
         </fieldset>

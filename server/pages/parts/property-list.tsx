@@ -12,19 +12,17 @@ const apart = ['description', 'source_path'] as const
 
 /** Lists properties in their order. The first ones are always visible. */
 export function PropertyList({ properties }: { readonly properties: Properties }) {
-  const shown = Object.entries(properties).filter(
-    ([name, value]) => !(apart as readonly string[]).includes(name) || typeof value !== 'string',
-  )
+  const shown = shownProperties(properties)
   if (shown.length === 0) return null
   const rest = shown.slice(most.first)
   const hidden = shown.length - most.all
   return (
     <section class="properties" aria-label="Properties">
-      <Rows of={shown.slice(0, most.first)} />
+      <PropertyRows of={shown.slice(0, most.first)} />
       {rest.length > 0 && (
         <details>
           <summary>and {rest.length.toLocaleString('en')} more</summary>
-          <Rows of={rest.slice(0, most.all - most.first)} />
+          <PropertyRows of={rest.slice(0, most.all - most.first)} />
           {hidden > 0 && (
             <p class="why">
               The page shows {most.all} of {shown.length.toLocaleString('en')} properties.
@@ -36,10 +34,17 @@ export function PropertyList({ properties }: { readonly properties: Properties }
   )
 }
 
-function Rows({ of }: { readonly of: readonly (readonly [string, unknown])[] }) {
+/** Leaves out properties that the page shows elsewhere. */
+export function shownProperties(properties: Properties): [string, unknown][] {
+  return Object.entries(properties).filter(
+    ([name, value]) => !(apart as readonly string[]).includes(name) || typeof value !== 'string',
+  )
+}
+
+export function PropertyRows({ of }: { readonly of: readonly (readonly [string, unknown])[] }) {
   return (
     <dl>
-      {of.map(([name, value]) => (
+      {of.slice(0, most.all).map(([name, value]) => (
         <div>
           <dt>{cut(name, most.name)}</dt>
           <dd>

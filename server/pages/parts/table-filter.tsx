@@ -1,12 +1,15 @@
 /** The filter above the table of pages: its field, its conditions and its errors. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
+import { valuesWithoutId } from '../text/connection-values.ts'
 import { renamedIn } from '../text/property-names.ts'
 import type { Urls } from '../urls.ts'
 import { Chips, cut, cutOut, longestShown } from './chips.tsx'
+import { FilterHelp } from './filter-help.tsx'
 import { columnsText, longestFilter, type TableView, viewUrl } from './table-view.ts'
 
 type Queried = AnswerOf<'queryNodes'>
+type NodeType = AnswerOf<'getType'>
 
 /** Why the API refused a filter or a sort. */
 export interface FilterTrouble {
@@ -20,14 +23,18 @@ interface FilterProps {
   readonly urls: Urls
   readonly org: string
   readonly view: TableView
+  /** The type of all pages of the table. */
+  readonly type: NodeType | undefined
   readonly trouble?: FilterTrouble | undefined
+  /** UTF-16 units. */
+  readonly longest?: number
 }
 
-export function TableFilter({ urls, org, view, trouble }: FilterProps) {
+export function TableFilter({ urls, org, view, type, trouble, longest = longestFilter }: FilterProps) {
   const isWrong = trouble?.field === 'where'
   return (
     <search class="table-filter">
-      <form class="filter" action={urls.table(org)}>
+      <form class="filter" action={urls.table(org, {}, view.type)}>
         <label class="vh" for="where">
           Filter pages
         </label>
@@ -37,7 +44,7 @@ export function TableFilter({ urls, org, view, trouble }: FilterProps) {
           name="where"
           value={view.where}
           placeholder="Filter, such as status:done serves>=4"
-          maxLength={longestFilter}
+          maxLength={longest}
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}
@@ -49,7 +56,7 @@ export function TableFilter({ urls, org, view, trouble }: FilterProps) {
         </button>
       </form>
       {trouble !== undefined && <Wrong {...{ urls, org, view, trouble }} />}
-      <FilterHelp />
+      <FilterHelp type={type} />
     </search>
   )
 }
@@ -68,7 +75,12 @@ export function HiddenFields({ view, without }: { readonly view: TableView; read
 }
 
 /** Shows the sentence of the API, and the text with the position marked. */
-function Wrong({ urls, org, view, trouble: { field, says, at } }: FilterProps & { readonly trouble: FilterTrouble }) {
+function Wrong({
+  urls,
+  org,
+  view,
+  trouble: { field, says, at },
+}: Pick<FilterProps, 'urls' | 'org' | 'view'> & { readonly trouble: FilterTrouble }) {
   const text = view[field]
   return (
     <div class="wrong" id="where-wrong" role="alert">
@@ -145,40 +157,20 @@ export function UnknownNames({ urls, org, view, unknown }: UnknownProps) {
   )
 }
 
-function renamed(view: TableView, name: string, other: string): TableView {
-  return { ...view, where: renamedIn(view.where, name, other), sort: renamedIn(view.sort, name, other) }
+/** Says why no page matches a connection that is compared with a title. */
+export function WrongTargets({ where }: { readonly where: string }) {
+  return (
+    <>
+      {[...new Set(valuesWithoutId(where))].map((text) => (
+        <p class="unknown">
+          A connection is compared with the id of a page, and <bdi class="name">{cut(text)}</bdi> is not an id. The
+          settings of a page show its id.
+        </p>
+      ))}
+    </>
+  )
 }
 
-const help: readonly (readonly [text: string, meaning: string])[] = [
-  ['status:done', 'the property is this value. Case does not matter'],
-  ['status=Done', 'the same, but case matters. != is the opposite'],
-  ['status:done,dropped', 'it is one of these values'],
-  ['serves>=4', 'it is at least this. Also >, <= and <'],
-  ['due<2026-12-01', 'it is before this day. Days are those of UTC, and today is the current one'],
-  ['name~soup', 'it contains this'],
-  ['name:sou*', 'it begins so'],
-  ['due:*', 'the page has this property. -due:* finds pages without it'],
-  ['-status:done', 'the condition does not hold'],
-  ['(a:1 OR b:2)', 'one of the conditions holds. Conditions without OR must all hold'],
-  ['"in work":"not yet"', 'quotes go around names and values with spaces'],
-  ['title~whale tag:sea', 'fields of every page are title, tag, type, id, created and updated'],
-  ['.created>2026-12-01', 'the property created, where created alone is the field'],
-]
-
-function FilterHelp() {
-  return (
-    <details class="filter-help">
-      <summary>How to write a filter</summary>
-      <dl>
-        {help.map(([text, meaning]) => (
-          <div>
-            <dt>
-              <code>{text}</code>
-            </dt>
-            <dd>{meaning}</dd>
-          </div>
-        ))}
-      </dl>
-    </details>
-  )
+function renamed(view: TableView, name: string, other: string): TableView {
+  return { ...view, where: renamedIn(view.where, name, other), sort: renamedIn(view.sort, name, other) }
 }

@@ -2,6 +2,7 @@
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { columnText, nameText, readColumns, type TableColumn } from '../text/property-names.ts'
+import { connectionWords } from '../text/type-labels.ts'
 import type { Urls } from '../urls.ts'
 import { cut } from './chips.tsx'
 import { When } from './dates.tsx'
@@ -9,9 +10,10 @@ import { Value } from './property-list.tsx'
 import { type TableView, viewUrl } from './table-view.ts'
 
 type Node = AnswerOf<'queryNodes'>['nodes'][number]
+type Connection = AnswerOf<'listConnections'>['connections'][number]
 
-/** `tags`: of a page. `sort`: UTF-16 units of a sort, as in the API. */
-const most = { tags: 6, sort: 1_000 } as const
+/** `tags`, `targets`: of a page. `sort`: UTF-16 units of a sort, as in the API. */
+const most = { tags: 6, targets: 6, sort: 1_000 } as const
 
 const fieldTitles = { id: 'Id', title: 'Title', tags: 'Tags', created_at: 'Created', updated_at: 'Changed' } as const
 
@@ -21,9 +23,15 @@ interface TableProps {
   readonly view: TableView
   readonly columns: readonly TableColumn[]
   readonly nodes: readonly Node[]
+  readonly labelOf: LabelOf
+  /** The connections that start at nodes of the table, by the node. */
+  readonly connections: ReadonlyMap<string, readonly Connection[]>
 }
 
-export function TableRows({ urls, org, view, columns, nodes }: TableProps) {
+/** Returns the name of a column for people; undefined: the usual one. */
+type LabelOf = (column: TableColumn) => string | undefined
+
+export function TableRows({ urls, org, view, columns, nodes, labelOf, connections }: TableProps) {
   const title = { field: 'title' } as const
   return (
     // The region scrolls, so it must be reachable with the keyboard.
@@ -32,7 +40,7 @@ export function TableRows({ urls, org, view, columns, nodes }: TableProps) {
         <thead>
           <tr>
             {[title, ...columns].map((column) => (
-              <Header {...{ urls, org, view, column }} />
+              <Header {...{ urls, org, view, column, labelOf }} />
             ))}
           </tr>
         </thead>
@@ -46,7 +54,7 @@ export function TableRows({ urls, org, view, columns, nodes }: TableProps) {
                 {node.properties_omitted && <small>Its properties are too long to be listed.</small>}
               </th>
               {columns.map((column) => (
-                <Cell {...{ urls, org, node, column }} />
+                <Cell {...{ urls, org, node, column }} connections={connections.get(node.id) ?? []} />
               ))}
             </tr>
           ))}
@@ -56,29 +64,34 @@ export function TableRows({ urls, org, view, columns, nodes }: TableProps) {
   )
 }
 
-export function titleOf(column: TableColumn): string {
-  return 'field' in column ? fieldTitles[column.field] : cut(column.property.join('.'))
+export function titleOf(column: TableColumn, labelOf: LabelOf): string {
+  if ('field' in column) return fieldTitles[column.field]
+  const known = labelOf(column)
+  if (known !== undefined) return cut(known)
+  return cut('connection' in column ? connectionWords(column.connection) : column.property.join('.'))
+}
+
+interface HeaderProps extends Pick<TableProps, 'urls' | 'org' | 'view' | 'labelOf'> {
+  readonly column: TableColumn
 }
 
 /** Sorts by the column; if the table is sorted by it, the other way round. */
-function Header({ urls, org, view, column }: Pick<TableProps, 'urls' | 'org' | 'view'> & { column: TableColumn }) {
+function Header({ urls, org, view, column, labelOf }: HeaderProps) {
   const key = sortKey(column)
+  const title = <bdi>{titleOf(column, labelOf)}</bdi>
+  if (key === undefined || key.length >= most.sort) return <th scope="col">{title}</th>
   const first = /^-?((?:"(?:[^"]|"")*"?|[^",])+)/.exec(view.sort)?.[1] ?? ''
   const isSorted = sortedBy(first) === columnText(column)
   const state = !isSorted ? undefined : view.sort.startsWith('-') ? 'descending' : 'ascending'
   const sort = state === 'ascending' ? `-${key}` : key
   return (
     <th scope="col" aria-sort={state}>
-      {key.length < most.sort ? (
-        <a href={viewUrl(urls, org, { ...view, sort, page: 1 })}>
-          <bdi>{titleOf(column)}</bdi>
-          <span class="arrow" aria-hidden="true">
-            {state === 'ascending' ? '▲' : state === 'descending' ? '▼' : '↕'}
-          </span>
-        </a>
-      ) : (
-        <bdi>{titleOf(column)}</bdi>
-      )}
+      <a href={viewUrl(urls, org, { ...view, sort, page: 1 })}>
+        {title}
+        <span class="arrow" aria-hidden="true">
+          {state === 'ascending' ? '▲' : state === 'descending' ? '▼' : '↕'}
+        </span>
+      </a>
     </th>
   )
 }
@@ -89,7 +102,9 @@ function sortedBy(key: string): string | undefined {
   return column && columnText(column)
 }
 
-function sortKey(column: TableColumn): string {
+/** Undefined for connections, which have no order. */
+function sortKey(column: TableColumn): string | undefined {
+  if ('connection' in column) return undefined
   if ('field' in column) return column.field === 'tags' ? 'tag' : column.field
   const [only = ''] = column.property
   return column.property.length === 1 ? nameText(only) : columnText(column)
@@ -100,9 +115,12 @@ interface CellProps {
   readonly org: string
   readonly node: Node
   readonly column: TableColumn
+  readonly connections: readonly Connection[]
 }
 
-function Cell({ urls, org, node, column }: CellProps) {
+function Cell({ urls, org, node, column, connections }: CellProps) {
+  if ('connection' in column)
+    return <Targets {...{ urls, org }} connections={connections.filter(({ type }) => type === column.connection)} />
   if (!('field' in column)) {
     const value = valueIn(node.properties, column.property)
     if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) return <td />
@@ -136,6 +154,31 @@ function Cell({ urls, org, node, column }: CellProps) {
   return (
     <td class="when">
       <When time={node[column.field]} />
+    </td>
+  )
+}
+
+interface TargetsProps extends Pick<CellProps, 'urls' | 'org' | 'connections'> {}
+
+/** The targets of connections, as links. A deleted page has no title. */
+function Targets({ urls, org, connections }: TargetsProps) {
+  return (
+    <td>
+      <div class="v">
+        {connections.slice(0, most.targets).map(({ target, target_title }, at) => (
+          <>
+            {at > 0 && ', '}
+            {target_title === '' ? (
+              <span class="why">a deleted page</span>
+            ) : (
+              <a href={urls.node(org, target, target_title)}>
+                <bdi>{target_title}</bdi>
+              </a>
+            )}
+          </>
+        ))}
+        {connections.length > most.targets && ` and ${(connections.length - most.targets).toLocaleString('en')} more`}
+      </div>
     </td>
   )
 }

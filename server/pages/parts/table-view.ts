@@ -7,6 +7,8 @@ import type { Urls } from '../urls.ts'
 const most = { columns: 30, where: 2_000, page: 100_000 } as const
 
 export interface TableView {
+  /** The name of the type whose nodes the table has. Undefined: all pages. */
+  readonly type?: string | undefined
   /** The filter as it was typed; empty: all pages. */
   readonly where: string
   /** The sort; empty: the oldest first. */
@@ -18,10 +20,11 @@ export interface TableView {
 }
 
 /** Reads the view from the address. Checkboxes send `columns` once for each column. */
-export function viewIn(query: URLSearchParams): TableView {
+export function viewIn(query: URLSearchParams, type?: string): TableView {
   const page = query.get('page') ?? ''
   const columns = query.getAll('columns').join(',')
   return {
+    type,
     where: (query.get('where') ?? '').trim(),
     sort: (query.get('sort') ?? '').trim(),
     columns: columns === '' ? undefined : readColumns(columns).filter(isNoTitle).slice(0, most.columns),
@@ -30,13 +33,14 @@ export function viewIn(query: URLSearchParams): TableView {
 }
 
 /** Returns the address of a view. Another filter or sort begins at the first page. */
-export function viewUrl(urls: Urls, org: string, { where, sort, columns, page }: TableView): string {
-  return urls.table(org, {
+export function viewUrl(urls: Urls, org: string, { type, where, sort, columns, page }: TableView): string {
+  const query = {
     ...(where !== '' && { where }),
     ...(sort !== '' && { sort }),
     ...(columns !== undefined && { columns: columnsText(columns) }),
     ...(page > 1 && { page: String(page) }),
-  })
+  }
+  return urls.table(org, query, type)
 }
 
 /** Returns the columns with the title, as the API and the address have them. */

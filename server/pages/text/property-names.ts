@@ -14,8 +14,11 @@ const fields = {
 
 type TableField = (typeof fields)[keyof typeof fields]
 
-/** A field, or a property with the names that lead to it. */
-export type TableColumn = { readonly field: TableField } | { readonly property: readonly string[] }
+/** A field, the names that lead to a property, or a type of connections. */
+export type TableColumn =
+  | { readonly field: TableField }
+  | { readonly property: readonly string[] }
+  | { readonly connection: string }
 
 /** Reads names with commas between them. Never fails: the API refuses names that are not valid. */
 export function readColumns(text: string): TableColumn[] {
@@ -23,9 +26,10 @@ export function readColumns(text: string): TableColumn[] {
   return parts.map(readColumn)
 }
 
-/** Returns the text of a column, which `readColumns` and the API read. */
+/** Returns the text of a column, which `readColumns` reads. The API reads it unless it is a connection. */
 export function columnText(column: TableColumn): string {
   if ('field' in column) return column.field
+  if ('connection' in column) return `->${quotedUnlessBare(column.connection)}`
   const [only = '', ...others] = column.property
   return others.length === 0 ? nameText(only) : column.property.map(quotedUnlessBare).join('.')
 }
@@ -48,6 +52,7 @@ export function renamedIn(text: string, name: string, other: string): string {
 }
 
 function readColumn(text: string): TableColumn {
+  if (text.startsWith('->')) return { connection: unquoted(text.slice(2)) }
   const known = Object.hasOwn(fields, text) ? fields[text as keyof typeof fields] : undefined // hasOwn has checked it
   if (known !== undefined) return { field: known }
   const names = text.replace(/^\./, '').match(/"(?:[^"]|"")*"?|[^".]+/g) ?? []

@@ -1,0 +1,119 @@
+/** The pages of a type: as a table, and those that break its rules. */
+
+import type { AnswerOf } from '../../http/in-process.ts'
+import { type Page, type PageContext, param } from '../page-context.ts'
+import { plural } from '../parts/dates.tsx'
+import { unlessBusy } from '../parts/degraded.ts'
+import { fieldsUrl } from '../parts/node-fields.tsx'
+import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
+import { Pages, pageOffset } from '../parts/paging.tsx'
+import { mayPropose } from '../parts/rights.ts'
+import { pluralOf, problemsUrl, TypeHead } from '../parts/type-links.tsx'
+import { ProblemList } from '../parts/type-problems.tsx'
+import type { Urls } from '../urls.ts'
+import { tablePage } from './table.tsx'
+
+type Org = AnswerOf<'getOrg'>
+type NodeType = AnswerOf<'getType'>
+type Broken = AnswerOf<'listTypeProblems'>['problems'][number]
+
+/** Pages with problems on a page. */
+const pageSize = 50
+
+export async function showTypeTable(visit: PageContext): Promise<Page> {
+  const { urls } = visit
+  const { path, org, type } = await readType(visit)
+  const problems = org.role === undefined ? undefined : await unlessBusy(countProblems(visit, path), undefined)
+  return tablePage(visit, {
+    ...{ org, type, title: pluralOf(type), facts: problems },
+    above: <TypeHead {...{ urls, org, type, problems }} />,
+  })
+}
+
+export async function showTypeProblems(visit: PageContext): Promise<Page> {
+  const { api, urls, query } = visit
+  const { path, org, type } = await readType(visit)
+  const offset = pageOffset(query.get('from'))
+  const [{ problems, total }, open] = await Promise.all([
+    api.listTypeProblems({ path, query: { limit: pageSize, offset } }),
+    countOpen(visit, org),
+  ])
+  const title = `Problems of ${pluralOf(type)}`
+  return {
+    ...{ kind: 'page', facts: { org, type, problems, total, open }, place: { org, crumb: title } },
+    head: { title: `${title} · ${org.name}`, noIndex: true },
+    body: () => (
+      <>
+        <OrgTabs {...{ urls, org, open }} here="table" />
+        <main id="main" class="wide type-problems">
+          <nav class="path" aria-label="Path to this page">
+            <a href={urls.table(org.id, {}, type.name)}>{pluralOf(type)}</a>
+          </nav>
+          <h1>{title}</h1>
+          <p class="why said" role="status">
+            {saidOf(total, type)}
+          </p>
+          {problems.length > 0 && (
+            <ul class="broken-pages">
+              {problems.map((node) => (
+                <BrokenRow {...{ urls, org, type, node }} />
+              ))}
+            </ul>
+          )}
+          <Pages
+            base={problemsUrl(urls, org.id, type.name)}
+            size={pageSize}
+            names={['Previous', 'Next']}
+            {...{ offset, total }}
+          />
+        </main>
+      </>
+    ),
+  }
+}
+
+async function readType(visit: PageContext) {
+  const path = { org_id: param(visit, 'org'), type_name: param(visit, 'type') }
+  const org = await visit.api.getOrg({ path })
+  return { path, org, type: await visit.api.getType({ path }) }
+}
+
+async function countProblems(
+  { api }: PageContext,
+  path: { readonly org_id: string; readonly type_name: string },
+): Promise<number> {
+  return (await api.listTypeProblems({ path, query: { limit: 1 } })).total
+}
+
+function saidOf(total: number, { definition }: NodeType): string {
+  if (total === 0) return 'Every page of this type follows its rules.'
+  const many = `${plural(total, 'page')} ${total === 1 ? 'breaks' : 'break'} rules of this type.`
+  return definition.enforcement === 'strict'
+    ? `${many} A page may keep its problems, but new ones are refused.`
+    : `${many} The type is advisory, so such pages can be saved.`
+}
+
+interface RowProps {
+  readonly urls: Urls
+  readonly org: Org
+  readonly type: NodeType
+  readonly node: Broken
+}
+
+function BrokenRow({ urls, org, type, node: { node_id, title, problems } }: RowProps) {
+  return (
+    <li>
+      <div>
+        <a href={urls.node(org.id, node_id, title)}>
+          <bdi>{title}</bdi>
+        </a>{' '}
+        {mayPropose(org.role) && (
+          <a href={fieldsUrl(urls, org.id, node_id)} aria-label={`Edit fields of ${title}`}>
+            Edit fields
+          </a>
+        )}
+        <ProblemList definition={type.definition} problems={problems} />
+      </div>
+    </li>
+  )
+}
