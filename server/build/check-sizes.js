@@ -25,7 +25,7 @@ const limits = kibibytes({
   diagrams: 3,
   'diagram-frame': 200,
   'all diagram scripts': 1_050,
-  editor: 123,
+  editor: 124,
   'editor-tools': 8,
   'editor-completion': 14,
   'editor-search': 12,

@@ -38,6 +38,7 @@ import { showDocs } from './pages/docs.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
 import { showExport } from './pages/export.tsx'
 import { showFeed, showInboxFeed, showRobots, showSitemap } from './pages/feeds.ts'
+import { showFields, takeFields } from './pages/fields.tsx'
 import { showFind } from './pages/find.tsx'
 import { showForgot, takeForgot } from './pages/forgot.tsx'
 import { showGraph } from './pages/graph.tsx'
@@ -181,6 +182,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/{node}/blame', show: showBlame },
   { at: '/o/{org}/{node}/backlinks', show: showBacklinks },
   { at: '/o/{org}/{node}/edit', show: showEdit, take: takeEdit, formBytes: mostTextBytes },
+  { at: '/o/{org}/{node}/fields', show: showFields, take: takeFields, formBytes: mostTextBytes },
   { at: '/o/{org}/{node}/rename', show: showRename, take: takeRename },
   { at: '/o/{org}/{node}/settings', show: showNodeSettings, take: takeNodeSettings, hasUploads: true },
   { at: '/o/{org}/{node}/subpages', show: showSubpages },

@@ -2,6 +2,7 @@
 
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
+import { fieldKinds, schemaOf } from '../../server/pages/field-kinds.ts'
 import { made, makeBotToken, makeDelivery } from '../support/cast.ts'
 import { connectProgram, register } from '../support/connector.ts'
 import type { Grove } from '../support/grove.ts'
@@ -72,6 +73,7 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
   const hooks = `${pageAt(org)}/settings/webhooks`
   const { bot_id } = await makeBotToken({ org, owner: ann })
   const bots = `${pageAt(org)}/settings/bots`
+  const types = await addTypes(ann, org)
   const proposed = (await made(ann.get(`${tree}/branches/open`))).head
   const checks = `${tree}/checks/${proposed}`
   const failed = { state: 'failure', description: 'A link in notes.md leads nowhere', url: 'https://ci.example.org/7' }
@@ -91,6 +93,7 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
   const applied = { comments: [1], expected_source_commit: source_commit }
   await made(ann.post(`${tree}/pull-requests/4/suggestions`, applied))
   const [held, overridden] = await ruledProposals(ann)
+  const { kitchen, leek, tart, olga } = await typedPages(ann)
   const commits = (await made(ann.get(`${tree}/tree/main/commits`))).history
   const [head, first] = [commits.at(0).id, commits.at(-1).id]
   const at = pageAt(org, whales)
@@ -129,6 +132,16 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'table-filtered', path: `${pageAt(org)}/nodes?where=tag:sea+titel:x&sort=-title`, isAnonymous: true },
     { name: 'table-wrong', path: `${pageAt(org)}/nodes?where=tag:sea+)` },
     { name: 'table-empty', path: `${pageAt(empty)}/nodes` },
+    { name: 'type-table', path: `${pageAt(kitchen)}/types/recipe` },
+    { name: 'type-table-public', path: `${pageAt(kitchen)}/types/recipe?where=course:soup`, isAnonymous: true },
+    { name: 'type-problems', path: `${pageAt(kitchen)}/types/recipe/problems` },
+    { name: 'node-typed', path: pageAt(kitchen, leek) },
+    { name: 'node-typed-broken', path: pageAt(kitchen, tart) },
+    { name: 'node-typed-target', path: pageAt(kitchen, olga), isAnonymous: true },
+    { name: 'fields', path: `${pageAt(kitchen, leek)}/fields` },
+    { name: 'new-typed', path: `${pageAt(kitchen)}/new?type=recipe` },
+    { name: 'fields-broken', path: `${pageAt(kitchen, tart)}/fields` },
+    { name: 'table-with-types', path: `${pageAt(kitchen)}/nodes` },
     { name: 'tags', path: `${pageAt(org)}/tags` },
     { name: 'tags-filtered', path: `${pageAt(org)}/tags?filter=none`, isAnonymous: true },
     { name: 'tag', path: `${pageAt(org)}/tags?tag=life` },
@@ -180,6 +193,11 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'audit', path: `${pageAt(org)}/settings/audit` },
     { name: 'audit-filter', path: `${pageAt(org)}/settings/audit?action=invitation.created&actor=operator` },
     { name: 'rules-form', path: `${pageAt(org)}/settings/rules?rule=new` },
+    { name: 'types', path: types },
+    { name: 'type-new', path: `${types}/new?name=recipie` },
+    { name: 'type', path: `${types}/recipe` },
+    { name: 'type-json', path: `${types}/recipe?as=json` },
+    { name: 'type-large', path: `${types}/large` },
     { name: 'bots', path: bots },
     { name: 'bot', path: `${bots}/${bot_id}` },
     { name: 'webhooks', path: hooks },
@@ -215,6 +233,35 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
   ]
 }
 
+/** Types with a field of each kind and with 100 fields, and nodes that break their rules. Returns the page of types. */
+async function addTypes(ann: PersonClient, org: string): Promise<string> {
+  const hostile = `<script>"x"</script> ${'long'.repeat(19)}`
+  const schemas = [
+    ...fieldKinds.map((kind) =>
+      schemaOf(kind, { ...noFacts, choices: kind.choices === 'numbers' ? [1, 2] : ['a', 'b'] }),
+    ),
+    { type: 'object', properties: { width: { type: 'number' } } },
+    { type: 'integer', title: hostile, description: hostile, minimum: 1, maximum: 9, default: 4 },
+  ]
+  const recipe = {
+    ...{ title: 'Recipe', plural: 'Recipes', aliases: ['recipes'], enforcement: 'strict' },
+    schema: { required: ['f0'], properties: Object.fromEntries(schemas.map((schema, n) => [`f${n}`, schema])) },
+    connections: { written_by: { title: hostile, inverse: 'Wrote', to: ['person'], max: 1 } },
+    parents: { types: ['collection'], max: 1 },
+    template: { text_content: '## Method\n', tags: ['food'], properties: { f0: 'Soup' } },
+    columns: ['f0', '->written_by'],
+  }
+  const fields = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`field-${n}`, { type: 'string' }]))
+  const large = { title: hostile, schema: { properties: fields } }
+  await made(ann.post(`/orgs/${org}/nodes`, { title: 'Borscht', properties: { type: 'Recipe', f2: 'two' } }))
+  await made(ann.post(`/orgs/${org}/nodes`, { title: 'Toast', properties: { type: 'recipie' } }))
+  await made(ann.put(`/orgs/${org}/types/recipe`, { definition: recipe }))
+  await made(ann.put(`/orgs/${org}/types/large`, { definition: large }))
+  return `${pageAt(org)}/settings/types`
+}
+
+const noFacts = { label: '', help: '', choices: [], least: undefined, most: undefined }
+
 /** A comment, an answer and a review that are erased, with the reasons. */
 async function addErased(ann: PersonClient, pull: string): Promise<void> {
   const { source_commit } = (await made(ann.get(pull))).pr
@@ -246,6 +293,38 @@ async function mediaNode(ann: PersonClient, org: string): Promise<string> {
   }))
   await made(ann.post(`/orgs/${org}/nodes/${id}/tree/main/commits`, { message: 'Files', changes }))
   return id
+}
+
+/** An organisation with a type, and nodes that follow and break its rules. */
+async function typedPages(ann: PersonClient): Promise<Record<'kitchen' | 'leek' | 'tart' | 'olga', string>> {
+  const { id: kitchen } = await made(ann.post('/orgs', { name: 'Kitchen', published: true }))
+  const definition = {
+    ...{ title: 'Recipe', plural: 'Recipes', columns: ['serves', 'course', 'vegan', 'due', '->written_by'] },
+    schema: {
+      required: ['serves'],
+      properties: {
+        serves: { type: 'integer', minimum: 1, title: 'Serves' },
+        course: { type: 'string', enum: ['soup', 'main', 'sweet'], title: 'Course' },
+        vegan: { type: 'boolean', title: 'Vegan' },
+        due: { type: 'string', format: 'date', title: 'Cooked by' },
+        steps: { type: 'array', items: { type: 'string' }, title: 'Steps' },
+        source: { type: 'string', format: 'uri', title: 'A long label, which says where the recipe was found' },
+      },
+    },
+    connections: { written_by: { title: 'Author', to: ['person'], inverse: 'Wrote' } },
+  }
+  await made(ann.put(`/orgs/${kitchen}/types/recipe`, { definition }))
+  await made(ann.put(`/orgs/${kitchen}/types/person`, { definition: { title: 'Person' } }))
+  const nodeOf = async (title: string, properties: object): Promise<string> =>
+    (await made(ann.post(`/orgs/${kitchen}/nodes`, { title, properties }))).id
+  const olga = await nodeOf('Olga', { type: 'person' })
+  const leek = await nodeOf('Leek soup', {
+    ...{ type: 'recipe', serves: 4, course: 'soup', vegan: true, due: '2026-12-01', season: 'winter' },
+    ...{ steps: ['Chop the leeks', 'Boil them'], source: 'https://example.org/soups/leek' },
+  })
+  await made(ann.post(`/orgs/${kitchen}/nodes/${leek}/connections`, { target: olga, type: 'written_by' }))
+  const tart = await nodeOf('Tart', { type: 'recipe', course: 'cake', due: 'soon' })
+  return { kitchen, leek, tart, olga }
 }
 
 /** Two proposals under rules: one that they hold up, and one that was merged in spite of them. */

@@ -18,9 +18,11 @@ import {
 } from '../parts/editor-form.tsx'
 import { editorKeys } from '../parts/editor-toolbar.tsx'
 import { mayWrite } from '../parts/rights.ts'
+import { readTypeChoice, TypeChoice } from '../parts/type-choice.tsx'
 import { WhoMerges } from '../parts/who-merges.tsx'
 import { panelOf } from '../properties.ts'
 import type { Urls } from '../urls.ts'
+import { showNewTyped, takeNewTyped } from './new-typed.tsx'
 
 type Org = AnswerOf<'getOrg'>
 
@@ -40,18 +42,20 @@ interface Near {
 }
 
 export async function showNew(visit: PageContext): Promise<Page> {
+  if (visit.query.has('type')) return showNewTyped(visit)
   if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to create a page')
   const beginning = await readBeginning(visit, visit.query)
   const { org } = beginning
   if (!mayWrite(org.role)) return refused(visit, org)
   const title = (visit.query.get('title') ?? '').trim().slice(0, most.title)
-  const existing = await twinsOf(visit, org, title)
+  const [existing, types] = await Promise.all([twinsOf(visit, org, title), readTypeChoice(visit, org.id)])
   const written = { title, text: '', message: '', panel: panelOf({ tags: [], properties: {} }) }
-  return newPage(visit, beginning, { id: randomUUID(), existing, named: title, written })
+  return newPage(visit, beginning, { id: randomUUID(), existing, types, named: title, written })
 }
 
 export async function takeNew(visit: PageContext): Promise<PageResult> {
   const { api, urls, form } = visit
+  if (form.has('type')) return takeNewTyped(visit)
   const sent = writtenIn(visit)
   const written = { ...sent, text: withLineEnds(sent.text, false) }
   const id = form.get('id') ?? ''
@@ -109,6 +113,8 @@ interface Making {
   readonly written: Written
   /** Pages with the same title. */
   readonly existing?: Twins
+  /** Types to choose from. Undefined once the form was sent, because a link would lose its entries. */
+  readonly types?: Awaited<ReturnType<typeof readTypeChoice>>
   /** The name in the link. */
   readonly named?: string | undefined
   readonly problem?: string
@@ -119,7 +125,7 @@ const save = { name: 'create', label: 'Save' } as const
 const another = { name: 'another', label: 'Create a second page' } as const
 
 function newPage(visit: PageContext, beginning: Beginning, making: Making): Page {
-  const { id, written, existing = [], named = '', problem, status = 200 } = making
+  const { id, written, existing = [], types = [], named = '', problem, status = 200 } = making
   const { urls, person } = visit
   const { org, parent, from } = beginning
   const near = parent ?? from
@@ -130,7 +136,7 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
     ...{
       kind: 'page',
       status,
-      facts: { beginning, id, written, existing, problem },
+      facts: { beginning, id, written, existing, types, problem },
       place: { org, crumb: 'New page' },
     },
     head: { title: `New page · ${org.name}`, noIndex: true },
@@ -146,6 +152,7 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
           )}
         </nav>
         <h1>{parent ? `New page under ${parent.title}` : 'New page'}</h1>
+        <TypeChoice {...{ urls, types }} org={org.id} query={visit.query} />
         {from && !parent && <AtTop urls={urls} org={org} from={from} title={named || written.title} />}
         {isRuled && (
           <p class="why">

@@ -8,6 +8,7 @@ import { ChecksBox } from '../parts/checks.tsx'
 import { ConsentBox, countsIn } from '../parts/consent.tsx'
 import { ConversationView, readConversation, textsIn } from '../parts/conversation.tsx'
 import { plural, When } from '../parts/dates.tsx'
+import { FieldChanges, readFieldChanges } from '../parts/field-changes.tsx'
 import { MergeBox } from '../parts/merge-box.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import { actOnProposal, type PullPath, toldRefusals } from '../parts/proposal-acts.ts'
@@ -167,9 +168,10 @@ async function changesView(talk: Talk, changes: Changes): Promise<View> {
     readThreads(talk),
     readPullImpact(visit.api, { ...at.path, number: pr.number }),
   ])
+  const fields = await readFieldChanges(visit.api, at.node, files)
   return {
-    // The difference between two commits never changes, so their ids are enough for the ETag.
-    facts: { ...shown, quotes: [...shown.quotes], impact },
+    // The difference between two commits never changes, so their ids are enough for the ETag. Labels can change.
+    facts: { ...shown, quotes: [...shown.quotes], impact, fields },
     texts: commentsIn(shown),
     comments: commentsIn(shown),
     body: (description) => (
@@ -182,6 +184,7 @@ async function changesView(talk: Talk, changes: Changes): Promise<View> {
         )}
         <div id="changes" class="changes">
           <ProposedImpact urls={visit.urls} org={at.org.id} title={at.node.title} impact={impact} />
+          <FieldChanges changes={fields} />
           <ChangesView talk={talk} files={files} total={filesIn(changes)} shown={shown} />
         </div>
       </>

@@ -131,6 +131,18 @@ function Trouble({ visit, org, pr, problem, conflicts }: TroubleProps) {
           ))}
         </ul>
       )}
+      {pr.type_problems.length > 0 && (
+        <>
+          <p>After a merge, the page breaks these rules of its type more than now:</p>
+          <ul class="problems">
+            {pr.type_problems.map(({ msg, type }) => (
+              <li>
+                {msg} {type !== undefined && <span class="ref">{type}</span>}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
     </>
   )
 }
