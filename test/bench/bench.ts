@@ -29,6 +29,8 @@ import { benchRules } from './rules.ts'
 import { benchSearch } from './search-scale.ts'
 import { benchStored } from './stored.ts'
 import { benchTree } from './tree.ts'
+import { benchTypes } from './types.ts'
+import { benchWrites } from './writes.ts'
 
 /** Sections over the two histories. The sections below them begin with an empty folder. */
 const overTwo = {
@@ -39,6 +41,7 @@ const overTwo = {
 }
 const others = {
   commits: benchCommits,
+  writes: benchWrites,
   reviews: benchReviews,
   erasures: benchErasures,
   rules: benchRules,
@@ -50,6 +53,7 @@ const others = {
   tree: benchTree,
   search: benchSearch,
   queries: benchQueries,
+  types: benchTypes,
   growth: benchGrowth,
   metrics: benchMetrics,
   credentials: benchCredentials,

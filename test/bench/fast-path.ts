@@ -4,7 +4,7 @@
  */
 
 import { spawn } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +13,7 @@ import { send } from '../support/exchange.ts'
 import { newNode } from '../support/node.ts'
 import { client, password, signUp } from '../support/people.ts'
 import * as plain from './plain-path.ts'
+import { nanoseconds } from './processes.ts'
 
 const rounds = Number(process.argv[2] ?? 3)
 const requests = 3_000
@@ -73,15 +74,6 @@ async function ask({ url, pid }: Variant, path: string): Promise<number> {
   await Promise.all(Array.from({ length: connections }, askOn))
   agent.destroy()
   return ((await nanoseconds(pid)) - before) / requests / 1_000
-}
-
-/** CPU time of all threads of the process. Source: the kernel's Documentation/scheduler/sched-stats.rst. */
-async function nanoseconds(pid: number): Promise<number> {
-  const threads = await readdir(`/proc/${pid}/task`)
-  const stats = await Promise.all(
-    threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0')),
-  )
-  return stats.reduce((sum, stat) => sum + Number(stat.split(' ')[0]), 0)
 }
 
 async function start(name: string, swapped: readonly string[]): Promise<Variant> {

@@ -80,6 +80,18 @@ export async function computing(pid: number): Promise<number> {
   return 10_000 * ticks.reduce((sum, some) => sum + some, 0)
 }
 
+/**
+ * Nanoseconds of CPU time of the threads that the process has now. Source: the kernel's
+ * Documentation/scheduler/sched-stats.rst.
+ */
+export async function nanoseconds(pid: number): Promise<number> {
+  const threads = await readdir(`/proc/${pid}/task`)
+  const stats = await Promise.all(
+    threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0')),
+  )
+  return stats.reduce((sum, stat) => sum + Number(stat.split(' ')[0]), 0)
+}
+
 /** Microseconds of CPU time of the process and its descendants, including ended ones. */
 export async function computingOfAll(pid: number): Promise<number> {
   const below = await Promise.all((await childrenOf(pid)).map(computingOfAll))

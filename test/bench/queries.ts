@@ -24,7 +24,7 @@ export async function benchQueries(report: Report): Promise<void> {
   try {
     const file = join(folder, 'index.sqlite')
     await createIndexFile(file)
-    fill(file)
+    fillProperties(file, orgId, count)
     await benchFile(report, file)
   } finally {
     await rm(folder, { recursive: true })
@@ -32,7 +32,7 @@ export async function benchQueries(report: Report): Promise<void> {
 }
 
 /** Nodes of which a third lacks `due`, with 500 authors, 5 states, unique names, and 15 other properties. */
-function fill(file: string): void {
+export function fillProperties(file: string, orgId: string, count: number, more: object = {}): void {
   const texts = Array.from({ length: count }, (_, n) => ({ id: idOf(n), title: `Node ${n}`, text: 'A text' }))
   fillOrg(file, orgId, texts, [])
   const db = openSqlite(file)
@@ -52,6 +52,7 @@ function fill(file: string): void {
         },
         ...(below(3) > 0 && { due: new Date(Date.UTC(2026, 0, 1 + below(700))).toISOString().slice(0, 10) }),
         ...others,
+        ...more,
       }
       set.run(JSON.stringify(properties), new Date(Date.UTC(2026, 0, 1) + n * 1_000).toISOString(), idOf(n))
     }
@@ -59,7 +60,7 @@ function fill(file: string): void {
   db.close()
 }
 
-function idOf(n: number): string {
+export function idOf(n: number): string {
   return `n${String(n).padStart(7, '0')}`
 }
 
