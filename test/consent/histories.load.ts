@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Git, gitIn as repositoryIn } from '../support/git.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { patiently } from '../support/patience.ts'
 import type { Answer, PersonClient } from '../support/people.ts'
 import { ann, become, bob, cy, gitIn, grove, max, type Rule, rae, setRules, useDoors } from './doors.ts'
 import { judgeNaively } from './naive-judge.ts'
@@ -53,6 +54,14 @@ const someRules = (a: number, b: number, { node }: History): Rule[] => {
 /** Sets the rules. Is refused if they name a user who has left. */
 const trySet = (rules: readonly Rule[]) => ann.patch(`/orgs/${ann.org}`, { rules })
 
+/** Runs `work` without rules. */
+async function withoutRules(work: () => Promise<unknown>): Promise<void> {
+  const { rules } = (await ann.get(`/orgs/${ann.org}`).then(expecting(200))).body
+  await setRules()
+  await work()
+  await trySet(rules)
+}
+
 type Act = (history: History, a: number, b: number) => Promise<unknown>
 
 const review = async (history: History, by: PersonClient, verdict: string) => {
@@ -64,12 +73,7 @@ const acts: Readonly<Record<string, Act>> = {
   commit: (history, a, b) =>
     write(pick([ann, ann, ann, bob, cy], a), history.node, history.source, `${b % 3}.txt`, `${a}\n`),
   // Only where no rule forbids it; the naive judge sees what became of it.
-  commitToMain: async (history, a, b) => {
-    const { rules } = (await ann.get(`/orgs/${ann.org}`).then(expecting(200))).body
-    await setRules()
-    await write(cy, history.node, 'main', `${3 + (b % 3)}.txt`, `${a}\n`)
-    await trySet(rules)
-  },
+  commitToMain: (history, a, b) => withoutRules(() => write(cy, history.node, 'main', `${3 + (b % 3)}.txt`, `${a}\n`)),
   update: async (history, a, b) => {
     await acts.commitToMain?.(history, a, b)
     await acts.rebase?.(history, a, b)
@@ -119,13 +123,21 @@ async function tryMerge(history: History, by: PersonClient, door: 'merge' | 'pus
   const isAllowed = naive.can_merge && roles.indexOf(role ?? '') >= roles.indexOf(naive.merge_role)
   const before = node.git.head()
   let isIn: boolean
-  if (door === 'merge') isIn = (await by.post(`${pathOf(history)}/merge`)).status === 200
-  else isIn = (await gitIn(node, by.session.accessToken, `git push -q $REMOTE ${source}:main`)).code === 0
+  if (door === 'merge') isIn = (await patiently(by).post(`${pathOf(history)}/merge`)).status === 200
+  else isIn = await push(node, by, source)
   // Where no rule holds, editors push to main what they like.
   const isFree = door === 'push' && naive.merge_reasons.join() === 'draft' && (await isWithoutRules(history))
   if (isFree || (door === 'push' && naive.merge_reasons[0] === 'no_commits_ahead')) return
   expect(isIn, `${door} by ${by.user.name}, ${role}: ${JSON.stringify(naive)}`).to.equal(isAllowed)
   if (!isIn) expect(node.git.head()).to.equal(before)
+}
+
+/** Pushes to main, again while other writes hold the lock. Returns true if main has moved. */
+async function push(node: TestNode, by: PersonClient, source: string): Promise<boolean> {
+  for (;;) {
+    const { code, text } = await gitIn(node, by.session.accessToken, `git push -q $REMOTE ${source}:main`)
+    if (code === 0 || !/another write is in progress|error: 503/.test(text)) return code === 0
+  }
 }
 
 async function isWithoutRules({ node }: History): Promise<boolean> {
@@ -140,7 +152,8 @@ async function compare(history: History): Promise<void> {
   const pr: Answer['body'] = await node.pull(number)
   if (pr.status === 'merged') {
     history.merged++
-    await propose(history)
+    // A rule for all branches also holds for the next draft.
+    await withoutRules(() => propose(history))
     return compare(history)
   }
   const { merge_reasons, can_merge, consent } = pr
