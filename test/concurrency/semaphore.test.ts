@@ -1,10 +1,10 @@
 /** Semaphores: what runs, what waits, what is refused, and whose turn is next. */
 import { getEventListeners } from 'node:events'
-import { mock } from 'node:test'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { createQuota } from '../../gitstore/concurrency/quota.ts'
 import { createSemaphore, type Turn } from '../../gitstore/concurrency/semaphore.ts'
+import { type HeldTimers, holdTimers } from '../support/held-timers.ts'
 import { type Asked, limits, SemaphoreModel } from './semaphore-model.ts'
 
 type AskedTurn = Asked & Turn
@@ -71,6 +71,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('pass'), ms: fc.constantFrom(20, 60) }) },
 )
 
+let timers: HeldTimers
+
 /** Makes the step in both, and waits until nothing moves. */
 async function take(step: Step, id: number, model: SemaphoreModel, real: ReturnType<typeof scene>): Promise<void> {
   if (step.kind === 'ask') {
@@ -79,7 +81,7 @@ async function take(step: Step, id: number, model: SemaphoreModel, real: ReturnT
     real.ask(asked)
   } else if (step.kind === 'pass') {
     model.pass(step.ms)
-    mock.timers.tick(step.ms)
+    timers.tick(step.ms)
   } else {
     const from = step.kind === 'release' ? model.running : model.waiting
     const found = from[step.which]
@@ -94,8 +96,10 @@ const inWords = (log: readonly [number, unknown][], model: SemaphoreModel) =>
 
 describe('a semaphore', () => {
   describe('on a clock of the test', () => {
-    beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }))
-    afterEach(() => mock.timers.reset())
+    beforeEach(() => {
+      timers = holdTimers()
+    })
+    afterEach(() => timers.release())
 
     it('does what a simple model does, never exceeds its limits, and lets all that wait run in the end', async () => {
       const property = fc.asyncProperty(fc.array(step, { maxLength: 60, size: 'max' }), async (steps) => {
@@ -128,10 +132,10 @@ describe('a semaphore', () => {
     it('refuses a turn that has waited too long, at that time and not before', async () => {
       const { ask, log, semaphore } = scene()
       for (const id of [1, 2, 3]) ask({ id, key: 'ann', group: 'x' })
-      mock.timers.tick(limits.timeoutMs - 1)
+      timers.tick(limits.timeoutMs - 1)
       await settled()
       expect(semaphore.waiting()).to.equal(1)
-      mock.timers.tick(1)
+      timers.tick(1)
       await settled()
       expect(log.at(-1)).to.deep.equal([3, refused])
     })
@@ -142,7 +146,7 @@ describe('a semaphore', () => {
       await settled()
       release(1)
       await settled()
-      mock.timers.tick(10 * limits.timeoutMs)
+      timers.tick(10 * limits.timeoutMs)
       abort(3)
       await settled()
       expect(log.map(([, end]) => end)).to.deep.equal(['admitted', 'admitted', 'admitted'])

@@ -5,7 +5,6 @@ import { rm } from 'node:fs/promises'
 import { type ClientRequest, createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { mock } from 'node:test'
 import { expect } from 'chai'
 import type { Request, Response } from 'express'
 import { flush, pktLine } from '../../gitstore/transfer/pkt-line.ts'
@@ -15,6 +14,7 @@ import { exchangesUntil } from '../../server/http/git/git.ts'
 import { workingIn } from '../bench/processes.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { openService } from '../support/desk.ts'
+import { type HeldTimers, holdTimers } from '../support/held-timers.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
@@ -60,6 +60,7 @@ describe('git: a push that takes long', () => {
     let server: Server
     let judged: () => void
     let judge: Judge
+    let timers: HeldTimers | undefined
 
     before(async () => {
       const exchanges = exchangesUntil(new AbortController().signal)
@@ -81,7 +82,7 @@ describe('git: a push that takes long', () => {
       server.listen(0, '127.0.0.1')
       await once(server, 'listening')
     })
-    afterEach(() => mock.timers.reset())
+    afterEach(() => timers?.release())
     after(() => server.close())
 
     it('hears every two seconds that it goes on, and is not cut for the service’s own silence', async () => {
@@ -94,13 +95,13 @@ describe('git: a push that takes long', () => {
         await held
         return { refused: new Map([['refs/heads/long', 'judged at last']]), lines: [] }
       }
-      mock.timers.enable({ apis: ['setTimeout'] })
+      timers = holdTimers()
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // it listens
       const one = openService({ url }, node, '', 'git-receive-pack')
       one.end(Buffer.concat([command('refs/heads/long'), pack()]))
       const heard = await hear(one)
       await until(() => isJudging)
-      for (let minute = 0; minute < 50; minute++) mock.timers.tick(60_000)
+      for (let minute = 0; minute < 50; minute++) timers.tick(60_000)
       await until(() => heard.text().includes('0005\x01'))
       judged()
       await heard.ended

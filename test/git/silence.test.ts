@@ -2,12 +2,12 @@
 
 import { randomBytes } from 'node:crypto'
 import type { ClientRequest, IncomingMessage } from 'node:http'
-import { mock } from 'node:test'
 import { expect } from 'chai'
 import { flush, pktLine } from '../../gitstore/transfer/pkt-line.ts'
 import { workingIn } from '../bench/processes.ts'
 import { type Desk, newDesk, openService, remoteUrl } from '../support/desk.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { type HeldTimers, holdTimers } from '../support/held-timers.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
@@ -17,6 +17,7 @@ describe('git: a client that falls silent', () => {
   let ann: PersonClient
   let node: TestNode
   let desk: Desk
+  let timers: HeldTimers
 
   before(async () => {
     grove = await startGrove()
@@ -26,9 +27,11 @@ describe('git: a client that falls silent', () => {
     node.git.point('main', noise)
     desk = await newDesk()
   })
-  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }))
+  beforeEach(() => {
+    timers = holdTimers()
+  })
   afterEach(async () => {
-    mock.timers.reset()
+    timers.release()
     await desk.done(`rm -rf after; git clone -q ${remoteUrl(grove, node.org, node.id, ann.session.accessToken)} after`)
   })
   after(async () => {
@@ -51,12 +54,12 @@ describe('git: a client that falls silent', () => {
     let closed = false
     one.socket?.once('close', () => (closed = true))
     await until(async () => {
-      mock.timers.tick(60_000)
+      timers.tick(60_000)
       return (await workingIn(grove.dataDir)).length === 0
     })
     answer?.resume()
     await until(() => {
-      mock.timers.tick(60_000)
+      timers.tick(60_000)
       return closed
     })
     expect(answer?.complete ?? false, 'the answer is whole').to.equal(false)
@@ -90,7 +93,7 @@ describe('git: a client that falls silent', () => {
       await until(async () => {
         one.write(byte)
         expect(await workingIn(grove.dataDir)).to.deep.equal([])
-        mock.timers.tick(15_000)
+        timers.tick(15_000)
         return answer !== undefined
       })
       expect(answer?.statusCode).to.equal(408)

@@ -2,9 +2,9 @@
 
 import { getEventListeners } from 'node:events'
 import type { Socket } from 'node:net'
-import { mock } from 'node:test'
 import { expect } from 'chai'
 import { newGate } from '../support/gate.ts'
+import { holdTimers } from '../support/held-timers.ts'
 import { until } from '../support/until.ts'
 import { codeOf, failed, fetched, type Host, patient, rawHost, webhookLimits } from './scene.ts'
 
@@ -68,12 +68,12 @@ describe('a slow host', () => {
 
   it('has 5 seconds to be connected, and then the rest of its time', async () => {
     const request = { limits: { totalMs: 15_000, keptBytes: 10, readBytes: 10, excess: 'cut' as const } }
-    mock.timers.enable({ apis: ['setTimeout'] })
+    const timers = holdTimers()
     try {
       const handshake = newGate()
       const secure = failed(fetched(await at((socket) => socket.once('data', handshake.open), 'https'), request))
       await handshake.opened
-      mock.timers.tick(5_000)
+      timers.tick(5_000)
       expect((await secure).message).to.equal('hooks.example could not be connected to within 5 seconds.')
       for (const ms of [14_999, 15_000]) {
         const asked = newGate()
@@ -83,14 +83,14 @@ describe('a slow host', () => {
           ({ message }) => message,
         )
         await asked.opened
-        mock.timers.tick(ms)
+        timers.tick(ms)
         hosts.at(-1)?.accepted[0]?.end('HTTP/1.1 200 OK\r\n\r\nlate')
         expect(await ended).to.equal(
           ms < 15_000 ? 'late' : 'hooks.example did not complete its answer within 15 seconds.',
         )
       }
     } finally {
-      mock.timers.reset()
+      timers.release()
     }
   })
 })

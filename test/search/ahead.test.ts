@@ -2,13 +2,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { mock } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Ahead, openAhead } from '../../server/domain/search/ahead.ts'
 import { openSearchThread } from '../../server/domain/search/search-thread.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { type HeldTimers, holdTimers } from '../support/held-timers.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { metricsToken, parseScrape, type Scrape, sumOf } from '../support/scrapes.ts'
@@ -181,8 +181,9 @@ describe('reading ahead', () => {
   let looks: number
   let slices: number
   let ahead: Ahead
+  let timers: HeldTimers
   beforeEach(() => {
-    mock.timers.enable({ apis: ['setTimeout'] })
+    timers = holdTimers()
     now = version = held = looks = slices = 0
     ahead = openAhead({
       followers: [
@@ -203,32 +204,40 @@ describe('reading ahead', () => {
       now: () => now,
     })
   })
-  afterEach(() => mock.timers.reset())
+  afterEach(() => timers.release())
 
   const pass = async (duration: number) => {
     for (const end = now + duration; now < end; ) {
       now += ms.look
-      mock.timers.tick(ms.look)
+      timers.tick(ms.look)
       for (let turn = 0; turn < 5; turn++) await nextTurn()
     }
+  }
+  /** Waits for the look itself, since what is judged is what it did. */
+  const passOneLook = async () => {
+    const before = looks
+    await pass(ms.look)
+    await until(() => looks > before)
+    expect(looks).to.equal(before + 1)
   }
   const ask = (orgId: string) => ahead.during(orgId, async () => {})
 
   it('waits for a pause in the changes, or for 10 of them', async () => {
     await ask('open')
-    await pass(400)
+    await passOneLook()
     for (let n = 0; n < 9; n++) {
       version++
-      await pass(ms.look)
+      await passOneLook()
       expect(held).to.equal(0)
     }
-    await pass(ms.look)
+    await passOneLook()
     expect([held, slices], 'after a pause').to.deep.equal([9, 1])
     version += 10
-    await pass(ms.look)
+    await passOneLook()
     expect([held, slices], 'at once').to.deep.equal([19, 2])
     version += 100
-    await pass(ms.look)
+    await passOneLook()
+    await until(() => held === version)
     expect([held, slices], 'in slices').to.deep.equal([119, 5])
   })
 
@@ -252,11 +261,12 @@ describe('reading ahead', () => {
     await pass(400)
     version += 1_000
     now += ms.look
-    mock.timers.tick(ms.look)
+    timers.tick(ms.look)
+    expect(slices, 'the first slice').to.equal(1)
     let end = () => {}
     const query = ahead.during('open', () => new Promise<void>((resolve) => (end = resolve)))
     await pass(2_000)
-    expect(slices).to.equal(1)
+    expect(slices, 'while the query runs').to.equal(1)
     end()
     await query
   })
