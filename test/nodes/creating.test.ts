@@ -1,6 +1,8 @@
 /** Creating a node, with a first commit and without. */
 
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { expecting, newNode } from '../support/node.ts'
 import { ann, emptyOrg, grove, make, nodes, noNode, problem, read, useScene } from './scene.ts'
@@ -132,6 +134,22 @@ describe('nodes', () => {
       )
       expect(answers.map((answer) => answer.status).sort()).to.deep.equal([201, ...Array(9).fill(409)])
       expect(answers.map((answer) => answer.headers.location)).to.deep.equal(Array(10).fill(`${nodes}/${id}`))
+    })
+
+    it('happens in one organisation when two ask for the same id together', async () => {
+      const { org } = await emptyOrg()
+      const lists = [nodes, `/orgs/${org}/nodes`]
+      for (let round = 0; round < 10; round++) {
+        const id = randomUUID()
+        const answers = await Promise.all(lists.map((list) => ann.post(list, { id, title: 'Whales' })))
+        expect(answers.map(({ status }) => status).sort(), `round ${round}`).to.deep.equal([201, 409])
+        const found = await Promise.all(lists.map((list) => ann.get(`${list}/${id}`)))
+        expect(found.map(({ status }) => status)).to.deep.equal(
+          answers.map(({ status }) => (status === 201 ? 200 : 404)),
+        )
+        const folders = [ann.org, org].filter((one) => existsSync(join(grove.dataDir, one, `${id}.git`)))
+        expect(folders).to.have.length(1)
+      }
     })
 
     it('refuses parents that are not there, each by its place', async () => {

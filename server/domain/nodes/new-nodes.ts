@@ -18,7 +18,7 @@ import { withNodeIntent } from '../indexing/recovered.ts'
 import { ledgerRef, main, orgFolder } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
 import { trailerOf } from '../via.ts'
-import { nodeExistsError, refuseTaken } from './taken-ids.ts'
+import { nodeExistsError, refuseTaken, withIdLock } from './taken-ids.ts'
 
 /** A node to create. */
 export interface NewNode {
@@ -110,12 +110,14 @@ export async function createOrders(orgId: string, deps: Deps, orders: readonly O
   try {
     await each(async (order) => void rows.set(order, await stageAll(staged, order.nodes)))
     await Promise.all([staged.sync(), ...orders.map(noteOrder)])
-    await withIntents(deps, orgId, all, async () => {
+    const publish = async () => {
       await each((order) => recheck(orgId, order))
       const left = orders.filter((order) => !refused.has(order))
       const [nodes, fresh] = [left.flatMap((one) => one.nodes), left.flatMap((one) => rows.get(one) ?? [])]
       if (nodes.length > 0) await publishAll(deps, orgId, staged, nodes, fresh)
-    })
+    }
+    const isChosen = all.some(({ isFresh }) => !isFresh)
+    await withIntents(deps, orgId, all, isChosen ? () => withIdLock(deps, publish) : publish)
   } finally {
     await staged.close()
   }

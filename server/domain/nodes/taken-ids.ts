@@ -4,6 +4,7 @@ import { listNames } from '../../../gitstore/fs-exists.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import type { Store } from '../../../gitstore/store.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'
+import { withFileLock } from '../../../index/sqlite/file-lock.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { isId, nodeRepo, trashFolder } from '../layout.ts'
@@ -23,6 +24,28 @@ export async function refuseTaken(deps: Deps, orgId: string, ids: readonly strin
   }
   const trashed = await findTrashedElsewhere(deps.store, orgId, new Set(ids))
   if (trashed !== undefined) throw nodeTakenError(trashed)
+}
+
+/** Milliseconds that a creation waits for the creations of other organisations. */
+const lockMs = 20_000
+
+/**
+ * Runs `work` while nobody else creates nodes with chosen ids, in any organisation and process. Organisations have their
+ * own locks, so without it two of them could create a node with the same id.
+ *
+ * @throws AppError draining; DatabaseError busy, and errors of `work`
+ */
+export async function withIdLock({ store, draining }: Deps, work: () => Promise<void>): Promise<void> {
+  const isDone = await withFileLock(
+    join(store.run, 'chosen-ids'),
+    draining,
+    async () => {
+      await work()
+      return true
+    },
+    lockMs,
+  )
+  if (!isDone) throw new AppError('draining', 'The service is about to stop; try again in a moment')
 }
 
 /** The error for an id that is used in another organisation. It says nothing about that node. */
