@@ -11,11 +11,10 @@ import {
   withinLimits,
 } from './answers/answer.ts'
 import { type ShowText, showPassages, showWholeTexts } from './answers/shown-text.ts'
-import { titledFirst } from './answers/titled.ts'
+import { type AskedHits, orderedHits, type QuestionMeaning } from './ordered-hits.ts'
 import type { Expansion, Following } from './ranking/expansion.ts'
 import { parseQuestion } from './ranking/filters.ts'
 import type { Coverage } from './ranking/idf-overlap.ts'
-import { addEntityHops, bestHits, withoutEntityHops } from './ranking/matches.ts'
 import { parseQuery, type Query } from './ranking/query.ts'
 import { type ExpansionDepth, LEVELS, type Level, type Match, MOST_NODES, rankNodes } from './ranking/ranking.ts'
 import { allOf, createFilter, type Scope } from './ranking/scope.ts'
@@ -74,17 +73,16 @@ export interface Retrieved {
   connections: EdgeTable[]
   truncated: boolean
   hint?: Hint
+  /** True if the words of the query failed, so that its meaning counts. Only with vectors. Callers do not pass it on. */
+  unsure?: boolean
 }
-
-/** The most nodes that titles put before other matches. */
-const MOST_TITLED = 100
 
 /** The number of best hits to which a hub's edges are read. */
 const BEST_FOR_HUBS = 20
 
 /**
  * Runs a query. `searched` and `rows` must be from the same snapshot. The result depends on the query and on their
- * content, not on the order of changes.
+ * content, not on the order of changes. If the words do not fail, `meaning` changes nothing.
  *
  * @throws errors of better-sqlite3
  */
@@ -95,6 +93,7 @@ export function retrieve(
   orgId: string,
   question: SearchQuestion,
   filters: Filters = {},
+  meaning?: QuestionMeaning,
 ): Retrieved {
   const { texts: corpus } = searched
   const level = LEVELS[question.expansion_depth]
@@ -106,27 +105,28 @@ export function retrieve(
   const scores = scoreTerms(corpus, SEARCHED[query.searched], query.terms)
   const coverage: Coverage = { corpus, query, scores, concepts: new Map() }
   const { offset = 0 } = question
-  const end = offset + question.top_k
-  const wanted = { from: offset - MOST_TITLED, hits: end, ids: level.hops === 0 ? 0 : BEST_FOR_HUBS }
-  const found = bestHits(searched, rows, coverage, parts, { admission, matches: filters.matches }, wanted)
-  const expansion: Expansion = {
-    corpus,
+  const asked: AskedHits = {
+    searched,
     rows,
-    follow: followOf(level, scope),
-    admission,
-    best: found.ids,
-    places: new Map(),
-    toBest: new Map(),
+    coverage,
+    parts,
+    text,
+    filters: { admission, matches: filters.matches },
+    from: offset,
+    to: offset + question.top_k,
+    hubs: level.hops === 0 ? 0 : BEST_FOR_HUBS,
+    expansionTo: (best) => createExpansion(corpus, rows, followOf(level, scope), admission, best),
   }
-  const bridged = level.hops === 0 ? withoutEntityHops(scores, found) : addEntityHops(expansion, coverage, found)
-  const all = titledFirst(corpus, rows, text, { scores, found, bridged })
-  const hits = all.slice(offset, end)
+  const ordered = orderedHits(asked, meaning)
+  const { expansion, bridged, found, all, unsure } = ordered
+  const hits = all.slice(offset, asked.to)
   const matches = bestFirst(hits).map(({ id, score }): Match => ({ id, score: roundScore(score) }))
   const ranked = rankNodes(expansion, coverage, matches, bridged.scoreOf, level)
   const answer: Answering = {
     expansion,
     coverage,
     bridged,
+    meaning: ordered.meaning && { ...ordered.meaning, passageOf: passageByMeaning(ordered.meaning.gains, meaning) },
     described: createDescriber(rows),
     explains: question.explain ?? false,
   }
@@ -152,6 +152,27 @@ export function retrieve(
     connections: among.edges,
     truncated: ranked.cut || limited.truncated || among.cut,
     ...(hint === undefined ? {} : { hint }),
+    ...(unsure === undefined ? {} : { unsure }),
+  }
+}
+
+function createExpansion(
+  corpus: Corpus,
+  rows: SearchRows,
+  follow: Following,
+  admission: DocumentFilter | undefined,
+  best: readonly string[],
+): Expansion {
+  return { corpus, rows, follow, admission, best, places: new Map(), toBest: new Map() }
+}
+
+/** Returns a function that finds the nearest passage of each node that gains by its meaning, once. */
+function passageByMeaning(gains: ReadonlyMap<string, unknown>, meaning: QuestionMeaning | undefined) {
+  const known = new Map<string, number | undefined>()
+  return (id: string): number | undefined => {
+    if (!gains.has(id)) return undefined
+    if (!known.has(id)) known.set(id, meaning?.nearestPassage?.(id))
+    return known.get(id)
   }
 }
 
@@ -161,11 +182,11 @@ function countUnscored(scores: Scores, { isWordy }: Query, hits: readonly Scored
 }
 
 function showText(
-  { expansion: { rows }, coverage: { corpus, query } }: Answering,
+  { expansion: { rows }, coverage: { corpus, query }, meaning }: Answering,
   question: SearchQuestion,
 ): ShowText | undefined {
   const { include_raw_text, max_chars } = question
-  if (include_raw_text === 'passages') return showPassages(rows, corpus, query, max_chars)
+  if (include_raw_text === 'passages') return showPassages(rows, corpus, query, max_chars, meaning?.passageOf)
   return include_raw_text ? showWholeTexts(rows, max_chars) : undefined
 }
 

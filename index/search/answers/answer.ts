@@ -1,6 +1,8 @@
 /** Builds search results: descriptions of matches and nodes, their limits, and the edges among them. */
 
 import type { EdgeTable } from '../../derived/schema.ts'
+import type { MeaningGain } from '../meaning/gains.ts'
+import type { Signals } from '../meaning/gate.ts'
 import type { Expansion } from '../ranking/expansion.ts'
 import { explainMatch, explainNode, type MatchExplanation, type NodeExplanation } from '../ranking/explanation.ts'
 import type { Coverage } from '../ranking/idf-overlap.ts'
@@ -18,7 +20,7 @@ import { snippetOf } from './snippet.ts'
 export interface RetrievedMatch {
   node_id: string
   title: string
-  /** BM25 of the whole node, or the mean of that and the best passage's. Includes the bridge's score. */
+  /** BM25 of the whole node, or the mean of that and the best passage's. Includes the gains of bridge and meaning. */
   score: number
   /** The rank, from 1. */
   rank: number
@@ -33,6 +35,8 @@ export interface RetrievedMatch {
   path: { id: string; title: string }[]
   /** The match whose names, in lower case, led here. */
   bridge?: { from: string; words: string[] }
+  /** The cosine of the node's vector and the question's, if the meaning led here or raised the score. */
+  meaning?: { similarity: number }
   commit_id?: string
   explanation?: MatchExplanation
 }
@@ -50,11 +54,23 @@ export interface RetrievedNode extends Omit<RankedNode, 'gained' | 'edge'>, Show
 const SNIPPET_READING = 1_048_576
 const LEAST_READING = 16_384
 
+/** The gains by meaning. */
+interface AnsweredMeaning {
+  readonly gains: ReadonlyMap<string, MeaningGain>
+  readonly signals: Signals
+  /** Returns the number of the passage nearest to the question, of a node that gains. */
+  passageOf(id: string): number | undefined
+}
+
+/** Stands for the number of a passage where none is known. */
+const NO_PASSAGE = -1
+
 /** The inputs of a result. */
 export interface Answering {
   readonly expansion: Expansion
   readonly coverage: Coverage
   readonly bridged: BridgedHits
+  readonly meaning: AnsweredMeaning | undefined
   readonly described: Describer
   readonly explains: boolean
 }
@@ -77,20 +93,22 @@ export function describeMatches(
   hits: readonly ScoredHit[],
   skipped: number,
 ): RetrievedMatch[] {
-  const { expansion, coverage, bridged, described, explains } = answer
-  const { corpus, query, scores } = coverage
+  const { expansion, coverage, bridged, meaning, described } = answer
+  const { corpus, query } = coverage
   let unread = SNIPPET_READING
   return hits.map(({ id, score, terms }, i): RetrievedMatch => {
     const node = described(id)
     const start = expansion.rows.textStartOf(id)
     const source = start.slice(0, Math.max(unread, LEAST_READING))
     unread -= source.length
-    const best = bridged.passages.get(id)
+    const number = meaning?.passageOf(id) ?? bridged.passages.get(id)?.number ?? NO_PASSAGE
     // A truncated text may have different passages.
     const prose = proseOf(source)
-    const passage = best && source === start ? passagesOf(node?.title ?? '', source, prose)[best.number] : undefined
+    const isWhole = number !== NO_PASSAGE && source === start
+    const passage = isWhole ? passagesOf(node?.title ?? '', source, prose)[number] : undefined
     const shown = passage === undefined ? prose.text : prose.text.slice(passage.start, passage.end)
     const bridge = bridged.bridges.get(id)
+    const gain = meaning?.gains.get(id)
     return {
       node_id: id,
       title: node?.title ?? '',
@@ -102,10 +120,20 @@ export function describeMatches(
       updated_at: node?.updated_at ?? '',
       path: pathTo(answer, orgId, id),
       ...(bridge === undefined ? {} : { bridge: { from: bridge.from, words: [...bridge.words] } }),
+      ...(gain === undefined ? {} : { meaning: { similarity: gain.similarity } }),
       ...commitOf(node),
-      ...(explains ? { explanation: explainMatch(scores, query, bridged.top, id, best, bridge) } : {}),
+      ...(answer.explains ? { explanation: explanationOf(answer, id) } : {}),
     }
   })
+}
+
+function explanationOf({ coverage, bridged, meaning }: Answering, id: string): MatchExplanation {
+  const { scores, query } = coverage
+  const byWords = explainMatch(scores, query, bridged.top, id, bridged.passages.get(id), bridged.bridges.get(id))
+  const gain = meaning?.gains.get(id)
+  if (meaning === undefined || gain === undefined) return byWords
+  const { similarity, z, score } = gain
+  return { ...byWords, meaning: { similarity, z, unsure: { ...meaning.signals }, score } }
 }
 
 /** The maximum number of ancestors in a path. The highest ones are left out. */

@@ -59,19 +59,21 @@ export function showWholeTexts(rows: SearchRows, mostChars = Number.POSITIVE_INF
  * Shows the best passages.
  *
  * @param mostChars UTF-16 units of all passages together; one that does not fit is left out
+ * @param nearestTo the number of the passage that comes first because of its meaning, by node
  */
 export function showPassages(
   rows: SearchRows,
   corpus: Corpus,
   query: Query,
   mostChars = Number.POSITIVE_INFINITY,
+  nearestTo?: (id: string) => number | undefined,
 ): ShowText {
   let left = mostChars
   let unread = PASSAGE_READING
   return ({ id, title }) => {
     const source = unread > 0 && left > 0 ? rows.textStartOf(id) : ''
     unread -= source.length
-    const best = rankedPassages(corpus, query, id, title, source)
+    const best = rankedPassages(corpus, query, { id, title, source, nearest: nearestTo?.(id) })
     const passages: ShownPassage[] = []
     for (const passage of best) {
       if (passage.text.length > left) break
@@ -84,8 +86,19 @@ export function showPassages(
   }
 }
 
-/** Returns the best passages of a node with words of the query. Without such a passage, returns the first one. */
-function rankedPassages(corpus: Corpus, query: Query, id: string, title: string, source: string): ShownPassage[] {
+interface CutText {
+  readonly id: string
+  readonly title: string
+  readonly source: string
+  /** The number of the passage that comes first. */
+  readonly nearest: number | undefined
+}
+
+/**
+ * Returns the nearest passage, and the best ones with words of the query. Without any of them, returns the first
+ * passage.
+ */
+function rankedPassages(corpus: Corpus, query: Query, { id, title, source, nearest }: CutText): ShownPassage[] {
   const prose = proseOf(source)
   const several = passagesOf(title, source, prose)
   const language = languageIn(corpus, id)
@@ -93,14 +106,14 @@ function rankedPassages(corpus: Corpus, query: Query, id: string, title: string,
     several.length > 0
       ? several.map(({ start, end, heading, line }) => ({ heading, line, text: prose.text.slice(start, end) }))
       : [{ heading: '', line: 1, text: prose.text.trim() }]
-  const scored = all
-    .filter(({ text }) => text !== '')
-    .map((passage) => ({
-      ...passage,
-      score: roundScore(scoreOf(corpus, query, contentTerms(`${passage.heading}\n${passage.text}`, language))),
-    }))
+  const scored = all.map((passage) => ({
+    ...passage,
+    score: roundScore(scoreOf(corpus, query, contentTerms(`${passage.heading}\n${passage.text}`, language))),
+  }))
+  const first = scored.slice(nearest ?? 0, nearest === undefined ? 0 : nearest + 1)
   const found = scored.filter(({ score }) => score > 0).sort((a, b) => b.score - a.score)
-  return (found.length > 0 ? found : scored.slice(0, 1)).slice(0, MOST_PASSAGES)
+  const best = [...new Set([...first, ...found])].filter(({ text }) => text !== '')
+  return (best.length > 0 ? best : scored.filter(({ text }) => text !== '').slice(0, 1)).slice(0, MOST_PASSAGES)
 }
 
 /** Computes BM25 of a passage, with the rarity of terms among nodes. */

@@ -20,7 +20,8 @@ interface Found {
 /**
  * Returns the hits in the order of the answer. A title that equals the query comes first, then titles that begin with
  * it, then the other hits. Adds titled nodes that are not among the hits. Titles are compared by words, without case
- * and accents. Among these titles, the better score comes first, then the shorter title, then the smaller id.
+ * and accents. Among these titles, the better score comes first, then the shorter title, then the smaller id. Returns
+ * the given array if there are no such titles.
  */
 export function titledFirst(
   corpus: Corpus,
@@ -46,6 +47,7 @@ export function titledFirst(
       const hit = known.get(id) ?? { id, ...whole }
       return [{ hit, length: title.length, isWhole: words === wanted, score: roundScore(whole.score) }]
     })
+  if (titled.length === 0) return hits
   titled.sort(
     (a, b) =>
       Number(b.isWhole) - Number(a.isWhole) ||

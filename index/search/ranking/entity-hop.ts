@@ -6,6 +6,7 @@ import { visitWords } from '../text/analyzer.ts'
 import { proseOf } from '../text/prose.ts'
 import { type Expansion, hasEdges } from './expansion.ts'
 import { type Coverage, conceptsIn, titleShare } from './idf-overlap.ts'
+import { isCapital } from './query.ts'
 import { type DocumentFilter, type ScoredHit, SEARCHED, scoreTerms } from './scores.ts'
 
 /** A node's gain from the names in a match. */
@@ -95,10 +96,6 @@ function namesIn({ rows }: Expansion, { corpus, query }: Coverage, id: string, t
     .filter(({ count }) => count >= LEAST_DOCUMENTS && count <= most)
     .sort((a, b) => a.count - b.count || (a.term < b.term ? -1 : 1))
     .slice(0, MOST_NAMES)
-}
-
-function isCapital(letter: string): boolean {
-  return letter !== letter.toLowerCase()
 }
 
 /** Finds nodes by the names of a seed. Returns the best first, without the seed. */

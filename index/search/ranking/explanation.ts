@@ -35,6 +35,16 @@ export interface MatchExplanation {
   passage?: { terms: ExplainedTerm[] }
   /** The score from the names in another match. */
   bridge?: { from: string; words: string[]; score: number }
+  /** The score from the meaning: `top · 4 · unsure · (z - 1) / 2`, from 0 to `top · 4 · unsure`. */
+  meaning?: ExplainedMeaning
+}
+
+/** A gain by meaning, and the signals that say that the words of the query failed. */
+interface ExplainedMeaning {
+  similarity: number
+  z: number
+  unsure: { share: number; title: number; found: number; name: boolean }
+  score: number
 }
 
 export interface NodeExplanation {

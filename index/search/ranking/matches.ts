@@ -42,30 +42,36 @@ export interface BestHits {
   /** The number of all hits, also beyond these. At least this many if it is not exact. */
   readonly total: number
   readonly isTotalExact: boolean
+  /** Scores a hit by the whole node and by its best passage, which it adds to `passages`. */
+  readonly withPassage: (hit: ScoredHit) => ScoredHit
 }
 
-interface Admitting {
+/** The filters of a search. */
+export interface Admitting {
   /** The nodes within the scope of the search. */
   readonly admission: DocumentFilter | undefined
   /** The nodes that may be matches. */
   readonly matches: DocumentFilter | undefined
 }
 
+/** The numbers of hits and of ids. Hits before `from` are not reordered by their passages. */
+export interface WantedHits {
+  readonly from: number
+  readonly hits: number
+  readonly ids: number
+}
+
 /** The number of nodes, by whole score, that are reordered by their passages together. */
 const ORDERED_AGAIN = 50
 
-/**
- * Finds the best hits. The query's filters apply to matches, but not to nodes reached from them.
- *
- * @param wanted the numbers of hits and of ids. Hits before `from` are not reordered by their passages
- */
+/** Finds the best hits. The query's filters apply to matches, but not to nodes reached from them. */
 export function bestHits(
   searched: SearchedTexts,
   rows: SearchRows,
   { query, scores }: Coverage,
   parts: QuestionParts,
   filters: Admitting,
-  wanted: { readonly from: number; readonly hits: number; readonly ids: number },
+  wanted: WantedHits,
 ): BestHits {
   const bestPassageOf = query.isWordy ? bestPassages(searched, query) : undefined
   const blocks = Math.ceil(wanted.hits / ORDERED_AGAIN)
@@ -79,7 +85,7 @@ export function bestHits(
     Math.max(pool, wanted.ids),
   )
   const ids = all.map(({ id }) => id)
-  if (bestPassageOf === undefined) return { ...rest, hits: all, passages: new Map(), ids }
+  if (bestPassageOf === undefined) return { ...rest, hits: all, passages: new Map(), ids, withPassage: (hit) => hit }
   const passages = new Map<string, BestPassage>()
   const withPassage = (hit: ScoredHit): ScoredHit => {
     const best = bestPassageOf(hit.id)
@@ -91,7 +97,7 @@ export function bestHits(
     const block = all.slice(n * ORDERED_AGAIN, (n + 1) * ORDERED_AGAIN)
     return (n + 1) * ORDERED_AGAIN <= wanted.from ? block : bestFirst(block.map(withPassage))
   }).flat()
-  return { ...rest, hits, passages, ids }
+  return { ...rest, hits, passages, ids, withPassage }
 }
 
 /** A query that lists all nodes. */
@@ -105,7 +111,7 @@ function wholeHits(
   parts: QuestionParts,
   { admission, matches }: Admitting,
   limit: number,
-): Omit<BestHits, 'passages' | 'ids'> {
+): Omit<BestHits, 'passages' | 'ids' | 'withPassage'> {
   const conditions = allOf([conditionsOf(texts, parts), matches])
   const admitted = allOf([admission, conditions])
   const [wanted, excluded] = [strictPhrases(parts), excludedPhrases(parts)]
@@ -192,7 +198,7 @@ function* admitted(
 
 /** Hits with their gains from the names in other hits. */
 export interface BridgedHits {
-  /** Best first, equal ones by id. */
+  /** Best first, equal ones by id. Gains by meaning may be among them. */
   readonly hits: readonly ScoredHit[]
   readonly bridges: ReadonlyMap<string, EntityHop>
   readonly passages: BestHits['passages']

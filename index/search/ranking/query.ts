@@ -21,6 +21,10 @@ export interface Query {
   rarity: number[]
   /** The query's distinct words in lower case and in its order, each with its concept. */
   words: Map<string, number>
+  /** The number of distinct words that no document has. Similar words may be searched for them. */
+  unknown: number
+  /** The concepts that the query writes with a capital letter, except by its first word. */
+  names: Set<number>
 }
 
 /** The maximum number of terms. A longer query uses only its rarest terms, equal ones by name. */
@@ -65,6 +69,8 @@ export function parseQuery(corpus: Corpus, languageOf: LanguageOf, text: string)
     conceptOf: new Map(),
     rarity: [],
     words: new Map(),
+    unknown: 0,
+    names: new Set(),
   }
 
   const last = words.at(-1)
@@ -91,6 +97,7 @@ export function parseQuery(corpus: Corpus, languageOf: LanguageOf, text: string)
       )
     }
     const isUnknown = rarity.get(term) === 0
+    if (isUnknown) query.unknown++
     const completed = isUnknown && term === last?.term ? completions(corpus, field, lastWord, weight) : []
     if (!misspelt.has(term) && completed.length === 0) continue
     const others = completed.length > 0 ? completed : corrections(corpus, field, term, weight)
@@ -100,9 +107,17 @@ export function parseQuery(corpus: Corpus, languageOf: LanguageOf, text: string)
   }
   for (const { term, start, end } of words) {
     const concept = query.conceptOf.get(term)
-    if (concept !== undefined) query.words.set(text.slice(start, end).toLowerCase(), concept)
+    if (concept === undefined) continue
+    const word = text.slice(start, end)
+    query.words.set(word.toLowerCase(), concept)
+    if (start !== all[0]?.start && isCapital(word.charAt(0))) query.names.add(concept)
   }
   return query
+}
+
+/** True for a capital letter. */
+export function isCapital(letter: string): boolean {
+  return letter !== letter.toLowerCase()
 }
 
 /** Returns the rarity of the first stem that any document has, or 0. */

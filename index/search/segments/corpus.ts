@@ -235,6 +235,11 @@ export function idfOf(count: number, matching: number): number {
   return matching === 0 ? 0 : Math.log(1 + (count - matching + 0.5) / (matching + 0.5))
 }
 
+/** Returns the inverse document frequency that a term in no document would have. No other term has a greater one. */
+export function greatestIdf(corpus: Corpus): number {
+  return Math.log(1 + (documentCount(corpus) + 0.5) / 0.5)
+}
+
 /** Estimates the memory of a corpus in bytes. */
 export function memoryOf({ frozen, live }: Corpus): number {
   // The dead marks and the scorer's accumulator take 9 bytes a document.

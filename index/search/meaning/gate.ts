@@ -1,0 +1,87 @@
+/** Decides whether the words of a query failed. Only then does its meaning count. */
+import { type Coverage, conceptsIn, titleShare } from '../ranking/idf-overlap.ts'
+import type { BestHits, BestPassage } from '../ranking/matches.ts'
+import { roundScore, type ScoredHit } from '../ranking/scores.ts'
+import { greatestIdf } from '../segments/corpus.ts'
+
+/** The signals of the best hits by words. They have 6 significant digits. */
+export interface Signals {
+  /** The greatest share of the query, by rarity, that a best passage has. 0 to 1. */
+  readonly share: number
+  /** The greatest share of a title, by rarity, that is in the query. 0 to 1. */
+  readonly title: number
+  /** The most distinct words of the query that one hit has. */
+  readonly found: number
+  /** True if a hit has a word that the query writes with a capital letter, and not first. */
+  readonly name: boolean
+}
+
+/** The signals of a query, and how far its words failed: from 0, not at all, to 1. */
+export interface Doubt {
+  readonly signals: Signals
+  readonly unsure: number
+}
+
+/** The number of best hits whose words are read, and whose titles are read. */
+const READ_FOR_WORDS = 3
+export const READ_FOR_TITLES = 5
+
+/** The signals between which `unsure` falls from 1 to 0. */
+const SHARE = { from: 0.4, to: 0.6 } as const
+const TITLE = { from: 0, to: 0.15 } as const
+const FOUND = { from: 2, to: 5 } as const
+
+const HAS_LETTER = /\p{L}/u
+
+/**
+ * Computes the signals of the best hits by words. A title that says nothing counts as one that the query has whole,
+ * because it cannot show that the words failed.
+ *
+ * @param best the hits, best first
+ */
+export function signalsOf(
+  coverage: Coverage,
+  { hits, passages }: Pick<BestHits, 'hits' | 'passages'>,
+  titleOf: (id: string) => string,
+): Signals {
+  const read = hits
+    .slice(0, READ_FOR_WORDS)
+    .map(({ id }) => ({ has: conceptsIn(coverage, id), best: passages.get(id) }))
+  const titleSignal = ({ id }: ScoredHit) => {
+    const title = titleOf(id)
+    return HAS_LETTER.test(title) ? titleShare(coverage, id, title) : 1
+  }
+  return {
+    share: roundScore(Math.max(0, ...read.map(({ has, best }) => shareOf(coverage, inPassage(coverage, best) ?? has)))),
+    title: roundScore(Math.max(0, ...hits.slice(0, READ_FOR_TITLES).map(titleSignal))),
+    found: Math.max(0, ...read.map(({ has }) => has.size)),
+    name: read.some(({ has }) => [...has].some((concept) => coverage.query.names.has(concept))),
+  }
+}
+
+/** Returns how far the words failed, 0 to 1. */
+export function unsureOf({ share, title, found, name }: Signals): number {
+  return name ? 0 : fall(share, SHARE) * fall(title, TITLE) * fall(found, FOUND)
+}
+
+function fall(value: number, { from, to }: { readonly from: number; readonly to: number }): number {
+  return clamp((to - value) / (to - from))
+}
+
+/** Limits a number to 0 to 1. */
+export function clamp(value: number): number {
+  return Math.min(1, Math.max(0, value))
+}
+
+/** Returns the concepts of the query that a passage has. */
+function inPassage({ query }: Coverage, best: BestPassage | undefined): ReadonlySet<number> | undefined {
+  return best && new Set(best.explain().flatMap(({ term }) => query.conceptOf.get(term) ?? []))
+}
+
+/** Returns the share of concepts in the query, by rarity. A word that no node has is as rare as a word can be. */
+function shareOf({ corpus, query }: Coverage, concepts: ReadonlySet<number>): number {
+  const rarest = query.unknown === 0 ? 0 : greatestIdf(corpus)
+  const all = query.rarity.reduce((sum, rarity) => sum + rarity, rarest * query.unknown)
+  const had = [...concepts].reduce((sum, concept) => sum + (query.rarity[concept] ?? 0), 0)
+  return all > 0 ? had / all : 0
+}

@@ -1,0 +1,124 @@
+/** Finds and orders the hits of a query: by words, and also by meaning if the words failed. */
+import { titledFirst } from './answers/titled.ts'
+import { addGains, gainsOf, type MeaningGain, MOST_BY_MEANING } from './meaning/gains.ts'
+import { READ_FOR_TITLES, type Signals, signalsOf, unsureOf } from './meaning/gate.ts'
+import { type ComparableVectors, FEWEST_NODES } from './meaning/node-vectors.ts'
+import type { Expansion } from './ranking/expansion.ts'
+import type { QuestionParts } from './ranking/filters.ts'
+import type { Coverage } from './ranking/idf-overlap.ts'
+import {
+  type Admitting,
+  addEntityHops,
+  type BestHits,
+  type BridgedHits,
+  bestHits,
+  type WantedHits,
+  withoutEntityHops,
+} from './ranking/matches.ts'
+import type { ScoredHit } from './ranking/scores.ts'
+import type { SearchedTexts } from './segments/org-index.ts'
+import type { SearchRows } from './segments/rows.ts'
+
+/** The meaning of a question. Without `question`, the answer only says whether the words failed. */
+export interface QuestionMeaning {
+  /** The vectors of the nodes that are searched. */
+  readonly vectors: ComparableVectors
+  /** The vector of the question. */
+  readonly question?: Int8Array
+  /** Returns the number of the passage of a node that is nearest to the question, from 0. Undefined if unknown. */
+  readonly nearestPassage?: (id: string) => number | undefined
+}
+
+/** A parsed query and the numbers of the first and last hits to return. */
+export interface AskedHits {
+  readonly searched: SearchedTexts
+  readonly rows: SearchRows
+  readonly coverage: Coverage
+  readonly parts: QuestionParts
+  /** The words of the query. */
+  readonly text: string
+  readonly filters: Admitting
+  readonly from: number
+  readonly to: number
+  /** The number of best hits to which a hub's edges are read. 0 without expansion. */
+  readonly hubs: number
+  /** Creates the expansion from the best hits. */
+  readonly expansionTo: (best: readonly string[]) => Expansion
+}
+
+export interface OrderedHits {
+  readonly found: BestHits
+  readonly bridged: BridgedHits
+  readonly expansion: Expansion
+  /** Hits in the order of the answer, at least up to the last that is asked for. */
+  readonly all: readonly ScoredHit[]
+  /** The gains by meaning, if there are any. */
+  readonly meaning?: { readonly gains: ReadonlyMap<string, MeaningGain>; readonly signals: Signals }
+  /** True if the words failed. Only with vectors. */
+  readonly unsure?: boolean
+}
+
+/** The most nodes that titles put before other matches. */
+const MOST_TITLED = 100
+
+export function orderedHits(asked: AskedHits, meaning: QuestionMeaning | undefined): OrderedHits {
+  const words = hitsByWords(asked)
+  if (meaning === undefined) return words
+  const doubt = meaning.vectors.size < FEWEST_NODES ? undefined : doubtOf(asked, words)
+  if (doubt === undefined) return { ...words, unsure: false }
+  const similarities = meaning.question && meaning.vectors.compare(meaning.question)
+  const { corpus } = asked.coverage
+  const gains = similarities && gainsOf(similarities, corpus, words.found.admission, doubt)
+  if (gains === undefined || gains.size === 0) return { ...words, unsure: true }
+  return { ...withGains(asked, words, gains), meaning: { gains, signals: doubt.signals }, unsure: true }
+}
+
+function hitsByWords(asked: AskedHits): OrderedHits {
+  const { coverage, from, to, hubs } = asked
+  const found = find(asked, { from: from - MOST_TITLED, hits: to, ids: hubs })
+  const expansion = asked.expansionTo(found.ids)
+  const bridged = hubs === 0 ? withoutEntityHops(coverage.scores, found) : addEntityHops(expansion, coverage, found)
+  return { found, expansion, bridged, all: inOrder(asked, found, bridged) }
+}
+
+/**
+ * Adds the gains to more hits, because those that gain leave their places. Names in other hits add nothing here: they
+ * need a hit whose title is in the query, and then the words have not failed.
+ */
+function withGains(
+  asked: AskedHits,
+  { expansion }: OrderedHits,
+  gains: ReadonlyMap<string, MeaningGain>,
+): Omit<OrderedHits, 'meaning' | 'unsure'> {
+  const { coverage, from, to, hubs } = asked
+  const found = find(asked, { from: from - MOST_TITLED - MOST_BY_MEANING, hits: to + MOST_BY_MEANING, ids: hubs })
+  const bridged = addGains(coverage.scores, found, gains)
+  return { found, expansion, bridged, all: inOrder(asked, found, bridged) }
+}
+
+/**
+ * Returns how far the words failed, and the best score by words. Undefined if they did not fail. They do not fail if
+ * the query has no words other than stop words, if phrases filter the matches, or if a title begins with the query.
+ */
+function doubtOf(
+  asked: AskedHits,
+  { found, all, bridged }: OrderedHits,
+): { readonly signals: Signals; readonly unsure: number; readonly top: number } | undefined {
+  const { coverage, parts, rows, from } = asked
+  const hasWords = parts.text !== '' && coverage.query.isWordy && coverage.query.searched === 'all'
+  if (!hasWords || found.isByPhrase || all !== bridged.hits) return undefined
+  // The signals must not depend on the page.
+  const hasBest = from <= MOST_TITLED && found.hits.length >= Math.min(READ_FOR_TITLES, found.total)
+  const best = hasBest ? found : find(asked, { from: 0, hits: READ_FOR_TITLES, ids: 0 })
+  const signals = signalsOf(coverage, best, (id) => rows.describe(id)?.title ?? '')
+  const unsure = unsureOf(signals)
+  return unsure === 0 ? undefined : { signals, unsure, top: best.hits[0]?.score ?? 0 }
+}
+
+function find({ searched, rows, coverage, parts, filters }: AskedHits, wanted: WantedHits): BestHits {
+  return bestHits(searched, rows, coverage, parts, filters, wanted)
+}
+
+function inOrder({ coverage, rows, text }: AskedHits, found: BestHits, bridged: BridgedHits): readonly ScoredHit[] {
+  return titledFirst(coverage.corpus, rows, text, { scores: coverage.scores, found, bridged })
+}
