@@ -36,6 +36,10 @@ export interface SearchIndex {
   readonly index: OrgIndex
 }
 
+/** The filters, and the meaning of the question. */
+type More =
+  Parameters<typeof retrieveFrom> extends [unknown, unknown, unknown, unknown, unknown, ...infer Rest] ? Rest : never
+
 export interface Retrieved extends Omit<Answer, 'connections'> {
   connections: ReturnType<typeof toGraphEdge>[]
 }
@@ -124,9 +128,9 @@ export function removeNode(index: SearchIndex, id: string): void {
 }
 
 /** Takes in what has changed, as the search thread does, and answers. */
-export function retrieve(index: SearchIndex, question: SearchQuestion): Retrieved {
+export function retrieve(index: SearchIndex, question: SearchQuestion, ...more: More): Retrieved {
   return whenCaughtUp(index, ({ rows, orgId, index: searched }) => {
-    const { connections, ...answer } = retrieveFrom(searched, rows, languageOf, orgId, question)
+    const { connections, ...answer } = retrieveFrom(searched, rows, languageOf, orgId, question, ...more)
     return { ...answer, connections: connections.map(toGraphEdge) }
   })
 }

@@ -142,7 +142,9 @@ function createTable(dimensions: number) {
       ids.pop()
       rows.set(lastId, row)
       rows.delete(id)
-      if (last === (blocks.length - 1) * inBlock) freeBlock(blocks.pop() ?? 0) // there is one
+      if (last > (blocks.length - 1) * inBlock) return
+      freeBlock(blocks.pop() ?? 0) // there is one
+      lengths = lengths.slice(0, blocks.length * inBlock)
     },
     /** Returns the similarity of each row, and space for `more`. */
     similarities(question: Int8Array, more: number): Int32Array<ArrayBuffer> {
