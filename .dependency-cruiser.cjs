@@ -23,6 +23,7 @@ const ladder = [
   ['types'],
   ['ledger'],
   ['event-log'],
+  ['embeddings'],
   ['indexing'],
   ['access.ts'],
   ['mail'],

@@ -29,12 +29,12 @@ export async function judgedAddress(
   const { host, port } = endpointOf(url.href)
   const addresses = isIP(host) === 0 ? await addressesOf(host, rules.resolve ?? resolveAsMachine, signal) : [host]
   const isOpen = (address: string) =>
-    isPublic(address) ||
+    (rules.isLoopbackOnly !== true && isPublic(address)) ||
     rules.allow.opensAddress(address) ||
     (canonicalAddress(address) !== undefined && rules.allow.opensName(host))
   for (const address of addresses) {
     if (isOwn({ host, port, address }, rules.own)) throw new FetchError('refused_address', ownProblem)
-    if (!isOpen(address)) throw new FetchError('refused_address', privateProblem(host))
+    if (!isOpen(address)) throw new FetchError('refused_address', rules.isLoopbackOnly ? strayProblem(host) : privateProblem(host, rules.advice))
   }
   const [first] = addresses
   if (first === undefined) throw unknownName(host)
@@ -49,6 +49,10 @@ async function addressesOf(name: string, resolve: Resolve, signal: AbortSignal):
     }),
     signal,
   )
+}
+
+function strayProblem(host: string): string {
+  return `${host} has an IP address that is not loopback. Use 127.0.0.1 or [::1], or correct the name.`
 }
 
 function unknownName(name: string, cause?: unknown): FetchError {

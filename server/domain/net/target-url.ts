@@ -1,4 +1,4 @@
-/** Judges a URL from a user before anything is resolved or sent. */
+/** Judges a URL from a user or an operator before anything is resolved or sent. */
 
 import { isIP } from 'node:net'
 import type { AllowList } from './allow-list.ts'
@@ -10,6 +10,10 @@ export interface TargetRules {
   readonly own: OwnAddresses
   /** True if the URL may begin with `http://`. False: the operator could allow it with WEBHOOK_HTTP. */
   readonly isHttpAllowed?: boolean
+  /** True: only loopback may answer, also under a name that resolves to another IP address. */
+  readonly isLoopbackOnly?: boolean
+  /** How to open a host that is not public, as the end of a sentence. The default is advice for users. */
+  readonly advice?: string
 }
 
 /** The URL as it is fetched, or a sentence that says why it is not. */
@@ -52,7 +56,7 @@ function problemOfText(text: string, isHttpAllowed: boolean | undefined): string
 
 const tooLong = `The URL has more than ${longestUrl.toLocaleString('en')} characters. Use a shorter one.`
 
-function problemOfUrl(url: URL, { allow, own }: TargetRules): string | undefined {
+function problemOfUrl(url: URL, { allow, own, advice }: TargetRules): string | undefined {
   if (url.href.length > longestUrl) return tooLong
   if (url.username !== '' || url.password !== '') {
     return 'The URL has a user name or a password, which would be visible to all who see the URL. Remove them.'
@@ -62,7 +66,7 @@ function problemOfUrl(url: URL, { allow, own }: TargetRules): string | undefined
     return `The URL has the port ${port}. Use 443, 80, or one of ${firstFreePort} or more.`
   }
   if (isOwn({ host, port }, own)) return ownProblem
-  if (isIP(host) !== 0 && !isPublic(host) && !allow.opensAddress(host)) return privateProblem(host)
+  if (isIP(host) !== 0 && !isPublic(host) && !allow.opensAddress(host)) return privateProblem(host, advice)
   return undefined
 }
 
@@ -70,7 +74,7 @@ function problemOfUrl(url: URL, { allow, own }: TargetRules): string | undefined
 export const ownProblem = 'The URL is that of this service, which sends no requests to itself. Use another host.'
 
 /** Says that a host is not public. It does not say which IP addresses a name has, because they may be secret. */
-export function privateProblem(host: string): string {
+export function privateProblem(host: string, advice = 'ask the operator to open this one with FETCH_ALLOW'): string {
   const what = isIP(host) === 0 ? 'has an IP address that is not public' : 'is not a public IP address'
-  return `${host} ${what}. Use a public host, or ask the operator to open this one with FETCH_ALLOW.`
+  return `${host} ${what}. Use a public host, or ${advice}.`
 }

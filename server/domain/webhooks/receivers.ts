@@ -7,7 +7,8 @@ import { newAllowList } from '../net/allow-list.ts'
 import { FetchError } from '../net/fetch-error.ts'
 import { checkTarget, type FetchAnswer, type FetchRules, guardedFetch } from '../net/guarded-fetch.ts'
 import { ownAddresses } from '../net/own-addresses.ts'
-import { parseRetryAfter } from './retry-times.ts'
+import { parseRetryAfter } from '../net/retry-after.ts'
+import { longestWaitMs } from './retry-times.ts'
 import { signatureOf } from './secrets.ts'
 
 /** Milliseconds for a whole attempt, and for the connection. */
@@ -99,7 +100,7 @@ function attemptOf({ status, headers, body, ms }: FetchAnswer, now: Date): Attem
   return {
     ...{ isDelivered, isAborted: false, status, ms, error: isDelivered ? null : refusalOf(status) },
     response: body.toString('utf8'),
-    retryAfterMs: isDelivered ? 0 : parseRetryAfter(headers['retry-after'], now),
+    retryAfterMs: isDelivered ? 0 : parseRetryAfter(headers['retry-after'], now, longestWaitMs),
   }
 }
 

@@ -30,11 +30,3 @@ export function spreadFactor(random = Math.random()): number {
 export function waitAfter(attempts: number): number | undefined {
   return delays[attempts - 1]
 }
-
-/** Parses the header `Retry-After`: seconds, or a date. Returns milliseconds, at most a day. */
-export function parseRetryAfter(header: string | undefined, now: Date): number {
-  if (header === undefined) return 0
-  const text = header.trim()
-  const ms = /^\d{1,15}$/.test(text) ? Number(text) * second : Date.parse(text) - now.getTime()
-  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), longestWaitMs)
-}
