@@ -4,9 +4,18 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { PostgresAddress } from '../../index/postgres/pool.ts'
+import { mostDimensions } from '../domain/embeddings/endpoint-answer.ts'
 import { excerpt } from '../domain/format/excerpt.ts'
 import { isAllowEntry, parseNetwork } from '../domain/net/allow-list.ts'
 import { defaultRedirects, isRedirectEntry } from '../domain/oauth/redirects.ts'
+import {
+  areAllowEntries,
+  areEmbeddingsOrgs,
+  type EmbeddingsConfig,
+  embeddingsOf,
+  isEndpointUrl,
+  leastBudget,
+} from './embeddings-config.ts'
 import { isLoopback } from './is-loopback.ts'
 import { type OidcProvider, oidcSecrets, oidcVariables, readProviders } from './oidc-config.ts'
 
@@ -77,6 +86,8 @@ export interface Config {
   readonly passwordLogin?: boolean
   /** The services through which users sign in. Absent: there are none. */
   readonly oidc?: readonly OidcProvider[]
+  /** The model for searches by meaning. Absent: searches go by words only. */
+  readonly embeddings?: EmbeddingsConfig
   /** This service among several on one database. Absent: it is the only one. */
   readonly cell?: CellConfig
   /** The cost of new password hashes, for tests. No environment variable sets it. */
@@ -201,6 +212,47 @@ const environment = z.object({
     .optional(),
   EMAIL_VERIFICATION: oneOf(['off', 'required']).default('off'),
   PASSWORD_LOGIN: oneOf(['on', 'off']).default('on'),
+  EMBEDDINGS: oneOf(['off', 'local', 'endpoint']).default('off'),
+  EMBEDDINGS_URL: z
+    .string()
+    .refine(
+      isEndpointUrl,
+      'must be the URL of an API without /embeddings, a query, a fragment or a user, such as https://api.example/v1',
+    )
+    .optional(),
+  EMBEDDINGS_MODEL: z
+    .string()
+    .regex(/^[^\p{Cc}]{1,200}$/u, 'must have 1 to 200 characters, and no control characters')
+    .optional(),
+  EMBEDDINGS_KEY: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,4096}$/, 'must have at most 4,096 ASCII characters, and no spaces')
+    .optional(),
+  EMBEDDINGS_DIMENSIONS: wholeNumber(1, mostDimensions).optional(),
+  EMBEDDINGS_TEXT_PREFIX: z.string().max(500, 'must have at most 500 characters').optional(),
+  EMBEDDINGS_QUERY_PREFIX: z.string().max(500, 'must have at most 500 characters').optional(),
+  EMBEDDINGS_LANGUAGES: z
+    .string()
+    .transform(splitList)
+    .refine((list) => list.every((one) => /^[a-z]{2}$/.test(one)), 'must be a list of codes such as en, de')
+    .optional(),
+  EMBEDDINGS_ORGS: z
+    .string()
+    .transform(splitList)
+    .refine(areEmbeddingsOrgs, 'must be asked, all, or a list of ids of organisations')
+    .optional(),
+  EMBEDDINGS_RATE: wholeNumber(1, 100_000).default(300),
+  EMBEDDINGS_BUDGET: wholeNumber(leastBudget, Number.MAX_SAFE_INTEGER).optional(),
+  EMBEDDINGS_HTTP: oneOf(['on', 'off']).default('off'),
+  EMBEDDINGS_ALLOW: z
+    .string()
+    .transform(splitList)
+    .refine(
+      areAllowEntries,
+      'must be a list of IP addresses, networks and host names, such as 10.1.2.0/24, gpu.internal',
+    )
+    .optional(),
+  EMBEDDINGS_PUBLIC: oneOf(['on', 'off']).default('off'),
   CELL: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must have 1 to 63 of a-z, 0-9 and -, and must not begin with -')
@@ -345,8 +397,16 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     emailVerification: data.EMAIL_VERIFICATION,
     passwordLogin: data.PASSWORD_LOGIN === 'on',
     ...(oidc.length === 0 ? {} : { oidc }),
+    ...modelOf(data, given),
     ...cellOf(data),
   }
+}
+
+/** @throws ConfigError */
+function modelOf(data: ReturnType<typeof parse>, given: Readonly<Record<string, string | undefined>>) {
+  const { problem, ...found } = embeddingsOf(data, given)
+  if (problem !== undefined) throw new ConfigError(`${problem.variable}: ${problem.message}`)
+  return found
 }
 
 /** @throws ConfigError */
@@ -385,7 +445,7 @@ export function postgresOf({ databaseUrl, databasePool = defaultPool }: Config):
 }
 
 /** Variables that hold secrets. `<NAME>_FILE` may name a file with the secret instead. */
-const secretVariables = ['METRICS_TOKEN', 'DATABASE_URL', 'SECRET_KEY', 'SMTP_URL'] as const
+const secretVariables = ['METRICS_TOKEN', 'DATABASE_URL', 'SECRET_KEY', 'SMTP_URL', 'EMBEDDINGS_KEY'] as const
 
 /** Every variable that the service reads. */
 export const variableNames: readonly string[] = [

@@ -46,6 +46,7 @@ export function newMetrics(worker = 1) {
     ...storageMetrics(make),
     ...webhookMetrics(make),
     ...mailMetrics(make),
+    ...embeddingsMetrics(make),
   }
 }
 
@@ -200,6 +201,21 @@ function mailMetrics({ counter, gauge }: Make) {
   return {
     mailPending: gauge('mail_pending', 'Mails that wait to be sent'),
     mailFailed: counter('mail_failed_total', 'Mails that were given up'),
+  }
+}
+
+/** Metrics of models that turn texts into vectors. */
+function embeddingsMetrics({ counter, gauge, histogram }: Make) {
+  return {
+    embeddingsTexts: counter('embeddings_texts_total', 'Texts for the model: embedded, refused or failed', ['result']),
+    embeddingsTokens: counter('embeddings_tokens_total', 'Tokens of texts and questions, as the endpoint counts them'),
+    embeddingsSeconds: histogram('embeddings_seconds', 'Requests for vectors, of one question or several texts', []),
+    embeddingsQuestions: counter(
+      'embeddings_questions_total',
+      'Questions for the model: embedded, cached, late, failed, refused or skipped',
+      ['state'],
+    ),
+    embeddingsCircuitOpen: gauge('embeddings_circuit_open', '1 while questions are not sent, because five failed'),
   }
 }
 

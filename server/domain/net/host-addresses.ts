@@ -34,7 +34,11 @@ export async function judgedAddress(
     (canonicalAddress(address) !== undefined && rules.allow.opensName(host))
   for (const address of addresses) {
     if (isOwn({ host, port, address }, rules.own)) throw new FetchError('refused_address', ownProblem)
-    if (!isOpen(address)) throw new FetchError('refused_address', rules.isLoopbackOnly ? strayProblem(host) : privateProblem(host, rules.advice))
+    if (!isOpen(address))
+      throw new FetchError(
+        'refused_address',
+        rules.isLoopbackOnly ? strayProblem(host) : privateProblem(host, rules.advice),
+      )
   }
   const [first] = addresses
   if (first === undefined) throw unknownName(host)

@@ -1,0 +1,193 @@
+/** A model behind an endpoint with the API of OpenAI. */
+
+import { LRUCache } from 'lru-cache'
+import pLimit from 'p-limit'
+import { type ClientDeps, type ClientOptions, EndpointClient, EndpointError } from './endpoint-client.ts'
+import { type EndpointSettings, isNear } from './endpoint-target.ts'
+import type { EmbeddingModel } from './model.ts'
+import { modelId } from './model-id.ts'
+import { QuestionVectors } from './question-vectors.ts'
+import { UnsentError } from './unsent-error.ts'
+
+/** The most texts of a request, and their characters with prefixes. */
+const most = { texts: 32, characters: 32_000 } as const
+/** Requests with texts at once. */
+const atOnce = 2
+/** Results that are kept until their call succeeds. */
+const keptResults = 256
+/** After so many failures in a row, one of the texts may be the cause. */
+const stubbornFailures = 4
+/** A text that every model takes. */
+const harmless = 'The quick brown fox jumps over the lazy dog.'
+
+type Vector = Int8Array | undefined
+
+export interface EndpointModelOptions extends ClientOptions {
+  /** Milliseconds that a question waits. */
+  readonly lateMs?: number
+}
+
+export class EndpointModel implements EmbeddingModel {
+  readonly id: string
+  readonly name: string
+  readonly languages: readonly string[] | undefined
+  readonly leavesMachine: boolean
+  readonly #client: EndpointClient
+  readonly #questions: QuestionVectors
+  readonly #deps: ClientDeps
+  readonly #textPrefix: string
+  readonly #limit = pLimit(atOnce)
+  /** Vectors of calls that failed in part, so that they are not paid for twice. */
+  readonly #kept = new LRUCache<string, { readonly vector: Vector }>({ max: keptResults })
+
+  constructor(settings: EndpointSettings, deps: ClientDeps, options: EndpointModelOptions = {}) {
+    const { model: name, dimensions, textPrefix, queryPrefix } = settings
+    this.id = modelId({ name, textPrefix, queryPrefix, ...(dimensions !== undefined && { dimensions }) })
+    this.name = name
+    this.languages = settings.languages
+    this.leavesMachine = !isNear(settings.url)
+    this.#deps = deps
+    this.#textPrefix = textPrefix
+    this.#client = new EndpointClient(settings, deps, options)
+    this.#questions = new QuestionVectors(
+      async (question, signal) => {
+        this.#client.requireOpen('question')
+        const vectors = await this.#client.embed([queryPrefix + question], 'question', signal)
+        return vectors === 'refused' ? undefined : vectors[0]
+      },
+      { ...deps, ...options },
+    )
+  }
+
+  async embedTexts(texts: readonly string[], signal: AbortSignal): Promise<readonly Vector[]> {
+    const missing = [...new Set(texts)].filter((text) => !this.#kept.has(text))
+    const found = new Map<string, Vector>()
+    for (const text of texts) {
+      const kept = this.#kept.get(text)
+      if (kept !== undefined) found.set(text, kept.vector)
+    }
+    const results = await Promise.allSettled(
+      batchesOf(missing, this.#textPrefix.length).map((batch) => this.#limit(() => this.#embedBatch(batch, signal))),
+    )
+    for (const result of results)
+      if (result.status === 'fulfilled') for (const [text, vector] of result.value) found.set(text, vector)
+    const failed = results.find((result) => result.status === 'rejected')
+    if (failed !== undefined) {
+      for (const [text, vector] of found) this.#kept.set(text, { vector })
+      throw failed.reason
+    }
+    for (const text of texts) this.#kept.delete(text)
+    return texts.map((text) => found.get(text))
+  }
+
+  embedQuestion(text: string, signal?: AbortSignal): Promise<Vector> {
+    return this.#questions.ask(text, signal)
+  }
+
+  async close(): Promise<void> {
+    this.#questions.close()
+    this.#client.close()
+  }
+
+  /** @throws EmbeddingError */
+  async #embedBatch(texts: readonly string[], signal: AbortSignal): Promise<Map<string, Vector>> {
+    const { embeddingsTexts: counts } = this.#deps.metrics
+    const call = new BatchCall(this.#client, this.#textPrefix, signal)
+    try {
+      this.#client.requireOpen('texts')
+      const vectors = await call.run(texts)
+      const refused = [...vectors.values()].filter((vector) => vector === undefined).length
+      counts.inc({ result: 'embedded' }, texts.length - refused)
+      counts.inc({ result: 'refused' }, refused)
+      return vectors
+    } catch (error) {
+      if (!(error instanceof UnsentError)) counts.inc({ result: 'failed' }, texts.length)
+      for (const [text, vector] of call.done) this.#kept.set(text, { vector })
+      throw error
+    }
+  }
+}
+
+/** Embeds one batch, and finds the texts that the endpoint refuses. */
+class BatchCall {
+  /** Vectors so far. Refused texts are missing until a harmless text was accepted. */
+  readonly done = new Map<string, Vector>()
+  readonly #client: EndpointClient
+  readonly #prefix: string
+  readonly #signal: AbortSignal
+  /** True: an answer with a fault counts as a refusal of its texts. */
+  #isStubborn = false
+
+  constructor(client: EndpointClient, prefix: string, signal: AbortSignal) {
+    this.#client = client
+    this.#prefix = prefix
+    this.#signal = signal
+  }
+
+  async run(texts: readonly string[]): Promise<Map<string, Vector>> {
+    await this.#split(texts)
+    const refused = texts.filter((text) => !this.done.has(text))
+    // If the endpoint refuses every text, the texts are not the cause.
+    if (refused.length === texts.length) await this.#requireHarmless()
+    for (const text of refused) this.done.set(text, undefined)
+    return this.done
+  }
+
+  async #split(texts: readonly string[]): Promise<void> {
+    const vectors = await this.#embed(texts)
+    if (vectors !== 'refused') {
+      const bad = texts.filter((text, at) => {
+        const vector = vectors[at]
+        if (vector !== undefined) this.done.set(text, vector)
+        return vector === undefined
+      })
+      if (texts.length > 1) for (const text of bad) await this.#split([text])
+    } else if (texts.length > 1) {
+      const half = Math.ceil(texts.length / 2)
+      await this.#split(texts.slice(0, half))
+      await this.#split(texts.slice(half))
+    }
+  }
+
+  async #embed(texts: readonly string[]) {
+    try {
+      return await this.#client.embed(
+        texts.map((text) => this.#prefix + text),
+        'texts',
+        this.#signal,
+      )
+    } catch (error) {
+      if (!(error instanceof EndpointError) || !error.isAnswered) throw error
+      if (this.#isStubborn) return 'refused'
+      if (this.#client.failures < stubbornFailures) throw error
+      await this.#requireHarmless()
+      this.#isStubborn = true
+      return 'refused'
+    }
+  }
+
+  /** @throws EmbeddingError the endpoint does not embed a harmless text either */
+  async #requireHarmless(): Promise<void> {
+    const vectors = await this.#client.embed([this.#prefix + harmless], 'texts', this.#signal)
+    if (vectors !== 'refused' && vectors[0] !== undefined) return
+    throw this.#client.refusesAll()
+  }
+}
+
+/** Groups texts, in their order. A text that is too long is alone. */
+function batchesOf(texts: readonly string[], prefix: number): string[][] {
+  const batches: string[][] = []
+  let characters = 0
+  for (const text of texts) {
+    const batch = batches.at(-1)
+    const length = text.length + prefix
+    if (batch === undefined || batch.length === most.texts || characters + length > most.characters) {
+      batches.push([text])
+      characters = length
+    } else {
+      batch.push(text)
+      characters += length
+    }
+  }
+  return batches
+}

@@ -1,0 +1,43 @@
+/** Logs why an endpoint fails, once for each reason. */
+
+import type { Deps } from '../../base/deps.ts'
+
+/** Milliseconds until a reason that came back after a success is logged again. */
+const quietMs = 600_000
+
+export interface Fault {
+  /** Tells reasons apart. */
+  readonly key: string
+  /** A sentence without texts of users. */
+  readonly reason: string
+  /** The words of the endpoint, without texts of users. */
+  readonly provider?: string | undefined
+  /** Milliseconds until the next request. */
+  readonly waitMs: number
+}
+
+export class FaultLog {
+  readonly #deps: Pick<Deps, 'log' | 'now'>
+  /** When each reason was logged, and whether a request has succeeded since. */
+  readonly #logged = new Map<string, { readonly atMs: number; isOver: boolean }>()
+
+  constructor(deps: Pick<Deps, 'log' | 'now'>) {
+    this.#deps = deps
+  }
+
+  report(level: 'warn' | 'error', { key, reason, provider, waitMs }: Fault): void {
+    const atMs = this.#deps.now().getTime()
+    const before = this.#logged.get(key)
+    if (before !== undefined && !(before.isOver && atMs - before.atMs >= quietMs)) {
+      before.isOver = false
+      return
+    }
+    this.#logged.set(key, { atMs, isOver: false })
+    const facts = { reason, ...(provider !== undefined && { provider }), seconds: Math.ceil(waitMs / 1_000) }
+    this.#deps.log[level](facts, 'texts could not be embedded; searches use words only, and texts wait')
+  }
+
+  succeed(): void {
+    for (const fault of this.#logged.values()) fault.isOver = true
+  }
+}
