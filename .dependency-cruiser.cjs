@@ -20,6 +20,7 @@ const http = 'node_modules/(express|passport|express-openapi-validator)'
 const ladder = [
   ['net'],
   ['format'],
+  ['embeddings'],
   ['types'],
   ['ledger'],
   ['event-log'],

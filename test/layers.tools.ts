@@ -49,6 +49,7 @@ const violations = [
   ['one-child-process', 'server/domain/layout.ts', "import 'node:child_process'"],
   ['ladder-net', 'server/domain/net/public-addresses.ts', "import type {} from '../format/text-rules.ts'"],
   ['ladder-format', 'server/domain/format/text-rules.ts', "import type {} from '../ledger/ledger.ts'"],
+  ['ladder-embeddings', 'server/domain/embeddings/texts.ts', "import type {} from '../ledger/ledger.ts'"],
   ['ladder-types', 'server/domain/types/patterns.ts', "import type {} from '../ledger/ledger.ts'"],
   ['ladder-ledger', 'server/domain/ledger/pull-ledger.ts', "import type {} from '../indexing/history.ts'"],
   ['ladder-event-log', 'server/domain/event-log/wake.ts', "import type {} from '../indexing/history.ts'"],

@@ -7,6 +7,7 @@ import type { IndexSchema } from '../../index/derived/schema.ts'
 import type { LogSchema } from '../../index/log/schema.ts'
 import type { Database } from '../../index/sqlite/database.ts'
 import type { Keys } from '../domain/accounts/keys.ts'
+import type { Embeddings } from '../domain/embeddings/embeddings.ts'
 import type { PartialIndex } from '../domain/indexing/partial-index.ts'
 import type { MaintenanceWatch } from '../domain/maintenance-mode.ts'
 import type { GuardedFetch } from '../domain/net/guarded-fetch.ts'
@@ -35,6 +36,8 @@ export interface Deps {
   readonly events: Database<LogSchema>
   /** Absent in a command. */
   readonly partialIndex?: PartialIndex
+  /** The vectors of texts. Absent if the service has no model. */
+  readonly embeddings?: Embeddings
   readonly store: Store
   readonly keys: Keys
   readonly search: SearchThread

@@ -57,6 +57,7 @@ export async function buildDist() {
       { in: 'server/process/main.ts', out: 'main' },
       { in: 'server/cli/cli.ts', out: 'cli' },
       { in: 'server/process/import-process.ts', out: 'import' },
+      { in: 'server/domain/embeddings/scrub-worker.ts', out: 'domain/embeddings/scrub-worker' },
       { in: 'server/domain/graph/graph-worker.ts', out: 'domain/graph/graph-worker' },
       { in: 'server/domain/search/search-worker.ts', out: 'domain/search/search-worker' },
     ],

@@ -7,6 +7,8 @@ import type { Store } from '../../gitstore/store.ts'
 /** The databases, below the data folder. */
 export const indexFile = 'index.sqlite'
 export const eventsFile = 'events.sqlite'
+/** Vectors of texts. It can be rebuilt, which may cost money. */
+export const vectorsFile = 'vectors.sqlite'
 export const credentialsFile = 'credentials.sqlite'
 /** The file after `credentials-to-postgres` has moved its rows. */
 export const movedCredentialsFile = 'credentials.sqlite.moved'

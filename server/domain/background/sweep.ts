@@ -15,6 +15,7 @@ import { forgetEmailTokens } from '../accounts/email-proofs.ts'
 import { updateMembersBehind } from '../accounts/member-profiles.ts'
 import { completeMemberships, forgetInvitations } from '../accounts/memberships.ts'
 import { tidyAudit } from '../audit/retention.ts'
+import { sweepVectors } from '../embeddings/sweep.ts'
 import { removeGoneLogs } from '../events/gone-logs.ts'
 import { EventRemoval, type OldestNeeded, removeOldIntents } from '../events/retention.ts'
 import { queueDigests } from '../inbox/digest.ts'
@@ -119,7 +120,15 @@ function eventsJob(): Job {
 
 /** The jobs after those of the caller: members, and rows and files that nobody needs. */
 function lateJobsOf(): readonly Job[] {
-  return [...eventJobsOf(), ...memberJobs]
+  return [...eventJobsOf(), ...memberJobs, vectorsJob]
+}
+
+/** The job that removes unused vectors. It sweeps each organisation once a week. */
+const vectorsJob: Job = {
+  chore: 'vectors',
+  everyMs: 60 * minuteMs,
+  work: sweepVectors,
+  failed: 'unused vectors could not be removed',
 }
 
 /** The jobs of the log of events. */

@@ -20,7 +20,7 @@ import { copyDatabase, findDatabaseDamage } from '../../../index/sqlite/backup.t
 import type { PathProblem } from '../format/path-problem.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
 import { identityRef, listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
-import { credentialsFile, eventsFile, indexFile, runFolder } from '../layout.ts'
+import { credentialsFile, eventsFile, indexFile, runFolder, vectorsFile } from '../layout.ts'
 import { hashOfFile, type Manifest, type MirrorEntry, manifestFile, writeManifest } from './manifest.ts'
 import { checkedMirrors, isStamped, isUntouched } from './mirror-checks.ts'
 
@@ -78,7 +78,8 @@ export async function backUpData(
   const run = new BackupRun(source, dir, options, now, signal)
   await run.attempt(credentialsFile, () => copyCredentials(source, dir))
   // Before the mirrors, so that the log is behind them and never ahead. After a restore it catches up.
-  await run.attempt(eventsFile, () => copyEvents(source, dir))
+  await run.attempt(eventsFile, () => copyIfPresent(source, dir, eventsFile))
+  await run.attempt(vectorsFile, () => copyIfPresent(source, dir, vectorsFile))
 
   const sources = await listStoredRepositories(source.root)
   const checked = options.full ? new Map<string, MirrorEntry>() : await checkedMirrors(dir)
@@ -192,11 +193,13 @@ async function manifestOf(
   const gone = kept.filter((path) => !known.has(path))
   const sha256 = await hashOfFile(join(dir, credentialsFile))
   const ofEvents = await hashOfFile(join(dir, eventsFile))
+  const ofVectors = await hashOfFile(join(dir, vectorsFile))
   return {
     format: 1,
     created_at: now.toISOString(),
     ...(sha256 === undefined ? {} : { credentials: { sha256 } }),
     ...(ofEvents === undefined ? {} : { events: { sha256: ofEvents } }),
+    ...(ofVectors === undefined ? {} : { vectors: { sha256: ofVectors } }),
     repositories,
     gone,
   }
@@ -231,10 +234,13 @@ async function copyCredentials({ root, postgres }: Source, dir: string): Promise
   })
 }
 
-/** Copies the events and the audit, in the same way. They have names and IP addresses. */
-async function copyEvents({ root }: Source, dir: string): Promise<void> {
-  if (!lexists(join(root, eventsFile))) return
-  await placeCopy(dir, eventsFile, async (making) => copyDatabase(join(root, eventsFile), making))
+/**
+ * Copies another database, in the same way. Events and the audit have names and IP addresses. Texts can be guessed from
+ * vectors.
+ */
+async function copyIfPresent({ root }: Source, dir: string, name: string): Promise<void> {
+  if (!lexists(join(root, name))) return
+  await placeCopy(dir, name, async (making) => copyDatabase(join(root, name), making))
 }
 
 async function placeCopy(dir: string, name: string, copy: (making: string) => Promise<void>): Promise<void> {

@@ -15,7 +15,7 @@ import { appliedMigrations } from '../../../index/sqlite/migrate.ts'
 import type { Deps } from '../../base/deps.ts'
 import { indexAll, indexOne } from '../indexing/reindex.ts'
 import { listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
-import { arrivingFolder, credentialsFile, eventsFile, indexFile, orgRepository } from '../layout.ts'
+import { arrivingFolder, credentialsFile, eventsFile, indexFile, orgRepository, vectorsFile } from '../layout.ts'
 import type { Source } from './backup.ts'
 import { examineEntries } from './entry-findings.ts'
 import { examineErasures } from './erasure-findings.ts'
@@ -77,7 +77,7 @@ export async function examine(
   const where = postgres ? postgresName : credentialsFile
   if (credentials.fault !== undefined) findings.push(damageFinding('database', where, credentials.fault))
   else if (postgres && cell !== undefined) findings.push(...(await examinePlaces(postgres, cell, root)))
-  findings.push(...examineEvents(root))
+  findings.push(...examineEvents(root), ...examineVectors(root))
   if (!lexists(index)) {
     findings.push({
       ...damageFinding('database', indexFile, 'is missing; the next start rebuilds it'),
@@ -96,6 +96,7 @@ export async function examine(
       ...(credentials.schema === undefined ? {} : { [where]: credentials.schema }),
       ...(await schemaOf(root, indexFile)),
       ...(await schemaOf(root, eventsFile)),
+      ...(await schemaOf(root, vectorsFile)),
     },
     findings: findings.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)),
   }
@@ -107,6 +108,14 @@ async function examineFile(root: string): Promise<CredentialsState> {
   if (!lexists(file)) return { schema, fault: 'is missing, together with all accounts' }
   const fault = databaseFault(file)
   return { schema, fault: fault ?? (schema === undefined ? 'is empty, and all accounts are missing' : undefined) }
+}
+
+/** Examines the vectors. Only a service with a model has them. */
+function examineVectors(root: string): Finding[] {
+  const file = join(root, vectorsFile)
+  const fault = lexists(file) ? databaseFault(file) : undefined
+  const advice = 'the next start with a model begins another one, and embeds all texts again'
+  return fault === undefined ? [] : [damageFinding('database', vectorsFile, `${fault}; ${advice}`)]
 }
 
 /** Returns the newest migration by the file's name, or nothing if it cannot be read. */

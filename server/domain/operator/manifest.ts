@@ -14,6 +14,7 @@ const manifestSchema = z.object({
   created_at: z.string(),
   credentials: z.object({ sha256: z.string() }).optional(),
   events: z.object({ sha256: z.string() }).optional(),
+  vectors: z.object({ sha256: z.string() }).optional(),
   repositories: z.array(
     z.object({
       path: z.string(),

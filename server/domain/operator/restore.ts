@@ -21,7 +21,7 @@ import { issueResetToken } from '../accounts/sessions.ts'
 import { parseBotEmail } from '../format/bots.ts'
 import { parseHiddenEmail } from '../format/hidden-emails.ts'
 import type { PathProblem } from '../format/path-problem.ts'
-import { credentialsFile, eventsFile, isId, runFolder, stagingFolder } from '../layout.ts'
+import { credentialsFile, eventsFile, isId, runFolder, stagingFolder, vectorsFile } from '../layout.ts'
 import { listLiveProcesses } from '../live-processes.ts'
 import type { Source } from './backup.ts'
 import { hashOfFile, type Manifest } from './manifest.ts'
@@ -54,7 +54,7 @@ export async function putIntoPlace(
 ): Promise<boolean> {
   try {
     const hasCredentials = await placeCredentials({ root, postgres, sharesAccounts }, dir, staged.manifest, problems)
-    await placeEvents(root, dir, staged.manifest, problems)
+    for (const one of replaceable) await placeReplaceable(root, dir, one, staged.manifest, problems)
     await placeOrgs(root, staged)
     return hasCredentials
   } finally {
@@ -96,28 +96,38 @@ async function placeCredentials(
   return true
 }
 
-/**
- * Copies the events and the audit of a backup into the data folder. Without them, the logs begin again.
- *
- * @throws system errors
- */
-async function placeEvents(
+/** A database without which the service begins another one. */
+interface Replaceable {
+  readonly name: string
+  /** Its member of the manifest. */
+  readonly member: 'events' | 'vectors'
+  /** The consequence of its loss. */
+  readonly loss: string
+}
+
+const replaceable: readonly Replaceable[] = [
+  { name: eventsFile, member: 'events', loss: 'cursors of the events are gone, and the audit begins again' },
+  { name: vectorsFile, member: 'vectors', loss: 'a service with a model embeds all texts again' },
+]
+
+/** Copies such a database of a backup, if there is one, into the data folder. @throws system errors */
+async function placeReplaceable(
   root: string,
   dir: string,
+  { name, member, loss }: Replaceable,
   manifest: Manifest | undefined,
   problems: PathProblem[],
 ): Promise<void> {
-  const making = await stageDatabase(root, dir, eventsFile, problems)
+  const making = await stageDatabase(root, dir, name, problems)
+  const listed = manifest?.[member]
   if (typeof making === 'object') {
-    const begins = 'cursors of the events are gone, and the audit begins again'
-    if (making.damage !== undefined) problems.push({ path: eventsFile, reason: `damaged; ${begins}: ${making.damage}` })
-    else if (manifest?.events && making.isMissing)
-      problems.push({ path: eventsFile, reason: `is missing, but the manifest lists it; ${begins}` })
+    if (making.damage !== undefined) problems.push({ path: name, reason: `damaged; ${loss}: ${making.damage}` })
+    else if (listed && making.isMissing)
+      problems.push({ path: name, reason: `is missing, but the manifest lists it; ${loss}` })
     return
   }
-  if (manifest?.events && manifest.events.sha256 !== (await hashOfFile(join(dir, eventsFile))))
-    problems.push({ path: eventsFile, reason: notListed })
-  await placeDatabase(root, making, eventsFile)
+  if (listed && listed.sha256 !== (await hashOfFile(join(dir, name)))) problems.push({ path: name, reason: notListed })
+  await placeDatabase(root, making, name)
 }
 
 const notListed = 'is not the file that the manifest lists; it is intact, and was used'

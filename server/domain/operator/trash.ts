@@ -15,6 +15,7 @@ import { AppError, ValidationError } from '../../base/errors.ts'
 import { deleteBotsOf } from '../accounts/bots.ts'
 import { operator } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
+import { eraseNodeVectors, eraseOrgVectors } from '../embeddings/erasure.ts'
 import { recordNodes } from '../event-log/record.ts'
 import { countTrash } from '../indexing/byte-counts.ts'
 import { historiesOf } from '../indexing/history.ts'
@@ -103,13 +104,15 @@ export async function purge(
     }
     onProgress(done + 1, due.length)
   }
+  await eraseVectors(deps, due, all)
   for (const [orgId, nodes] of nodesByOrg(due))
     if (repoExists(orgRepo(deps.store, orgId))) await countTrash(deps, orgId, (id) => nodes.includes(id))
   return { removed: removed.map(asTrashed), kept: all.filter((one) => !due.includes(one)).map(asTrashed) }
 }
 
-/** Deletes the bots and the limits of a purged organisation. */
+/** Deletes the bots, the limits and the vectors of a purged organisation. */
 async function forgetOrg(deps: Deps, one: Trashed): Promise<void> {
+  await eraseOrgVectors(deps, one.orgId)
   await deleteBotsOf(deps, one)
   await deps.credentials.write((trx) => deleteLimit(trx, one.orgId))
 }
@@ -191,6 +194,15 @@ async function forgetRecorded(deps: Deps, due: readonly Trashed[], all: readonly
       })
       await deps.events.write((trx) => deleteGoneRepos(trx, orgId, some))
     }
+}
+
+/** Erases the vectors of purged nodes. A node that was restored, or has another copy in the trash, keeps its own. */
+async function eraseVectors(deps: Deps, due: readonly Trashed[], all: readonly Trashed[]): Promise<void> {
+  const kept = new Set(all.flatMap((one) => (due.includes(one) ? [] : [`${one.orgId}/${one.nodeId}`])))
+  for (const [orgId, nodes] of nodesByOrg(due)) {
+    const isGoing = (id: string) => !kept.has(`${orgId}/${id}`) && !repoExists(nodeRepo(deps.store, orgId, id))
+    await eraseNodeVectors(deps, orgId, nodes.filter(isGoing))
+  }
 }
 
 function asTrashed({ orgId, nodeId, deleted_at }: Trashed): Trashed {

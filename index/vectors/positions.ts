@@ -1,0 +1,139 @@
+/** Models, and how far the rows of each organisation follow the index. */
+import type { Transaction } from 'kysely'
+import { changeRows, readRows } from '../sqlite/statements.ts'
+import type { VectorsDb, VectorsSchema } from './schema.ts'
+
+/** The rows of an organisation and a model. */
+export interface VectorsAt {
+  readonly orgId: string
+  /** The model's number. */
+  readonly model: number
+}
+
+/** What a writer knew when it began. It writes nothing if the organisation was erased since. */
+export interface WriterAt extends VectorsAt {
+  readonly generation: string
+}
+
+/** A place in the changes of an organisation, which are ordered by version and id. */
+export interface Cursor {
+  readonly version: number
+  readonly id: string
+}
+
+export interface Position {
+  readonly epoch: string
+  readonly nodes: Cursor
+  readonly deletions: Cursor
+  /** True if the nodes of this epoch were compared with the rows. */
+  readonly isCompared: boolean
+  readonly settled: number
+}
+
+/** Greater than all ids. */
+export const lastId = '~'
+
+/** Returns the number of a model. Undefined: it has no vectors. */
+export async function findModel(db: VectorsDb, id: string): Promise<number | undefined> {
+  return (await db.selectFrom('model').select('number').where('id', '=', id).executeTakeFirst())?.number
+}
+
+/** Records a model, and returns its number. */
+export async function recordModel(
+  trx: Transaction<VectorsSchema>,
+  { id, name }: { readonly id: string; readonly name: string },
+): Promise<number> {
+  await changeRows(trx, 'insert or ignore into model (id, name, dimensions) values (?, ?, 0)', id, name)
+  const [row] = await readRows<{ number: number }>(trx, 'select number from model where id = ?', id)
+  if (row === undefined) throw new Error('The model that was just recorded is missing')
+  return row.number
+}
+
+/** Returns the value that changes with each erasure. Empty: nothing was ever erased. */
+export async function readGeneration(db: VectorsDb | Transaction<VectorsSchema>, orgId: string): Promise<string> {
+  const [row] = await readRows<{ generation: string }>(db, 'select generation from erasure where org_id = ?', orgId)
+  return row?.generation ?? ''
+}
+
+interface PositionRow {
+  epoch: string
+  version: number
+  after_id: string
+  gone_version: number
+  gone_after_id: string
+  compared: number
+  settled: number
+}
+
+/** Returns undefined if the organisation has none. */
+export async function findPosition(
+  db: VectorsDb | Transaction<VectorsSchema>,
+  { orgId, model }: VectorsAt,
+): Promise<Position | undefined> {
+  const [row] = await readRows<PositionRow>(db, 'select * from position where org_id = ? and model = ?', orgId, model)
+  return (
+    row && {
+      epoch: row.epoch,
+      nodes: { version: row.version, id: row.after_id },
+      deletions: { version: row.gone_version, id: row.gone_after_id },
+      isCompared: row.compared === 1,
+      settled: row.settled,
+    }
+  )
+}
+
+const begin = `
+  insert into position (org_id, model, incarnation, epoch, version, after_id, gone_version, gone_after_id, compared,
+    seq, settled, swept_ms)
+  values (?, ?, lower(hex(randomblob(8))), ?, 0, '', 0, '', 0, 0, 0, ?)
+  on conflict (org_id, model) do update
+    set epoch = excluded.epoch, version = 0, after_id = '', gone_version = 0, gone_after_id = '', compared = 0`
+
+/**
+ * Begins to follow an organisation, or begins again with another epoch. Its vectors stay.
+ *
+ * @returns undefined if the organisation was erased since the writer began
+ */
+export async function beginPosition(
+  trx: Transaction<VectorsSchema>,
+  at: WriterAt,
+  epoch: string,
+  now: Date,
+): Promise<Position | undefined> {
+  if ((await readGeneration(trx, at.orgId)) !== at.generation) return undefined
+  await changeRows(trx, begin, at.orgId, at.model, epoch, now.getTime())
+  return findPosition(trx, at)
+}
+
+/** Moves the position. `isCompared` is only ever set to true. */
+export async function movePosition(
+  trx: Transaction<VectorsSchema>,
+  { orgId, model }: VectorsAt,
+  to: { readonly nodes?: Cursor; readonly deletions?: Cursor; readonly isCompared?: true },
+): Promise<void> {
+  const { nodes, deletions, isCompared } = to
+  await changeRows(
+    trx,
+    `update position set version = coalesce(?, version), after_id = coalesce(?, after_id),
+        gone_version = coalesce(?, gone_version), gone_after_id = coalesce(?, gone_after_id), compared = max(compared, ?)
+      where org_id = ? and model = ?`,
+    nodes?.version ?? null,
+    nodes?.id ?? null,
+    deletions?.version ?? null,
+    deletions?.id ?? null,
+    Number(isCompared ?? false),
+    orgId,
+    model,
+  )
+}
+
+/** Returns the number of nodes with rows, also those without a text. */
+export async function countSettled(db: VectorsDb, orgId: string, modelId: string): Promise<number> {
+  const [row] = await readRows<{ settled: number }>(
+    db,
+    'select settled from position where org_id = ? and model = (select number from model where id = ?)',
+    orgId,
+    modelId,
+  )
+  return row?.settled ?? 0
+}

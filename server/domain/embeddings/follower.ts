@@ -1,0 +1,180 @@
+/**
+ * Embeds the texts of all organisations that allow it, and follows their changes.
+ *
+ * It reads the versions of the organisations at intervals, as reading ahead does for searches. One process of a data
+ * folder does so at a time. If it dies, another one takes over.
+ */
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ignoreMissing } from '../../../gitstore/fs-exists.ts'
+import { type FollowedOrg, listOrgStates } from '../../../index/derived/followed-nodes.ts'
+import { DatabaseError } from '../../../index/sqlite/database.ts'
+import { withFileLock } from '../../../index/sqlite/file-lock.ts'
+import type { Deps } from '../../base/deps.ts'
+import { runFolder, vectorsFile } from '../layout.ts'
+import type { Embeddings } from './embeddings.ts'
+import { type Following, followOrg, type Step } from './follow-org.ts'
+import { EmbeddingError } from './model.ts'
+
+export interface Follower {
+  /** The texts that are not embedded yet, as an estimate. 0 in a process that does not embed. */
+  pendingTexts(): number
+  /** The bytes of the vectors on the disk, with their log. @throws system errors */
+  storeBytes(): Promise<number>
+  /** Ends the running request, and resolves within a moment. */
+  stop(): Promise<void>
+}
+
+/** For tests. Milliseconds. */
+interface Intervals {
+  /** Between two looks at the versions. */
+  readonly lookMs?: number
+  /** Between two checks of an organisation without changes. It may be allowed since, or its rows lost. */
+  readonly recheckMs?: number
+  /** Between two tries to become the process that embeds. */
+  readonly lockMs?: number
+  /** After a fault other than that of the model. */
+  readonly faultMs?: number
+}
+
+type FollowerDeps = Pick<Deps, 'index' | 'now' | 'log' | 'store' | 'placement' | 'draining'>
+
+/** Organisations per statement. */
+const orgsAtOnce = 500
+
+/** Starts to follow. @param deps with an index that is busy until it is whole */
+export function followEmbeddings(deps: FollowerDeps, embeddings: Embeddings, intervals: Intervals = {}): Follower {
+  const stopping = new AbortController()
+  const signal = AbortSignal.any([deps.draining, stopping.signal])
+  const loop = new FollowerLoop(deps, { index: deps.index, now: deps.now, embeddings, signal }, intervals)
+  const running = loop.run()
+  return {
+    pendingTexts: () => loop.pendingTexts(),
+    storeBytes: async () => (await sizeOf(deps, '')) + (await sizeOf(deps, '-wal')),
+    stop: async () => {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+async function sizeOf({ store }: Pick<Deps, 'store'>, end: string): Promise<number> {
+  return (await ignoreMissing(stat(join(store.root, `${vectorsFile}${end}`))))?.size ?? 0
+}
+
+class FollowerLoop {
+  readonly #deps: FollowerDeps
+  readonly #following: Following
+  readonly #intervals: Required<Intervals>
+  /** The states in which nothing was left to do, and when they were checked. */
+  readonly #done = new Map<string, { readonly state: string; readonly checked: number }>()
+  /** Nodes without vectors, by organisation. */
+  readonly #pending = new Map<string, number>()
+  /** The organisation of the last step. The next round begins after it. */
+  #last = ''
+  #lastFault = ''
+
+  constructor(deps: FollowerDeps, following: Following, intervals: Intervals) {
+    this.#deps = deps
+    this.#following = following
+    this.#intervals = { lookMs: 1_000, recheckMs: 60_000, lockMs: 5_000, faultMs: 30_000, ...intervals }
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.#following
+    const lock = join(runFolder(this.#deps.store.root), 'embedding')
+    while (!signal.aborted) {
+      await withFileLock(lock, signal, () => this.#followAll(), 0).catch((error: unknown) => {
+        // Another process embeds.
+        if (!(error instanceof DatabaseError && error.code === 'busy')) this.#report(error)
+      })
+      this.#pending.clear()
+      await this.#pause(this.#intervals.lockMs)
+    }
+  }
+
+  /** Texts of a node are counted as four, until they are known. */
+  pendingTexts(): number {
+    const textsOfNode = 4
+    let nodes = 0
+    for (const count of this.#pending.values()) nodes += count
+    return nodes * textsOfNode
+  }
+
+  async #followAll(): Promise<void> {
+    const { signal } = this.#following
+    this.#done.clear()
+    while (!signal.aborted) {
+      const pauseMs = await this.#round().catch((error: unknown) => {
+        if (signal.aborted) return 0
+        this.#report(error)
+        return error instanceof EmbeddingError ? Math.max(error.retryAfterMs, 1) : this.#intervals.faultMs
+      })
+      if (pauseMs > 0) await this.#pause(pauseMs)
+    }
+  }
+
+  /** Takes a step of each organisation with changes. Returns the milliseconds until the next round. */
+  async #round(): Promise<number> {
+    const { signal } = this.#following
+    const due = await this.#listDue()
+    let hasMore = false
+    for (const org of due) {
+      if (signal.aborted || !this.#deps.placement.lease.isHeld()) break
+      this.#last = org.id
+      const step = await followOrg(this.#following, org)
+      this.#note(org, step)
+      hasMore ||= step.kind === 'more'
+    }
+    this.#lastFault = ''
+    return hasMore ? 0 : this.#intervals.lookMs
+  }
+
+  #note(org: FollowedOrg, { kind, pending }: Step): void {
+    if (pending > 0) this.#pending.set(org.id, pending)
+    else this.#pending.delete(org.id)
+    if (kind === 'done' || kind === 'not allowed')
+      this.#done.set(org.id, { state: stateOf(org), checked: performance.now() })
+  }
+
+  /** Lists the organisations that may have changes, beginning after the one of the last step. */
+  async #listDue(): Promise<FollowedOrg[]> {
+    const before: FollowedOrg[] = []
+    const after: FollowedOrg[] = []
+    const present = new Set<string>()
+    let from = ''
+    for (;;) {
+      const some = await listOrgStates(this.#following.index.read, from, orgsAtOnce)
+      for (const org of some) {
+        present.add(org.id)
+        if (this.#isDue(org)) (org.id > this.#last ? after : before).push(org)
+      }
+      from = some.at(-1)?.id ?? ''
+      if (some.length < orgsAtOnce) break
+    }
+    for (const known of [this.#done, this.#pending])
+      for (const orgId of known.keys()) if (!present.has(orgId)) known.delete(orgId)
+    return [...after, ...before]
+  }
+
+  #isDue(org: FollowedOrg): boolean {
+    const done = this.#done.get(org.id)
+    return done?.state !== stateOf(org) || performance.now() - done.checked > this.#intervals.recheckMs
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { ref: false, signal: this.#following.signal }).catch(() => {})
+  }
+
+  #report(error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error)
+    if (message !== this.#lastFault)
+      this.#deps.log.warn({ err: error }, 'texts could not be embedded; it will be retried')
+    this.#lastFault = message
+  }
+}
+
+function stateOf({ epoch, version }: FollowedOrg): string {
+  return `${epoch} ${version}`
+}
