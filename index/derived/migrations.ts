@@ -142,6 +142,12 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, bytes)
     },
   },
+  // No organisation that was read before has a choice.
+  '024_embeddings': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, ['alter table org add column embeddings integer'])
+    },
+  },
 }
 
 /** The number of nodes of each organisation. Triggers keep it, so that a check reads one row. */

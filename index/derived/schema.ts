@@ -16,6 +16,8 @@ export interface OrgTable {
   rules: string | null
   /** The commit of org.git's main that the rules were read from. */
   rules_head: string | null
+  /** 1 if the owners allow search by meaning, 0 if they refuse it. Null: they have not chosen. */
+  embeddings: number | null
   created_at: string
   updated_at: string
   /** The commit of org.git's main that this row was read from. */

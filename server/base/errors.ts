@@ -175,6 +175,7 @@ type ProblemType =
   | 'uuid_parsing'
   | 'datetime_parsing'
   | 'scope_too_large'
+  | 'embeddings_off'
   | 'filter_syntax'
   | 'filter_too_large'
   | 'value_error'

@@ -22,8 +22,11 @@ export interface Lease extends Omit<Fence, 'enter'> {
   isHeld(): boolean
 }
 
+/** The columns of an organisation that only the index has. */
+type IndexColumns = 'head' | 'epoch' | 'version' | 'graph_version' | 'rules' | 'rules_head' | 'embeddings'
+
 /** The columns of an organisation that the index and the directory both have. */
-export type OrgColumns = Omit<OrgRow, 'head' | 'epoch' | 'version' | 'graph_version' | 'rules' | 'rules_head'>
+export type OrgColumns = Omit<OrgRow, IndexColumns>
 
 type IndexedOrgs = Awaited<ReturnType<typeof listOrgsWithOwners>>
 type IndexedOrg = IndexedOrgs['rows'][number]

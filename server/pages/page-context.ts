@@ -3,6 +3,7 @@
 import type { Readable } from 'node:stream'
 import type { VNode } from 'preact'
 import type { Api } from '../../spec/client/api.ts'
+import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
 import type { Consents } from '../http/consents.ts'
 import type { SentFile } from '../http/contract/multipart.ts'
@@ -37,6 +38,8 @@ export interface PageContext {
   readonly oidc: OidcVisit
   /** True if the service sends mail. */
   readonly sendsMail: boolean
+  /** Search by meaning. Undefined: the service has no model. */
+  readonly embeddings: Pick<NonNullable<Deps['embeddings']>, 'model' | 'allows'> | undefined
   /** Set in maintenance mode, in which nothing can be changed. */
   readonly maintenance: MaintenanceNotice | undefined
 }

@@ -380,6 +380,7 @@ function visitOf(
     consents: parts.consentsOf(req, res, credential?.person),
     canSignIn: parts.cookies.isPossible(req),
     maintenance: parts.deps.maintenance.current(),
+    embeddings: parts.deps.embeddings,
     sendsMail: parts.deps.config.mail !== undefined,
     oidc: oidcVisit(parts.deps, {
       req,

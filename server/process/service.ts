@@ -55,6 +55,8 @@ export interface Overrides {
   /** True if all workers share the rate counters. Default: this process counts. */
   readonly sharedLimits?: boolean
   readonly fetchDocument?: Deps['fetchDocument']
+  /** Search by meaning. */
+  readonly embeddings?: Deps['embeddings']
 }
 
 /** Resolves when the service listens. The index is completed in the background. @throws errors of `listen` */
@@ -82,7 +84,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const imports = createImportQueue({ root: config.dataDir, run: importProcess(config), log, now: deps.now })
   const served: Deps = {
     ...deps,
-    ...(overrides.fetchDocument === undefined ? {} : { fetchDocument: overrides.fetchDocument }),
+    ...replacedBy(overrides),
     imports,
     index: index.whole,
     partialIndex: partialIndex(deps.store, index),
@@ -126,6 +128,11 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     await opened.close()
   }
   return { url: urlOf(config.host, portOf(server)), deps, close }
+}
+
+/** Returns the dependencies that tests replace. */
+function replacedBy({ fetchDocument, embeddings }: Overrides): Partial<Deps> {
+  return { ...(fetchDocument && { fetchDocument }), ...(embeddings && { embeddings }) }
 }
 
 /** Sends webhooks, and mails if the service sends any. */

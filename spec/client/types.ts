@@ -942,6 +942,12 @@ export interface components {
              * @enum {string}
              */
             readonly unknown_types?: "allow" | "refuse";
+            /**
+             * @description `true` allows search by meaning, if the service has a model. `false` refuses it, and all vectors of the
+             *     organisation are erased before the response. `null` takes the choice back: the configuration of the service
+             *     decides.
+             */
+            readonly embeddings?: boolean | null;
         };
         /** @description An organisation. */
         readonly Org: {
@@ -976,6 +982,11 @@ export interface components {
              * @enum {string}
              */
             readonly unknown_types?: "allow" | "refuse";
+            /**
+             * @description Whether the owners allow search by meaning. Absent if they have not chosen: the configuration of the service
+             *     decides. Only for members, and not in lists.
+             */
+            readonly embeddings?: boolean;
             /** @description The content of the organisation, and its limits. Only for members, and not in lists. */
             readonly usage?: components["schemas"]["OrgUsage"];
             readonly created_at: components["schemas"]["UtcTime"];
@@ -3789,6 +3800,12 @@ export interface components {
              */
             readonly query: string;
             /**
+             * @description `auto`, the default, compares the meaning if words find little. `lexical` never does. `hybrid` does as `auto`,
+             *     and is 422 `embeddings_off` if the service has no model.
+             * @enum {string|null}
+             */
+            readonly mode?: "auto" | "lexical" | "hybrid" | null;
+            /**
              * @description Maximum number of matches.
              * @default 5
              */
@@ -3885,6 +3902,7 @@ export interface components {
             };
             /** @description The words of the query that were found. Empty if only the title or the `bridge` led to this node. */
             readonly matched_terms: readonly string[];
+            readonly meaning?: components["schemas"]["MatchMeaning"];
             /**
              * Format: date-time
              * @description When the node, as searched, was last changed.
@@ -3904,6 +3922,25 @@ export interface components {
             /** @description The commit that was searched, on `main` unless `scope` selects another state. Absent before the first commit. */
             readonly commit_id?: components["schemas"]["Oid"];
             readonly explanation?: components["schemas"]["MatchExplanation"];
+        };
+        /** @description Present if the node was found by its meaning and has no word of the query. */
+        readonly MatchMeaning: {
+            /** @description The cosine of the vectors of the node and of the query. */
+            readonly similarity: number;
+        };
+        /** @description Search by meaning. Absent if the service has no model. */
+        readonly SearchMeaning: {
+            /**
+             * @description `used`: meaning was compared. `not_needed`: words sufficed. `off`: the organisation, the caller or the request
+             *     does not allow it. `unavailable`: the model did not answer in time. `catching_up`: too few nodes have a vector
+             *     yet. `language`: the model does not know the language of the query.
+             * @enum {string}
+             */
+            readonly state: "used" | "not_needed" | "off" | "unavailable" | "catching_up" | "language";
+            /** @description The name of the model. */
+            readonly model: string;
+            /** @description The share of nodes with a vector. */
+            readonly covered: number;
         };
         /** @description A node above a match. */
         readonly SearchAncestor: {
@@ -4047,6 +4084,7 @@ export interface components {
             readonly connections: readonly components["schemas"]["GraphEdge"][];
             /** @description True if some `nodes` or edges were left out. */
             readonly truncated: boolean;
+            readonly meaning?: components["schemas"]["SearchMeaning"];
             /**
              * @description Why there is no match, if the service can tell. Absent if there is a match.
              * @enum {string}
@@ -4371,10 +4409,10 @@ export interface components {
             /** @description A message for users. It can change between versions. */
             readonly msg: string;
             /**
-             * @description The type of problem, with pydantic's names. Grove's own are `scope_too_large`, `filter_syntax`, `filter_too_large`, `type_rule` and `unknown_keyword`.
+             * @description The type of problem, with pydantic's names. Grove's own are `scope_too_large`, `embeddings_off`, `filter_syntax`, `filter_too_large`, `type_rule` and `unknown_keyword`.
              * @enum {string}
              */
-            readonly type: "missing" | "extra_forbidden" | "json_invalid" | "string_type" | "string_too_short" | "string_too_long" | "string_pattern_mismatch" | "int_type" | "int_parsing" | "bool_type" | "list_type" | "dict_type" | "too_short" | "too_long" | "less_than_equal" | "greater_than_equal" | "enum" | "uuid_parsing" | "datetime_parsing" | "scope_too_large" | "filter_syntax" | "filter_too_large" | "type_rule" | "unknown_keyword" | "value_error";
+            readonly type: "missing" | "extra_forbidden" | "json_invalid" | "string_type" | "string_too_short" | "string_too_long" | "string_pattern_mismatch" | "int_type" | "int_parsing" | "bool_type" | "list_type" | "dict_type" | "too_short" | "too_long" | "less_than_equal" | "greater_than_equal" | "enum" | "uuid_parsing" | "datetime_parsing" | "scope_too_large" | "embeddings_off" | "filter_syntax" | "filter_too_large" | "type_rule" | "unknown_keyword" | "value_error";
             /** @description The invalid value itself. It never contains an enclosing value, a password or a token. */
             readonly input?: unknown;
             /** @description The limit, such as `{"le": 50}`. With `json_invalid`, the position in UTF-16 units from 1: `{"line": 3, "column": 14}`. */

@@ -65,6 +65,8 @@ export interface GroveOptions {
   readonly passwordLogin?: boolean
   /** Fetches documents of programs. Default: as in production. */
   readonly fetchDocument?: Deps['fetchDocument']
+  /** Search by meaning. Default: none. */
+  readonly embeddings?: Deps['embeddings']
   /** Proxies whose X-Forwarded headers are trusted. Default: none. */
   readonly trustProxy?: readonly string[]
   /** False: programs cannot connect by OAuth. */
@@ -109,6 +111,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     oidc,
     passwordLogin = true,
     fetchDocument,
+    embeddings,
     trustProxy,
     oauth = true,
     oauthClients,
@@ -164,6 +167,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
       validateResponses: true,
       sweeps,
       ...(fetchDocument === undefined ? {} : { fetchDocument }),
+      ...(embeddings === undefined ? {} : { embeddings }),
       ...(now === undefined ? {} : { now }),
     },
   )

@@ -61,8 +61,12 @@ export async function updateCard({ name, lease, credentials, store }: Directory,
 type OrgRecord = Awaited<ReturnType<typeof readOrgRecord>>
 
 async function writeCard(trx: CredentialsDb, orgId: string, head: string, { org, members }: OrgRecord): Promise<void> {
-  const { id: _, rules: _rules, rules_head: _head, ...card } = org
-  await putCard(trx, { ...card, org_id: orgId, head, name: asText(org.name), description: asText(org.description) })
+  const { vault_id, published, require_pull_requests, created_at, updated_at } = org
+  await putCard(trx, {
+    ...{ org_id: orgId, head, vault_id, published, require_pull_requests, created_at, updated_at },
+    name: asText(org.name),
+    description: asText(org.description),
+  })
   const { put, gone } = members
   if (gone === null) await deleteCardMembers(trx, orgId, undefined)
   for (const some of slices(gone ?? [])) await deleteCardMembers(trx, orgId, some)

@@ -107,6 +107,11 @@ function orgData({ id, name, published, require_pull_requests }: OrgFile) {
   return { id, name, published, require_pull_requests }
 }
 
+/** The fields whose values an event of a change shows. */
+function settingsOf(org: OrgFile) {
+  return { ...orgData(org), embeddings: org.embeddings ?? null }
+}
+
 interface Versions {
   readonly types?: Readonly<Record<string, Oid>>
 }
@@ -128,12 +133,20 @@ function orgChange(
   now: OrgFile,
   types: { readonly before: Versions; readonly after: Versions },
 ): EventFacts[] {
-  const fields = ['name', 'description', 'published', 'require_pull_requests', 'rules', 'unknown_types'] as const
+  const fields = [
+    'name',
+    'description',
+    'published',
+    'require_pull_requests',
+    'rules',
+    'unknown_types',
+    'embeddings',
+  ] as const
   const changedFields = fields.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(now[field]))
   const changed = [...changedFields, ...(types.before.types ? ['types'] : [])]
   if (changed.length === 0) return []
   const shown = (org: OrgFile) =>
-    Object.fromEntries(Object.entries(orgData(org)).filter(([field]) => changed.some((one) => one === field)))
+    Object.fromEntries(Object.entries(settingsOf(org)).filter(([field]) => changed.some((one) => one === field)))
   return [
     {
       ...base,

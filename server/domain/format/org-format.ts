@@ -9,6 +9,7 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { readTree } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { OrgRow } from '../../../index/derived/org-queries.ts'
 import { type Role, roles } from '../../../index/derived/schema.ts'
 import { isId } from '../layout.ts'
 import { botEmail } from './bots.ts'
@@ -32,6 +33,8 @@ interface OrgFile {
   readonly rules?: readonly StoredRule[] | undefined
   /** `refuse`: a node may not get a type that nobody defined. Absent: it may. */
   readonly unknown_types?: 'refuse' | undefined
+  /** True if the owners allow search by meaning, and false if they refuse it. Absent: they have not chosen. */
+  readonly embeddings?: boolean | undefined
   readonly created_at: string
 }
 
@@ -71,6 +74,8 @@ const orgSchema = z.looseObject({
   require_pull_requests: z.boolean(),
   rules: rulesSchema.optional(),
   unknown_types: z.literal('refuse').optional().catch(undefined),
+  // An unreadable choice must not send texts to another machine.
+  embeddings: z.boolean().optional().catch(false),
   created_at: z.iso.datetime(),
 })
 const memberSchema = z.looseObject({
@@ -107,6 +112,7 @@ export async function readOrgRecord(repo: Repo, head: Oid, before: Oid | null) {
       require_pull_requests: Number(org.require_pull_requests),
       rules: JSON.stringify(org.rules ?? []),
       rules_head: head,
+      embeddings: org.embeddings === undefined ? null : Number(org.embeddings),
       created_at: org.created_at,
       updated_at: laterOf(timeOf(committer), org.created_at),
     },
@@ -120,6 +126,11 @@ export async function readOrgRecord(repo: Repo, head: Oid, before: Oid | null) {
     },
     damaged: record.damaged ?? [],
   }
+}
+
+/** Returns the owners' choice for search by meaning, from a row of the index. Null: they have not chosen. */
+export function embeddingsChoice({ embeddings }: Pick<OrgRow, 'embeddings'>): boolean | null {
+  return embeddings === null ? null : embeddings === 1
 }
 
 /** Commits the changes from the commit `before` (null: none) to `record` on the draft. */

@@ -18,7 +18,7 @@ import type { Actor, Person } from '../actor.ts'
 import { readOrgTypes } from '../branches/type-rules.ts'
 import { rulesForMain } from '../consent/branch-rules.ts'
 import { type Mover, noteIntents } from '../event-log/intents.ts'
-import { commitOrg, fitsOrgFile, type OrgRecord, readRecord } from '../format/org-format.ts'
+import { commitOrg, embeddingsChoice, fitsOrgFile, type OrgRecord, readRecord } from '../format/org-format.ts'
 import { readRules } from '../format/org-rules.ts'
 import type { Rule, StoredRule } from '../format/rule-format.ts'
 import { readResult, tryUpdateCard } from '../indexing/index-node.ts'
@@ -28,6 +28,7 @@ import { type Page, pageOf } from '../pagination.ts'
 import type { OrgColumns } from '../placement.ts'
 import { type OrgUsage, readOrgUsage, withRoomForOrg } from '../quotas.ts'
 import type { OrgAt } from '../targets.ts'
+import { eraseRefused, withEmbeddings } from './embeddings.ts'
 import { changeOrg, indexChangedOrg, orgIsGone, requireOwner } from './org-changes.ts'
 import { admitRules, completeRules, findNodesIn, type RuleInput } from './rules.ts'
 
@@ -45,6 +46,8 @@ export interface Org {
   readonly rules_for_main?: 'none' | 'some' | 'all'
   /** `refuse`: a node may not get a type that nobody defined. Absent as `rules`. */
   readonly unknown_types?: 'allow' | 'refuse'
+  /** True if the owners allow search by meaning. Absent as `rules`, and if they have not chosen. */
+  readonly embeddings?: boolean
   /** Absent as `rules`. */
   readonly usage?: OrgUsage
   readonly created_at: string
@@ -68,6 +71,8 @@ export interface OrgInput {
 
 export interface OrgChange extends Partial<OrgInput> {
   readonly unknown_types?: 'allow' | 'refuse'
+  /** Null takes the choice back. */
+  readonly embeddings?: boolean | null
 }
 
 /**
@@ -148,11 +153,13 @@ export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org>
   const access = await authorizeOrg(deps, actor, at, 'public')
   const org = toOrg(access.org, access)
   if (access.role === null) return org
+  const embeddings = embeddingsChoice(access.org)
   return {
     ...org,
     rules: await readRules(deps, access.org),
     rules_for_main: await rulesForMain(deps, access.org),
     unknown_types: (await readOrgTypes(deps, at.orgId)).refusesUnknown ? 'refuse' : 'allow',
+    ...(embeddings !== null && { embeddings }),
     usage: await readOrgUsage(deps, at.orgId),
   }
 }
@@ -165,15 +172,18 @@ export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Org
   const nodes = await findNodesIn(deps, at, completed ?? [])
   await changeOrg(deps, actor, at, 'edit', (record) => {
     requireOwner(record, actor)
-    const { description, rules: _, unknown_types, ...others } = input
+    const { description, rules: _, unknown_types, embeddings, ...others } = input
     const { vault_id } = record.org
     if (vault_id !== undefined && (input.vault_id ?? vault_id) !== vault_id)
       throw invalid(['body', 'vault_id'], 'The organisation belongs to another vault', input.vault_id)
     const rules = completed && admitRules(record, completed, nodes)
     const described = withDescription({ ...record.org, ...others }, description)
-    const org = requireFit(withRules(withUnknownTypes(described, unknown_types), rules))
+    const chosen = withEmbeddings(withUnknownTypes(described, unknown_types), embeddings)
+    const org = requireFit(withRules(chosen, rules))
     return JSON.stringify(org) === JSON.stringify(record.org) ? record : { ...record, org }
   })
+  // Also without a change: the request may repeat one that failed after its commit.
+  if (input.embeddings !== undefined) await eraseRefused(deps, at)
   return readOrg(deps, actor, at)
 }
 

@@ -5,6 +5,7 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { ApiId } from '../parts/api-id.tsx'
 import { Field, field, submitForm, Tabs, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { MeaningChoice, meaningChoice, meaningFacts } from '../parts/meaning-choice.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { mayDelete, mayWrite } from '../parts/rights.ts'
 import { sizeOf } from '../text/sizes.ts'
@@ -119,6 +120,8 @@ function changeOf(form: URLSearchParams) {
       return { published: false }
     case 'rules':
       return { require_pull_requests: form.has('require_pull_requests') }
+    case 'embeddings':
+      return { embeddings: meaningChoice(form) }
     default:
       throw new AppError('bad_request', 'The form does not name a known action')
   }
@@ -144,8 +147,9 @@ async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page>
   const action = urls.settings(org.id, 'general')
   const name = sent ? field(form, 'name') : org.name
   const description = sent ? field(form, 'description') : org.description
+  const meaning = meaningFacts(visit, org)
   return {
-    ...{ kind: 'page', place: { org, crumb: 'Settings' }, facts: { org, open, trouble } },
+    ...{ kind: 'page', place: { org, crumb: 'Settings' }, facts: { org, open, meaning, trouble } },
     head: { title: `Settings · ${org.name}`, noIndex: true },
     body: () => (
       <>
@@ -166,6 +170,7 @@ async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page>
               </form>
               <Publishing org={org} urls={urls} action={action} />
               <Rules org={org} urls={urls} action={action} />
+              <MeaningChoice org={org} facts={meaning} action={action} />
               <UsageOf org={org} />
               <HomeRule />
               <ApiId id={org.id} of="organisation" />

@@ -217,7 +217,7 @@ const enforcements = [
 
 function Enforcement({ fields }: { readonly fields: TypeFields }) {
   return (
-    <fieldset class="type-choice">
+    <fieldset class="choice-list">
       <legend>Rules are</legend>
       {enforcements.map(([value, title, says]) => (
         <label class="check">
