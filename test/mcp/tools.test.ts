@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
+import { addMeaning } from '../support/meant.ts'
 import { pageAt } from '../support/pages.ts'
 import { ann, connectHttp, connectStdio, factsIn, grove, type Model, parted, tokenOf, useScene } from './scene.ts'
 
@@ -96,6 +97,19 @@ describe('the tools of /mcp', () => {
           text: 'Whales are mammals.\n\nThey sing.',
         })
         expect(factsIn(answer, 'nodes around')[0]).to.include({ title: 'Blue whale', relation: 'child' })
+      })
+
+      it('search, and say which matches have no word of the query', async () => {
+        const ask = () => model.ask('search', { org_id, query: 'mammals', top_k: 1 })
+        const meaning = { state: 'used', model: 'stand-in', covered: 1 } as const
+        const byWords = await ask()
+        const end = addMeaning(grove, meaning, ['Whales'])
+        const answer = await ask().finally(end)
+        expect(answer).to.match(
+          /^Matches, best first: 1 of 1, 1 found by meaning, not by words\. Nodes around them: 0\.$/m,
+        )
+        expect(factsIn(answer, 'matches')[0]).to.include({ title: 'Whales', found_by: 'meaning' })
+        expect(byWords).to.include('Matches, best first: 1 of 1. Nodes').and.not.include('found_by')
       })
 
       it('search, with what looks like a tag', async () => {

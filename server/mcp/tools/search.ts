@@ -78,12 +78,13 @@ export const search = tool({
 function answerOf(org: string, found: Found, chars: number): string {
   const { matches, total, total_is_exact: isExact, nodes, truncated } = found
   const around = nodes.filter(({ relation }) => relation !== 'match')
-  const items = matches.map(({ rank, node_id, title, commit_id, passage, snippet }) =>
+  const items = matches.map(({ rank, node_id, title, commit_id, passage, snippet, meaning }) =>
     asItem({
       rank,
       id: node_id,
       title: brief(title, snippetChars),
       source: sourceOf(org, node_id, commit_id),
+      ...(meaning !== undefined && { found_by: 'meaning' }),
       ...(passage === undefined ? {} : { heading: passage.heading || undefined, line: passage.line }),
       snippet: brief(snippet, snippetChars),
     }),
@@ -101,7 +102,9 @@ function answerOf(org: string, found: Found, chars: number): string {
       source: sourceOf(org, id, commit_id),
     }),
   )
-  const lead = `Matches, best first: ${matches.length} of ${isExact ? '' : 'at least '}${total}. Nodes around them: ${around.length}${truncated ? ', and more' : ''}.`
+  const numMeant = matches.filter(({ meaning }) => meaning !== undefined).length
+  const meant = numMeant === 0 ? '' : `, ${numMeant} found by meaning, not by words`
+  const lead = `Matches, best first: ${matches.length} of ${isExact ? '' : 'at least '}${total}${meant}. Nodes around them: ${around.length}${truncated ? ', and more' : ''}.`
   return answer(
     chars,
     [lead],

@@ -192,7 +192,7 @@ class MapView {
     const small = words.toLowerCase()
     if (titles.length > 0)
       return new Set([...titles.keys()].filter((at) => titles[at]?.toLowerCase().includes(small)).map(String))
-    const body = JSON.stringify({ query: words, top_k: mostFound })
+    const body = JSON.stringify({ query: words, top_k: mostFound, mode: 'lexical' })
     const headers = { 'content-type': 'application/json' }
     const told = await fetchJson<Schemas['SearchAnswer']>('search/retrieve', { method: 'POST', body, headers })
     return new Set((told?.matches ?? []).flatMap(({ node_id }) => this.dots.places.get(node_id) ?? []))

@@ -149,7 +149,8 @@ async function suggest(words: string): Promise<Hit[]> {
 }
 
 async function retrieve(words: string): Promise<Hit[]> {
-  const body = { query: words, top_k: most.texts }
+  // Half a question is not sent to a model, which may be slow and have a price.
+  const body = { query: words, top_k: most.texts, mode: 'lexical' } as const
   const { matches } = await api.searchNodes({ path, body }).catch(() => ({ matches: [] }))
   return matches.map(({ node_id, title, snippet }) => ({ id: node_id, title, snippet }))
 }

@@ -163,6 +163,7 @@ function Results({ urls, facts: { org, asked, offset, found, titles } }: PartPro
     <>
       <FoundConditions urls={urls} org={org.id} asked={asked} found={found} />
       <p class="why said">{saidOf(found, asked, offset)}</p>
+      <MeaningNotice found={found} />
       <Make urls={urls} org={org} asked={asked} found={found} />
       <Matches urls={urls} org={org.id} matches={matches} />
       {titles.length > 0 && (
@@ -248,6 +249,14 @@ function saidOf(
   return asked.words === '' ? 'No page matches the filters.' : `No results for “${asked.words}”.`
 }
 
+/** Says why the meaning of the words was not compared, if that can change. */
+function MeaningNotice({ found: { matches, meaning } }: { readonly found: Found }) {
+  const byWords = matches.length === 0 ? '' : '; these are the matches by words'
+  if (meaning?.state === 'unavailable') return <p class="why">Search by meaning is not available now{byWords}.</p>
+  if (meaning?.state !== 'catching_up') return null
+  return <p class="why">Search by meaning is being prepared: {Math.floor(meaning.covered * 100)} % of pages.</p>
+}
+
 function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
@@ -299,7 +308,7 @@ interface MatchProps {
 }
 
 function Match({ match, urls, org }: MatchProps) {
-  const { node_id, title, snippet, passage, matched_terms, path, updated_at } = match
+  const { node_id, title, snippet, passage, matched_terms, meaning, path, updated_at } = match
   return (
     <li>
       <a class="t" href={urls.node(org, node_id, title)}>
@@ -308,6 +317,7 @@ function Match({ match, urls, org }: MatchProps) {
         </span>
         {passage?.heading && passage.heading !== title && <span class="where">{passage.heading}</span>}
       </a>
+      {meaning !== undefined && <div class="from">no words in common</div>}
       {snippet !== '' && (
         <p>
           <Marked text={snippet} terms={matched_terms} />
