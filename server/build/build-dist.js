@@ -1,7 +1,7 @@
 /**
  * Builds dist/.
  *
- * It has bundles of `main`, `cli`, the process of an import, and the threads for graphs and search.
+ * It has bundles of `main`, `cli`, the process of an import, and the threads for graphs, search and the local model.
  *
  * Each bundle is one file, `<name>.cjs`, with all JavaScript that it needs. A service that opened the files of its
  * packages one by one had 273 open at once. Only `grove serve` loads main, so no other command pays for loading the
@@ -59,6 +59,7 @@ export async function buildDist() {
       { in: 'server/process/import-process.ts', out: 'import' },
       { in: 'server/domain/embeddings/scrub-worker.ts', out: 'domain/embeddings/scrub-worker' },
       { in: 'server/domain/graph/graph-worker.ts', out: 'domain/graph/graph-worker' },
+      { in: 'server/domain/embeddings/embed-worker.ts', out: 'domain/embeddings/embed-worker' },
       { in: 'server/domain/search/search-worker.ts', out: 'domain/search/search-worker' },
     ],
     outdir: 'dist',

@@ -5,6 +5,7 @@ import { DatabaseError } from '../../index/sqlite/database.ts'
 import { ConfigError } from '../base/config.ts'
 import { openFilesLimit } from '../base/open-files.ts'
 import { LeaseError } from '../domain/cells/lease.ts'
+import { ModelNotInstalledError } from '../domain/embeddings/local-packages.ts'
 import { printable } from '../domain/format/text-rules.ts'
 import { RemoteError } from '../vault/remote/client.ts'
 
@@ -19,6 +20,7 @@ export function explainFault(error: unknown): string {
     error instanceof GitError ||
     error instanceof DatabaseError ||
     error instanceof LeaseError ||
+    error instanceof ModelNotInstalledError ||
     error instanceof RemoteError ||
     error instanceof SqliteNotInstalledError ||
     (codeOf(error) !== undefined && 'syscall' in error)

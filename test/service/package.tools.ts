@@ -80,6 +80,8 @@ describe('the package', () => {
         'dist/client/operations.d.ts',
         'dist/client/package.json',
         'dist/client/types.d.ts',
+        'dist/domain/embeddings/embed-worker.cjs',
+        'dist/domain/embeddings/embed-worker.cjs.map',
         'dist/domain/embeddings/scrub-worker.cjs',
         'dist/domain/embeddings/scrub-worker.cjs.map',
         'dist/domain/graph/graph-worker.cjs',
