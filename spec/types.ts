@@ -8928,8 +8928,8 @@ export interface components {
             state: "used" | "not_needed" | "off" | "unavailable" | "catching_up" | "language";
             /** @description The name of the model. */
             model: string;
-            /** @description The share of nodes with a vector. */
-            covered: number;
+            /** @description The share of the nodes of main whose texts have vectors. Absent with `off`. */
+            covered?: number;
         };
         /** @description A node above a match. */
         SearchAncestor: {

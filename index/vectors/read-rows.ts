@@ -40,6 +40,8 @@ export interface VectorRows {
   stateOf(orgId: string, model: number): VectorsState | undefined
   /** Lists rows that have changed since, in the order of their changes. Ids may repeat those of earlier calls. */
   nodesSince(orgId: string, model: number, seq: number, limit: number): VectorNode[]
+  /** Returns the row of a node. Undefined also if the node is deleted. */
+  nodeOf(orgId: string, model: number, id: string): VectorNode | undefined
   /** Returns the vectors by key. An empty one: the model refuses the text. @param keys in hex, a few hundred */
   passages(orgId: string, model: number, keys: readonly string[]): ReadonlyMap<string, Int8Array>
   close(): void
@@ -90,6 +92,11 @@ export function openVectorRows(file: string): VectorRows {
     stateOf: (orgId, model) => read(undefined, ({ state }) => state.get(orgId, model)),
     nodesSince: (orgId, model, seq, limit) =>
       read([], ({ nodes }) => nodes.all(orgId, model, seq, limit).map((row) => nodeOf(row))),
+    nodeOf: (orgId, model, id) =>
+      read(undefined, ({ node }) => {
+        const row = node.get(orgId, model, id)
+        return row === undefined || row.gone === 1 ? undefined : nodeOf(row)
+      }),
     passages: (orgId, model, keys) =>
       read(new Map(), ({ passages }) => {
         const rows = passages.all(JSON.stringify(keys), orgId, model)
@@ -122,6 +129,9 @@ function statementsOf(db: Sqlite.Database) {
     nodes: db.prepare<[string, number, number, number], NodeRow>(
       `select node_id, seq, head, gone, keys, vector from node
        where org_id = ? and model = ? and seq > ? order by seq limit ?`,
+    ),
+    node: db.prepare<[string, number, string], NodeRow>(
+      'select node_id, seq, head, gone, keys, vector from node where org_id = ? and model = ? and node_id = ?',
     ),
     passages: db.prepare<[string, string, number], { readonly key: string; readonly vector: Buffer }>(
       `select wanted.value as key, passage.vector from json_each(?) as wanted

@@ -19,20 +19,6 @@ import type { ImportQueue } from '../vault/uploads/order.ts'
 import type { Config } from './config.ts'
 import type { LimitMail, LimitSignIn } from './counters.ts'
 
-/** Search by meaning, for the organisations that allow it. */
-interface Embeddings {
-  readonly model: {
-    /** The name that answers show. */
-    readonly name: string
-    /** True if texts leave this machine. */
-    readonly leavesMachine: boolean
-  }
-  /** True if the texts of the organisation may be given to the model. `embeddings` is the choice of its owners. */
-  allows(org: { readonly id: string; readonly embeddings: boolean | null }): boolean
-  /** Erases all vectors of the organisation. */
-  erase(orgId: string): Promise<void>
-}
-
 export interface Deps {
   readonly config: Config
   /** The port on which this process listens. Before it does, and in a command, the configured one. */
@@ -50,7 +36,7 @@ export interface Deps {
   readonly events: Database<LogSchema>
   /** Absent in a command. */
   readonly partialIndex?: PartialIndex
-  /** The vectors of texts. Absent if the service has no model. */
+  /** Search by meaning: the model and the vectors of texts. Absent without a model, and in most commands. */
   readonly embeddings?: Embeddings
   readonly store: Store
   readonly keys: Keys
@@ -72,8 +58,6 @@ export interface Deps {
   scrape?(): Promise<string>
   /** Fetches documents of programs. Absent: `guardedFetch`. Tests resolve names and trust their own certificates. */
   readonly fetchDocument?: GuardedFetch
-  /** Search by meaning. Absent: the service has no model. */
-  readonly embeddings?: Embeddings
   /** How the request came. Absent outside a request. */
   readonly origin?: Origin
   /** Notes how long the request waited for a queue. Absent outside a request. */

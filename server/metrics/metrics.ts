@@ -23,6 +23,8 @@ export const folderMetrics = [
   'grove_storage_used_bytes',
   'grove_webhook_deliveries_pending',
   'grove_mail_pending',
+  'grove_embeddings_pending',
+  'grove_embeddings_store_bytes',
 ] as const
 
 /** Metrics of one service, each series labelled with `worker`. */
@@ -155,6 +157,7 @@ function searchMetrics({ counter, gauge, histogram }: Make) {
     searchSeconds: histogram('search_duration_seconds', 'Searches, including the wait for earlier ones', ['expansion']),
     searchDocuments: gauge('search_index_documents', 'Nodes in the search indexes in memory'),
     searchBytes: gauge('search_index_bytes', 'Estimated bytes of heap of the search indexes in memory'),
+    searchVectors: gauge('search_vectors_bytes', 'Estimated bytes of the vectors of nodes in memory'),
     searchBuilds: counter('search_builds_total', 'Search indexes that were opened'),
     searchRows: counter(
       'search_rows_total',
@@ -215,6 +218,8 @@ function embeddingsMetrics({ counter, gauge, histogram }: Make) {
       'Questions for the model: embedded, cached, late, failed, refused or skipped',
       ['state'],
     ),
+    embeddingsPending: gauge('embeddings_pending', 'Texts that wait for their vectors, as an estimate'),
+    embeddingsStoreBytes: gauge('embeddings_store_bytes', 'Bytes of vectors.sqlite with its log'),
     embeddingsCircuitOpen: gauge('embeddings_circuit_open', '1 while questions are not sent, because five failed'),
   }
 }

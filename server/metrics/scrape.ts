@@ -10,6 +10,7 @@ import { countUnrevokedSessions } from '../../index/credentials/sessions.ts'
 import { countAllPending } from '../../index/log/deliveries.ts'
 import type { Deps } from '../base/deps.ts'
 import { passwordsWaiting } from '../domain/accounts/passwords.ts'
+import type { Follower } from '../domain/embeddings/follower.ts'
 import { credentialsFile, indexFile } from '../domain/layout.ts'
 import { waitingForGit } from '../http/git/git-limits.ts'
 import { processMetrics } from './metrics.ts'
@@ -21,10 +22,16 @@ export const textFormat = 'text/plain; version=0.0.4; charset=utf-8'
  * Returns the metrics of this process.
  *
  * @param sweeps true if this process runs the background jobs; only it reports the metrics of the data folder
+ * @param follower embeds texts. Undefined: this process embeds none.
  */
-export async function scrapeProcess(deps: Deps, worker: number, sweeps: boolean): Promise<string> {
+export async function scrapeProcess(
+  deps: Deps,
+  worker: number,
+  sweeps: boolean,
+  follower: Follower | undefined,
+): Promise<string> {
   setOwnGauges(deps)
-  if (sweeps) await setFolderGauges(deps)
+  if (sweeps) await setFolderGauges(deps, follower)
   const { registry } = deps.metrics
   return `${await registry.metrics()}${await processMetrics(worker).metrics()}`
 }
@@ -35,9 +42,10 @@ function setOwnGauges({ metrics, placement, search }: Deps): void {
   metrics.gitWaiting.set(waitingForGit())
   metrics.passwordQueue.set(passwordsWaiting())
   metrics.readOnly.set(countReadOnly())
-  const { documents, bytes, opened, rows } = search.gauges()
+  const { documents, bytes, vectorBytes, opened, rows } = search.gauges()
   metrics.searchDocuments.set(documents)
   metrics.searchBytes.set(bytes)
+  metrics.searchVectors.set(vectorBytes)
   metrics.searchBuilds.reset()
   metrics.searchBuilds.inc(opened)
   metrics.searchRows.reset()
@@ -49,7 +57,10 @@ function setOwnGauges({ metrics, placement, search }: Deps): void {
  * Reads the metrics of the data folder. Values that cannot be read stay as they were, so that a scrape also answers
  * while the storage fails.
  */
-async function setFolderGauges({ metrics, credentials, events, log, store }: Deps): Promise<void> {
+async function setFolderGauges(
+  { metrics, credentials, events, log, store }: Deps,
+  follower: Follower | undefined,
+): Promise<void> {
   try {
     const { bavail, bfree, blocks, bsize } = await statfs(store.root)
     metrics.storageFree.set(bavail * bsize)
@@ -61,6 +72,9 @@ async function setFolderGauges({ metrics, credentials, events, log, store }: Dep
     metrics.webhooksPending.set(await countAllPending(events.read))
     metrics.mailPending.set(await countPendingMails(credentials.read))
     metrics.sessionsActive.set(await countUnrevokedSessions(credentials.read))
+    if (follower === undefined) return
+    metrics.embeddingsPending.set(follower.pendingTexts())
+    metrics.embeddingsStoreBytes.set(await follower.storeBytes())
   } catch (error) {
     log.warn({ err: error }, 'some metrics could not be read')
   }

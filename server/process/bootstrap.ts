@@ -22,7 +22,7 @@ import { checkUntilWritable } from '../domain/background/read-only.ts'
 import { Cell } from '../domain/cells/cell.ts'
 import { openLease } from '../domain/cells/lease.ts'
 import { recoverNoted, recoverRepository } from '../domain/indexing/recovered.ts'
-import { eventsFile, indexFile, runFolder, searchFolder } from '../domain/layout.ts'
+import { eventsFile, indexFile, runFolder, searchFolder, vectorsFile } from '../domain/layout.ts'
 import { unlimitedMail } from '../domain/mail/limits.ts'
 import { refuseInMaintenance, watchMaintenanceMode } from '../domain/maintenance-mode.ts'
 import { type Placement, singleService } from '../domain/placement.ts'
@@ -31,6 +31,7 @@ import { newMetrics } from '../metrics/metrics.ts'
 import { databaseObserver, storeObserver } from '../metrics/observers.ts'
 import { openCredentials } from './credentials.ts'
 import { makeDataFolder, rememberCell } from './data-folder.ts'
+import { openEmbeddings } from './embeddings.ts'
 import { isOtherVersionAlive, refuseOtherMajor, writeVersion } from './versions.ts'
 
 export interface OpenOptions {
@@ -41,6 +42,8 @@ export interface OpenOptions {
   readonly worker?: number
   /** True: a cell that cannot write is not opened. Otherwise it is opened read-only. */
   readonly writes?: boolean
+  /** True: opens the model for search by meaning, if one is configured. */
+  readonly embeds?: boolean
 }
 
 export interface Opened {
@@ -83,7 +86,7 @@ async function open(config: Config, options: OpenOptions, closing: Closing): Pro
   closing.push(() => credentials.close())
   const placement = await openPlacement(config, { credentials, alive, ...options })
   closing.push(() => placement.close())
-  const index = await openIndex(config.dataDir, alive, { log, draining, metrics })
+  const index = await openIndex(config, alive, { log, draining, metrics })
   closing.push(() => index.close())
   const events = await openEvents(config.dataDir, { log, draining, metrics })
   closing.push(() => events.close())
@@ -110,7 +113,14 @@ async function open(config: Config, options: OpenOptions, closing: Closing): Pro
     draining,
   }
   closing.push(() => flushAudit(deps))
-  return { deps, index }
+  if (options.embeds !== true) return { deps, index }
+  const embeddings = await openEmbeddings(deps, () => isAlone(config, alive), closing)
+  return { deps: { ...deps, ...(embeddings && { embeddings }) }, index }
+}
+
+/** True if no process of another version uses the data folder. */
+async function isAlone({ dataDir }: Config, alive: LiveProcess): Promise<boolean> {
+  return !(await isOtherVersionAlive(runFolder(dataDir), alive.id))
 }
 
 /** Registers this process in the data folder, which it creates if necessary. @throws ConfigError */
@@ -128,16 +138,16 @@ async function joinProcesses(config: Config, closing: Closing): Promise<LiveProc
 }
 
 function openIndex(
-  root: string,
+  config: Config,
   alive: LiveProcess,
   { log, draining, metrics }: Pick<Deps, 'log' | 'draining' | 'metrics'>,
 ): Promise<DerivedDatabase<IndexSchema>> {
-  const run = runFolder(root)
+  const root = config.dataDir
   return openDerivedDatabase<IndexSchema>(join(root, indexFile), indexMigrations, {
-    lockPrefix: join(run, 'index'),
+    lockPrefix: join(runFolder(root), 'index'),
     closing: draining,
     observer: databaseObserver(metrics, 'index'),
-    mayReplaceNewer: async () => !(await isOtherVersionAlive(run, alive.id)),
+    mayReplaceNewer: () => isAlone(config, alive),
     report: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
   })
 }
@@ -194,7 +204,12 @@ function fenceOf(root: string, fence: Fence, now: () => Date): Fence {
 
 function openSearch({ dataDir, searchMemory }: Config, log: Logger): Deps['search'] {
   return openSearchThread(
-    { file: join(dataDir, indexFile), folder: searchFolder(dataDir), memoryBytes: searchMemory },
+    {
+      file: join(dataDir, indexFile),
+      vectorsFile: join(dataDir, vectorsFile),
+      folder: searchFolder(dataDir),
+      memoryBytes: searchMemory,
+    },
     {
       warned: (message, code) =>
         log.warn({ code, reason: message }, 'files of the search index could not be read or written'),

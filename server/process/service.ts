@@ -15,6 +15,7 @@ import { auditConfig } from '../domain/audit/config-change.ts'
 import { maintainRepositories } from '../domain/background/maintenance.ts'
 import { fillIndex, type Job, sweep } from '../domain/background/sweep.ts'
 import { createReporter } from '../domain/background/unreadable.ts'
+import { type Follower, followEmbeddings } from '../domain/embeddings/follower.ts'
 import { partialIndex } from '../domain/indexing/partial-index.ts'
 import { limitedMail, unlimitedMail } from '../domain/mail/limits.ts'
 import { sendMails } from '../domain/mail/sender.ts'
@@ -55,8 +56,6 @@ export interface Overrides {
   /** True if all workers share the rate counters. Default: this process counts. */
   readonly sharedLimits?: boolean
   readonly fetchDocument?: Deps['fetchDocument']
-  /** Search by meaning. */
-  readonly embeddings?: Deps['embeddings']
 }
 
 /** Resolves when the service listens. The index is completed in the background. @throws errors of `listen` */
@@ -70,8 +69,8 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   } = overrides
   const draining = new AbortController()
   const worker = workerNumber()
-  const clock = now === undefined ? {} : { now }
-  const opened = await openDeps(config, { log, draining: draining.signal, worker, writes: true, ...clock })
+  const opening = { log, draining: draining.signal, worker, writes: true, embeds: true, ...(now && { now }) }
+  const opened = await openDeps(config, opening)
   const { deps, index } = opened
   const newCounter = config.rateLimit ? counters(sharedLimits) : undefined
   const { newSharedCounter, settle, jobs } = servicePartsOf(deps, newCounter)
@@ -79,12 +78,13 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const limitSignIn = countedSignIns(deps.metrics, limit)
   deps.metrics.buildInfo.set({ version: manifest.version, node: process.version, git: await gitVersion() }, 1)
   if (!sweeps) for (const name of folderMetrics) deps.metrics.registry.removeSingleMetric(name)
-  const scrapeOwn = () => scrapeProcess(deps, worker, sweeps)
+  let follower: Follower | undefined
+  const scrapeOwn = () => scrapeProcess(deps, worker, sweeps, follower)
   const scrape = cluster.isWorker ? openWorkerScrapes(scrapeOwn) : scrapeOwn
   const imports = createImportQueue({ root: config.dataDir, run: importProcess(config), log, now: deps.now })
   const served: Deps = {
     ...deps,
-    ...replacedBy(overrides),
+    ...(overrides.fetchDocument === undefined ? {} : { fetchDocument: overrides.fetchDocument }),
     imports,
     index: index.whole,
     partialIndex: partialIndex(deps.store, index),
@@ -120,19 +120,21 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     ? whole.then(() => Promise.all([sweep(deps, report, [...jobs, uploadsJob]), maintainRepositories(deps)]))
     : undefined
   const sending = sweeps ? sendAll(deps, served) : undefined
+  follower = sweeps ? startFollower(served) : undefined
   const close = async () => {
     draining.abort()
     await Promise.all([drain(server), imports.close()])
     await sweeping
     await sending
+    await follower?.stop()
     await opened.close()
   }
   return { url: urlOf(config.host, portOf(server)), deps, close }
 }
 
-/** Returns the dependencies that tests replace. */
-function replacedBy({ fetchDocument, embeddings }: Overrides): Partial<Deps> {
-  return { ...(fetchDocument && { fetchDocument }), ...(embeddings && { embeddings }) }
+/** Starts to embed texts, if the service has a model. */
+function startFollower(served: Deps): Follower | undefined {
+  return served.embeddings && followEmbeddings(served, served.embeddings)
 }
 
 /** Sends webhooks, and mails if the service sends any. */

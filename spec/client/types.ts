@@ -3939,8 +3939,8 @@ export interface components {
             readonly state: "used" | "not_needed" | "off" | "unavailable" | "catching_up" | "language";
             /** @description The name of the model. */
             readonly model: string;
-            /** @description The share of nodes with a vector. */
-            readonly covered: number;
+            /** @description The share of the nodes of main whose texts have vectors. Absent with `off`. */
+            readonly covered?: number;
         };
         /** @description A node above a match. */
         readonly SearchAncestor: {

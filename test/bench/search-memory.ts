@@ -43,7 +43,10 @@ async function takenBy(child: ChildProcess): Promise<Taken> {
 
 async function run([file = '', folder = '', orgId = '', query = '']: readonly string[]): Promise<void> {
   const fail = (what: unknown) => console.error(what)
-  const thread = openSearchThread({ file, folder, memoryBytes: 256 * mib }, { warned: fail, died: fail })
+  const thread = openSearchThread(
+    { file, vectorsFile: `${folder}/vectors.sqlite`, folder, memoryBytes: 256 * mib },
+    { warned: fail, died: fail },
+  )
   const ask = (id: string) =>
     thread.ask(id, { query, top_k: 10, expansion_depth: 'none', include_raw_text: false, today: '2026-12-01' })
   await ask('nobody')

@@ -202,7 +202,10 @@ async function benchThread(report: Report, place: Place, query: string): Promise
   const counting = await loopDelay(() => countInThread(5_000))
   const before = process.memoryUsage().rss
   const fail = (what: unknown) => console.error(what)
-  const thread = openSearchThread({ file: place.file, folder, memoryBytes }, { warned: fail, died: fail })
+  const thread = openSearchThread(
+    { file: place.file, vectorsFile: `${folder}/vectors.sqlite`, folder, memoryBytes },
+    { warned: fail, died: fail },
+  )
   const question = { query, top_k: 10, expansion_depth: 'none', include_raw_text: false, today: '2026-12-01' } as const
   try {
     const started = performance.now()

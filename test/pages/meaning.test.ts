@@ -1,7 +1,7 @@
 /** Search by meaning on pages, without scripts: the choice of owners, and how the search page shows it. */
 
 import { expect } from 'chai'
-import type { Deps } from '../../server/base/deps.ts'
+import type { Config } from '../../server/base/config.ts'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { addMeaning } from '../support/meant.ts'
@@ -9,7 +9,7 @@ import { pageAt } from '../support/pages.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { ledTo, mainOf, type Visit, visitOf } from './forms.ts'
 
-type Embeddings = NonNullable<Deps['embeddings']>
+type Embeddings = NonNullable<Config['embeddings']>
 
 const wordsOf = (html: string) =>
   html
@@ -35,10 +35,13 @@ describe('search by meaning', () => {
   }
   afterEach(() => grove.close())
 
+  /** No text is sent: nothing of these organisations is allowed. */
+  const endpoint = { textPrefix: '', queryPrefix: '', rate: 300, isHttpAllowed: false, allow: [] }
+  const elsewhere = { ...endpoint, url: 'https://models.invalid/v1', model: 'bge-m3' }
   const model = (more: Partial<Embeddings> = {}): Embeddings => ({
-    model: { name: 'bge-m3', leavesMachine: true },
-    allows: ({ embeddings }) => embeddings === true,
-    erase: async () => {},
+    endpoint: elsewhere,
+    orgs: 'asked',
+    isPublic: false,
     ...more,
   })
   const sectionOf = async (visitor = visit) =>
@@ -80,8 +83,7 @@ describe('search by meaning', () => {
     })
 
     it('says of a model on the same machine that no text leaves it', async () => {
-      const allows: Embeddings['allows'] = ({ embeddings }) => embeddings !== false
-      await start(model({ model: { name: '<b>local', leavesMachine: false }, allows }))
+      await start(model({ endpoint: { ...endpoint, url: 'http://127.0.0.1:9/v1', model: '<b>local' }, orgs: 'all' }))
       const section = await sectionOf()
       expect(section).to.include('&lt;b>local')
       const said = wordsOf(section)
@@ -90,7 +92,7 @@ describe('search by meaning', () => {
     })
 
     it('says if the operator has not enabled it for this organisation', async () => {
-      await start(model({ allows: () => false }))
+      await start(model({ orgs: [] }))
       expect(wordsOf(await sectionOf())).to.include('The operator has not enabled it for this organisation.')
     })
 

@@ -93,7 +93,12 @@ describe('a search thread between the queries', () => {
     }
     await Promise.all([0, 1, 2, 3].map(write))
     const folder = await mkdtemp(join(tmpdir(), 'grove-anew-'))
-    const files = { file: join(grove.dataDir, 'index.sqlite'), folder, memoryBytes: 2 ** 26 }
+    const files = {
+      file: join(grove.dataDir, 'index.sqlite'),
+      vectorsFile: join(folder, 'vectors.sqlite'),
+      folder,
+      memoryBytes: 2 ** 26,
+    }
     const fail = (error: unknown) => expect.fail(String(error))
     const anew = openSearchThread(files, { warned: fail, died: fail })
     for (const query of ['zebra', 'okapi', 'ibex1x1', 'ibex2x3', 'gnu0x0']) {

@@ -118,7 +118,12 @@ describe('a search thread', () => {
   it('that is closed refuses what it was asked and what it is asked, and starts no more', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'grove-thread-'))
     const rows = createSearchIndexIn(join(folder, 'index.sqlite'))
-    const options = { file: join(folder, 'index.sqlite'), folder: join(folder, 'search'), memoryBytes: 2 ** 24 }
+    const options = {
+      file: join(folder, 'index.sqlite'),
+      vectorsFile: join(folder, 'vectors.sqlite'),
+      folder: join(folder, 'search'),
+      memoryBytes: 2 ** 24,
+    }
     const open = (died: () => void) => openSearchThread(options, { warned: () => {}, died })
     const codeOf = (asked: ReturnType<SearchThread['ask']>) =>
       asked.then(

@@ -59,7 +59,7 @@ export function lettersVector(text: string): number[] {
     for (let at = 0; at + 3 <= word.length; at++) add(word.slice(at, at + 3))
   }
   // No text is without a direction.
-  if (vector.every((value) => value === 0)) vector[0] = 1
+  if (!vector.some((value) => value !== 0)) vector[0] = 1
   return vector
 }
 
@@ -70,7 +70,8 @@ export async function startEmbeddingsEndpoint(address = '127.0.0.1'): Promise<Em
     for await (const part of req) parts.push(part)
     const request = { url: req.url ?? '', headers: req.headers, body: JSON.parse(Buffer.concat(parts).toString()) }
     endpoint.requests.push(request)
-    const answer = (change: (body: AnswerBody) => unknown = (body) => body) => sendJson(res, 200, change(bodyOf(request)))
+    const answer = (change: (body: AnswerBody) => unknown = (body) => body) =>
+      sendJson(res, 200, change(bodyOf(request)))
     if (endpoint.behaviour === undefined) answer()
     else endpoint.behaviour(request, res, answer)
   })
@@ -92,7 +93,12 @@ export async function startEmbeddingsEndpoint(address = '127.0.0.1'): Promise<Em
   return endpoint
 }
 
-export function sendJson(res: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
+export function sendJson(
+  res: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
   res.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }
 

@@ -66,7 +66,7 @@ export interface GroveOptions {
   /** Fetches documents of programs. Default: as in production. */
   readonly fetchDocument?: Deps['fetchDocument']
   /** Search by meaning. Default: none. */
-  readonly embeddings?: Deps['embeddings']
+  readonly embeddings?: Config['embeddings']
   /** Proxies whose X-Forwarded headers are trusted. Default: none. */
   readonly trustProxy?: readonly string[]
   /** False: programs cannot connect by OAuth. */
@@ -161,13 +161,13 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
       ...(oidc === undefined ? {} : { oidc }),
       ...(trustProxy === undefined ? {} : { trustProxy }),
       ...(oauthClients === undefined ? {} : { oauthClients }),
+      ...(embeddings === undefined ? {} : { embeddings }),
     },
     {
       log: pino({ level }, logLevel === undefined ? pino.destination({ dest: 2, sync: true }) : memory),
       validateResponses: true,
       sweeps,
       ...(fetchDocument === undefined ? {} : { fetchDocument }),
-      ...(embeddings === undefined ? {} : { embeddings }),
       ...(now === undefined ? {} : { now }),
     },
   )

@@ -2,6 +2,7 @@
 
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
+import { eraseOrgVectors } from '../embeddings/erasure.ts'
 import { embeddingsChoice, type OrgRecord } from '../format/org-format.ts'
 import type { OrgAt } from '../targets.ts'
 
@@ -13,8 +14,11 @@ export function withEmbeddings(org: OrgRecord['org'], choice: boolean | null | u
   return rest
 }
 
-/** Erases the vectors of an organisation that does not allow them. @throws errors of `erase` */
-export async function eraseRefused({ index, embeddings }: Deps, { orgId }: OrgAt): Promise<void> {
-  const row = embeddings && (await findOrgRow(index.read, orgId))
-  if (row && !embeddings.allows({ id: orgId, embeddings: embeddingsChoice(row) })) await embeddings.erase(orgId)
+/** Erases the vectors of an organisation that does not allow them. @throws errors of eraseOrgVectors */
+export async function eraseRefused(deps: Deps, { orgId }: OrgAt): Promise<void> {
+  const row = await findOrgRow(deps.index.read, orgId)
+  if (row === undefined) return
+  const choice = embeddingsChoice(row)
+  const isAllowed = deps.embeddings?.allows({ id: orgId, embeddings: choice }) ?? choice !== false
+  if (!isAllowed) await eraseOrgVectors(deps, orgId)
 }

@@ -13,21 +13,37 @@ import { documentsOf, knowDocuments } from '../../../index/properties/search-fil
 import type { PropertyTable } from '../../../index/properties/table.ts'
 import { type UnknownName, unknownNames } from '../../../index/properties/unknown-names.ts'
 import { type PreparedView, viewOf } from '../../../index/search/ranking/view.ts'
-import { type Retrieved, retrieve, type SearchQuestion } from '../../../index/search/retrieve.ts'
+import { type Filters, type Retrieved, retrieve, type SearchQuestion } from '../../../index/search/retrieve.ts'
 import type { OrgIndex } from '../../../index/search/segments/org-index.ts'
 import type { SearchRows } from '../../../index/search/segments/rows.ts'
 import type { LanguageOf } from '../../../index/search/text/languages.ts'
-import type { OpenIndexes } from './open-indexes.ts'
+import type { VectorRows } from '../../../index/vectors/read-rows.ts'
+import { inSlices, type OpenIndexes } from './open-indexes.ts'
 import type { OpenTables } from './open-tables.ts'
+import type { OpenVectors } from './open-vectors.ts'
+import {
+  type AskedMeaning,
+  type Doubt,
+  doubtOf,
+  type MeaningHere,
+  meaningHere,
+  vectorsOfView,
+} from './question-meaning.ts'
 
 export interface FilteredQuestion extends SearchQuestion {
   /** Nodes outside of it are neither matches nor reached from them. */
   readonly where?: Filter
   /** The day that `today` stands for, as `2026-12-01`. */
   readonly today: string
+  /** Absent: the answer is by words only. */
+  readonly meaning?: AskedMeaning
 }
 
-export interface FilteredAnswer extends Retrieved {
+export interface FilteredAnswer extends Omit<Retrieved, 'unsure'> {
+  /** The share of the nodes of main whose texts were embedded, 0 to 1. Only if the question may use meaning. */
+  readonly covered?: number
+  /** Present if the question may use meaning, and its words failed. */
+  readonly doubt?: Doubt
   /** The conditions that were found in the query. */
   readonly conditions: readonly ReadCondition[]
   /** The names in `where` that no node has. */
@@ -37,24 +53,54 @@ export interface FilteredAnswer extends Retrieved {
 export interface Searching {
   readonly indexes: OpenIndexes
   readonly tables: OpenTables
+  readonly vectors: OpenVectors
+  readonly storedVectors: VectorRows
   readonly languageOf: LanguageOf
 }
 
-type Asked = readonly [orgId: string, question: FilteredQuestion, view: PreparedView | undefined]
+type Asked = readonly [
+  orgId: string,
+  question: FilteredQuestion,
+  view: PreparedView | undefined,
+  /** Undefined: the answer is by words only. */
+  meaning: FindMeaning | undefined,
+]
+
+/** Finds the meaning of the question within a snapshot. */
+type FindMeaning = (index: OrgIndex, rows: SearchRows) => MeaningHere
+
+/** Searches by words, and by meaning if the question may use it. Otherwise the same as `searchHeld`. */
+export async function searchFiltered(
+  searching: Searching,
+  orgId: string,
+  question: FilteredQuestion,
+  view: PreparedView | undefined,
+) {
+  const { meaning } = question
+  if (meaning === undefined) return searchHeld(searching, orgId, question, view, undefined)
+  const { vectors, storedVectors } = searching
+  return vectors.during(orgId, meaning.model, async (held) => {
+    const changed = view && held && (await inSlices(vectorsOfView(storedVectors, orgId, meaning, held, view)))
+    const inView = view && changed && { changed, gone: view.view.gone }
+    return searchHeld(searching, orgId, question, view, (index, rows) =>
+      meaningHere(storedVectors, orgId, meaning, held, { index, rows }, inView),
+    )
+  })
+}
 
 /**
  * Searches main or a view. Returns 'moved' if nodes have changed since the view was read. Returns undefined if the
  * organisation does not exist. A query without a condition reads no table.
  */
-export async function searchFiltered(searching: Searching, ...asked: Asked) {
-  const [orgId, question, view] = asked
+async function searchHeld(searching: Searching, ...asked: Asked) {
+  const [orgId, question, view, findMeaning] = asked
   const { indexes, tables, languageOf } = searching
   const { where, today } = question
   if (where === undefined && !mayHaveConditions(question.query, today))
     return indexes.ask(orgId, (index, rows) => {
       const searched = view === undefined ? { index, rows } : viewOf(index, rows, orgId, view)
       if (searched === undefined) return 'moved'
-      const found = retrieve(searched.index, searched.rows, languageOf, orgId, question)
+      const found = retrieveMeant(languageOf, searched, orgId, question, {}, findMeaning)
       return { ...found, conditions: [], unknown: [] }
     })
   const shown = new Set(view?.view.nodes.flatMap((node) => Object.keys(toMatched(node).properties)))
@@ -81,14 +127,14 @@ function searchWithTable(
   index: OrgIndex,
   rows: SearchRows,
   box: BoxParts,
-  [orgId, question, prepared]: Asked,
+  [orgId, question, prepared, findMeaning]: Asked,
 ): FilteredAnswer | 'moved' {
   const answer = (searched: { index: OrgIndex; rows: SearchRows }): FilteredAnswer => {
     const documents = (filter: Filter | undefined) =>
       filter && documentsOf(table, searched.rows, orgId, searched.index.texts, filter)
     const filters = { words: box.words, scope: documents(question.where), matches: documents(box.filter) }
     return {
-      ...retrieve(searched.index, searched.rows, languageOf, orgId, question, filters),
+      ...retrieveMeant(languageOf, searched, orgId, question, filters, findMeaning),
       conditions: box.conditions,
       unknown: question.where === undefined ? [] : unknownNames(table, conditionsOf(question.where)),
     }
@@ -99,4 +145,24 @@ function searchWithTable(
   knowDocuments(table, index.texts)
   const { nodes, gone } = prepared.view
   return table.within({ nodes: nodes.map(toMatched), gone }, () => answer(searched))
+}
+
+function retrieveMeant(
+  languageOf: LanguageOf,
+  { index, rows }: { readonly index: OrgIndex; readonly rows: SearchRows },
+  orgId: string,
+  question: FilteredQuestion,
+  filters: Filters,
+  findMeaning: FindMeaning | undefined,
+) {
+  const { covered, given } = findMeaning?.(index, rows) ?? {}
+  const { unsure = false, ...found } = retrieve(index, rows, languageOf, orgId, question, filters, given)
+  return {
+    ...found,
+    ...(covered !== undefined && { covered }),
+    ...(unsure &&
+      question.meaning && {
+        doubt: doubtOf(languageOf, question.meaning, filters.words ?? question.query, given),
+      }),
+  }
 }

@@ -15,6 +15,8 @@ import type { BrokenPage, Impact, JudgedType } from './type-judging.ts'
 export interface ThreadOptions {
   /** The path of `index.sqlite`. */
   readonly file: string
+  /** The path of `vectors.sqlite`, which may be missing. */
+  readonly vectorsFile: string
   /** The folder of the segments of all organisations. */
   readonly folder: string
   /**
@@ -76,10 +78,15 @@ interface QueryInput {
   readonly view?: View
 }
 
+export interface ThreadGauges extends Gauges {
+  /** Estimated bytes of the vectors of nodes, which `bytes` includes. */
+  readonly vectorBytes: number
+}
+
 /** Notices of the thread in addition to its answers. */
 export type SearchNotice =
   /** Sent before each answer, and after each slice that was read ahead. */
-  | { readonly kind: 'gauges'; readonly gauges: Gauges }
+  | { readonly kind: 'gauges'; readonly gauges: ThreadGauges }
   /** Segment files could not be read or written. Answers do not depend on them. */
   | { readonly kind: 'warning'; readonly code: string | undefined; readonly message: string }
 
@@ -108,7 +115,7 @@ export interface SearchThread {
   listBroken(input: BrokenInput): Promise<BrokenPage | undefined>
   /** Says what a definition changes for the nodes of main. Otherwise the same as ask. */
   compareTypes(input: CompareInput): Promise<Impact | undefined>
-  gauges(): Gauges
+  gauges(): ThreadGauges
   /** Ends the thread; nothing is lost. */
   close(): Promise<void>
 }
@@ -119,7 +126,7 @@ interface ThreadObserver {
   died(error: Error): void
 }
 
-const noGauges: Gauges = { documents: 0, bytes: 0, opened: 0, rows: { query: 0, ahead: 0 } }
+const noGauges: ThreadGauges = { documents: 0, bytes: 0, vectorBytes: 0, opened: 0, rows: { query: 0, ahead: 0 } }
 
 type Counts = Pick<Gauges, 'opened' | 'rows'>
 

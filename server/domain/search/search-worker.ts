@@ -7,17 +7,19 @@ import { suggest } from '../../../index/search/answers/suggest.ts'
 import { prepareView } from '../../../index/search/ranking/view.ts'
 import { openSnapshots } from '../../../index/search/segments/read-snapshots.ts'
 import { loadLanguages } from '../../../index/search/text/languages.ts'
+import { openVectorRows } from '../../../index/vectors/read-rows.ts'
 import { toGraphEdge } from '../graph/graph-drawing.ts'
 import { type Handlers, notify, serveCalls } from '../worker-client.ts'
 import { openAhead } from './ahead.ts'
 import { searchFiltered } from './filtered-search.ts'
 import { inSlices, openIndexes } from './open-indexes.ts'
 import { openTables } from './open-tables.ts'
+import { openVectors } from './open-vectors.ts'
 import type { SearchCalls, SearchNotice, ThreadOptions } from './search-thread.ts'
 import { addCounts } from './slices.ts'
 import { openTypeJudging } from './type-judging.ts'
 
-const { file, folder, memoryBytes } = workerData as ThreadOptions // search-thread.ts passes it
+const { file, vectorsFile, folder, memoryBytes } = workerData as ThreadOptions // search-thread.ts passes it
 const report = (error: unknown) => {
   const code = error instanceof GitError ? error.code : undefined
   notify<SearchNotice>({ kind: 'warning', code, message: error instanceof Error ? error.message : String(error) })
@@ -30,12 +32,17 @@ async function start(): Promise<void> {
   const indexes = openIndexes(snapshots, folder, memoryBytes, languageOf, report)
 
   const tables = openTables(snapshots)
+  const storedVectors = openVectorRows(vectorsFile)
+  const vectors = openVectors(storedVectors, report)
   const judging = openTypeJudging(snapshots)
   const tellGauges = () => {
     const { bytes, rows, ...gauges } = indexes.gauges()
-    tables.makeRoom(memoryBytes - bytes)
+    vectors.makeRoom(memoryBytes - bytes)
+    const vectorBytes = vectors.bytes()
+    tables.makeRoom(memoryBytes - bytes - vectorBytes)
     const sum = addCounts(rows, tables.rows())
-    notify<SearchNotice>({ kind: 'gauges', gauges: { ...gauges, bytes: bytes + tables.bytes(), rows: sum } })
+    const all = bytes + vectorBytes + tables.bytes()
+    notify<SearchNotice>({ kind: 'gauges', gauges: { ...gauges, bytes: all, vectorBytes, rows: sum } })
   }
   const ahead = openAhead({
     followers: [indexes, tables],
@@ -45,7 +52,12 @@ async function start(): Promise<void> {
 
   const search: Handlers<SearchCalls>['search'] = async ({ orgId, question, view }) => {
     const prepared = view && (await inSlices(prepareView(view, languageOf)))
-    const found = await searchFiltered({ indexes, tables, languageOf }, orgId, question, prepared)
+    const found = await searchFiltered(
+      { indexes, tables, vectors, storedVectors, languageOf },
+      orgId,
+      question,
+      prepared,
+    )
     if (found === undefined || found === 'moved') return found
     const nodes = found.nodes.map((node) => ({ ...node, org_id: orgId }))
     return { ...found, nodes, connections: found.connections.map(toGraphEdge) }

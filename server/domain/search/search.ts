@@ -12,12 +12,15 @@ import type { OrgAt } from '../targets.ts'
 import { filterIn, nearestNames, todayOf } from './filter-input.ts'
 import type { FilteredQuestion } from './filtered-search.ts'
 import { askInView, snapshotOf } from './in-view.ts'
+import { askByMeaning, type SearchMode } from './meant.ts'
+import type { AskedMeaning } from './question-meaning.ts'
 import { searchInTurn } from './queue.ts'
 import type { SearchAnswer } from './search-thread.ts'
 
 /** A search request, as in spec/openapi.yaml. */
 interface Question extends SearchQuestion {
   scope?: Scope & { branch?: string; at?: string; where?: unknown }
+  mode?: SearchMode
 }
 
 /**
@@ -25,7 +28,7 @@ interface Question extends SearchQuestion {
  *
  * @throws AppError as authorizeOrg, searchInTurn, and requireRole for another branch or a time; busy,
  *   search_unavailable
- * @throws ValidationError as readView; value_error for an offset with an expansion
+ * @throws ValidationError embeddings_off; as readView; value_error for an offset with an expansion
  * @throws the reason of `signal`
  */
 export async function retrieve(deps: Deps, context: RequestContext, at: OrgAt, asked: Question) {
@@ -36,19 +39,23 @@ export async function retrieve(deps: Deps, context: RequestContext, at: OrgAt, a
   const elsewhere = snapshotOf(asked.scope, ['body', 'scope'])
   const question = questionOf(deps, asked)
   const answered = deps.metrics.searchSeconds.startTimer({ expansion: asked.expansion_depth })
-  const answer = await (elsewhere === undefined
-    ? searchInTurn(context, access, () => deps.search.ask(orgId, question))
-    : askInView(deps, context, access, elsewhere, (view) => deps.search.askIn(view, orgId, question)))
+  const ask = (meaning?: AskedMeaning) => {
+    const whole = { ...question, ...(meaning && { meaning }) }
+    return elsewhere === undefined
+      ? searchInTurn(context, access, () => deps.search.ask(orgId, whole))
+      : askInView(deps, context, access, elsewhere, (view) => deps.search.askIn(view, orgId, whole))
+  }
+  const { answer, meaning } = await askByMeaning(deps, access, asked.mode ?? 'auto', context.signal, ask)
   answered()
-  return describedAnswer(answer)
+  return { ...describedAnswer(answer), ...(meaning && { meaning }) }
 }
 
-function questionOf(deps: Deps, { scope: { where, ...scope } = {}, ...question }: Question): FilteredQuestion {
+function questionOf(deps: Deps, { scope: { where, ...scope } = {}, mode, ...question }: Question): FilteredQuestion {
   const filter = where === undefined ? undefined : filterIn(deps, where, ['body', 'scope', 'where'])
   return { ...question, scope, today: todayOf(deps), ...(filter !== undefined && { where: filter.where }) }
 }
 
-function describedAnswer({ conditions, unknown, ...answer }: SearchAnswer) {
+function describedAnswer({ conditions, unknown, covered, doubt, ...answer }: SearchAnswer) {
   return {
     ...answer,
     ...(conditions.length > 0 && { conditions }),

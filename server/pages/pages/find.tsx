@@ -254,7 +254,7 @@ function MeaningNotice({ found: { matches, meaning } }: { readonly found: Found 
   const byWords = matches.length === 0 ? '' : '; these are the matches by words'
   if (meaning?.state === 'unavailable') return <p class="why">Search by meaning is not available now{byWords}.</p>
   if (meaning?.state !== 'catching_up') return null
-  return <p class="why">Search by meaning is being prepared: {Math.floor(meaning.covered * 100)} % of pages.</p>
+  return <p class="why">Search by meaning is being prepared: {Math.floor((meaning.covered ?? 0) * 100)} % of pages.</p>
 }
 
 function capital(text: string): string {
