@@ -83,7 +83,10 @@ describe('the list of one’s organisations', () => {
   it('follows whatever changes, by the index as oracle', async () => {
     const change = fc.oneof(
       fc.record({ name: fc.constantFrom('Atlas', 'Ökologie', 'zebra', 'Äpfel') }),
-      fc.record({ published: fc.boolean(), description: fc.constantFrom('', 'Maps', 'Größe') }),
+      fc.record({
+        ...{ published: fc.boolean(), embeddings: fc.constantFrom(true, false, null) },
+        description: fc.constantFrom('', 'Maps', 'Größe'),
+      }),
       fc.record({ role: fc.constantFrom('reader', 'contributor', 'editor', 'maintainer', 'owner') }),
       fc.constant({ gone: true }),
     )

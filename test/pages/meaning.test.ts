@@ -77,7 +77,7 @@ describe('search by meaning', () => {
     it('says which model it uses, and that texts are sent to its provider', async () => {
       await start(model())
       const said = wordsOf(await sectionOf())
-      expect(said).to.include('bge-m3').and.include('The texts of all pages are sent to the provider of this model')
+      expect(said).to.include('bge-m3').and.include('the texts of all pages are sent to the provider of this model')
       expect(said).to.include('As the service is configured (not allowed)')
       expect(said).to.not.include('The operator has not enabled it')
     })

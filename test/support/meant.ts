@@ -1,4 +1,4 @@
-/** Answers of searches with a state of search by meaning, for tests of what shows them. */
+/** Adds a state of search by meaning to the answers of a service. */
 
 import type { components } from '../../spec/types.ts'
 import type { Grove } from './grove.ts'

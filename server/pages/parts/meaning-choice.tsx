@@ -62,7 +62,7 @@ function Explained({ facts: { model, leavesMachine, isPossible } }: { readonly f
       </p>
       <p>
         {leavesMachine
-          ? 'The texts of all pages are sent to the provider of this model, and questions that words do not answer.'
+          ? 'If it is allowed, the texts of all pages are sent to the provider of this model, and questions that words do not answer.'
           : 'Texts and questions do not leave the machine of this service.'}
       </p>
       {!isPossible && <p>The operator has not enabled it for this organisation.</p>}
