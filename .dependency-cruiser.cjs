@@ -99,21 +99,27 @@ module.exports = {
     ),
     never(
       'search-text-knows-no-segment',
-      'The folders of the search are a ladder: text, segments, ranking, answers.',
+      'The folders of the search are a ladder: text, segments, ranking, meaning, answers.',
       '^index/search/text/',
       '^index/search/(?!text/)',
     ),
     never(
       'search-segments-know-no-ranking',
-      'The folders of the search are a ladder: text, segments, ranking, answers.',
+      'The folders of the search are a ladder: text, segments, ranking, meaning, answers.',
       '^index/search/segments/',
       '^index/search/(?!text/|segments/)',
     ),
     never(
       'search-ranking-knows-no-answer',
-      'The folders of the search are a ladder: text, segments, ranking, answers.',
+      'The folders of the search are a ladder: text, segments, ranking, meaning, answers.',
       '^index/search/ranking/',
       '^index/search/(?!text/|segments/|ranking/)',
+    ),
+    never(
+      'search-meaning-knows-no-answer',
+      'The folders of the search are a ladder: text, segments, ranking, meaning, answers.',
+      '^index/search/meaning/',
+      '^index/search/(?!text/|segments/|ranking/|meaning/)',
     ),
     never(
       'domain-without-http',

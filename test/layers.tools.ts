@@ -22,6 +22,7 @@ const violations = [
   ['search-text-knows-no-segment', 'index/search/text/stems.ts', "import type {} from '../segments/rows.ts'"],
   ['search-segments-know-no-ranking', 'index/search/segments/rows.ts', "import type {} from '../ranking/scores.ts'"],
   ['search-ranking-knows-no-answer', 'index/search/ranking/scores.ts', "import type {} from '../answers/snippet.ts'"],
+  ['search-meaning-knows-no-answer', 'index/search/meaning/gate.ts', "import type {} from '../answers/snippet.ts'"],
   ['domain-without-http', 'server/domain/layout.ts', "import 'express'"],
   ['sql-stays-in-the-index', 'server/domain/layout.ts', "import 'kysely'"],
   ['postgres-stays-in-the-index', 'server/domain/layout.ts', "import 'pg'"],

@@ -1,4 +1,4 @@
-/** Finds and orders the hits of a query: by words, and also by meaning if the words failed. */
+/** Orders the hits of a query by words, and by meaning if the words failed. */
 import { titledFirst } from './answers/titled.ts'
 import { addGains, gainsOf, type MeaningGain, MOST_BY_MEANING } from './meaning/gains.ts'
 import { READ_FOR_TITLES, type Signals, signalsOf, unsureOf } from './meaning/gate.ts'
@@ -25,7 +25,7 @@ export interface QuestionMeaning {
   readonly vectors: ComparableVectors
   /** The vector of the question. */
   readonly question?: Int8Array
-  /** Returns the number of the passage of a node that is nearest to the question, from 0. Undefined if unknown. */
+  /** Returns the node's passage nearest to the question. Its number is from 0, and undefined if unknown. */
   readonly nearestPassage?: (id: string) => number | undefined
 }
 
@@ -50,7 +50,7 @@ export interface OrderedHits {
   readonly found: BestHits
   readonly bridged: BridgedHits
   readonly expansion: Expansion
-  /** Hits in the order of the answer, at least up to the last that is asked for. */
+  /** Hits in the order of the answer, up to `to` or further. */
   readonly all: readonly ScoredHit[]
   /** The gains by meaning, if there are any. */
   readonly meaning?: { readonly gains: ReadonlyMap<string, MeaningGain>; readonly signals: Signals }
@@ -97,8 +97,8 @@ function withGains(
 }
 
 /**
- * Returns how far the words failed, and the best score by words. Undefined if they did not fail. They do not fail if
- * the query has no words other than stop words, if phrases filter the matches, or if a title begins with the query.
+ * Returns how far the words failed, and the best score by words. Undefined if they did not fail. Queries of stop
+ * words do not fail, nor do those whose phrases filter the matches, nor those that begin a title.
  */
 function doubtOf(
   asked: AskedHits,

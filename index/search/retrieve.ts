@@ -166,7 +166,7 @@ function createExpansion(
   return { corpus, rows, follow, admission, best, places: new Map(), toBest: new Map() }
 }
 
-/** Returns a function that finds the nearest passage of each node that gains by its meaning, once. */
+/** Returns a function that finds the nearest passage of a node that gains. Asks once for each node. */
 function passageByMeaning(gains: ReadonlyMap<string, unknown>, meaning: QuestionMeaning | undefined) {
   const known = new Map<string, number | undefined>()
   return (id: string): number | undefined => {

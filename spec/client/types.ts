@@ -3800,12 +3800,6 @@ export interface components {
              */
             readonly query: string;
             /**
-             * @description `auto`, the default, compares the meaning if words find little. `lexical` never does. `hybrid` does as `auto`,
-             *     and is 422 `embeddings_off` if the service has no model.
-             * @enum {string|null}
-             */
-            readonly mode?: "auto" | "lexical" | "hybrid" | null;
-            /**
              * @description Maximum number of matches.
              * @default 5
              */
@@ -3845,6 +3839,13 @@ export interface components {
              * @default false
              */
             readonly explain?: boolean | null;
+            /**
+             * @description `lexical` searches by words only. `auto` and `hybrid` also search by meaning if the words fail and the
+             *     organisation allows it. `hybrid` fails with `embeddings_off` if the service has no model.
+             * @default auto
+             * @enum {string|null}
+             */
+            readonly mode?: "auto" | "lexical" | "hybrid" | null;
         };
         /** @description Restricts matches and expansion. Nodes must fulfil all given conditions. */
         readonly SearchScope: {
@@ -3884,15 +3885,16 @@ export interface components {
             readonly node_id: components["schemas"]["Uuid"];
             /** @description The title, as searched. */
             readonly title: string;
-            /** @description The relevance. It is BM25 of the whole text, or the mean of that and of its best `passage`. With an expansion, the gain of the `bridge` is added. Scores are comparable within one response. */
+            /** @description The relevance. It is BM25 of the whole text, or the mean of that and of its best `passage`. With an expansion, the gain of the `bridge` is added, and if the words failed, the gain by meaning. Scores are comparable within one response. */
             readonly score: number;
             /** @description The rank, counted from the first match. 1 is the best. */
             readonly rank: number;
             /** @description The most relevant words, from the `passage` if there is one. */
             readonly snippet: string;
             /**
-             * @description The most relevant part of the text. Absent if the text is a single passage or no passage has a word of the
-             *     query. Also absent after 1 MiB of texts was read for the matches before.
+             * @description The most relevant part of the text. With `meaning`, it is the part nearest to the query, if that is known.
+             *     Absent if the text is a single passage, or if no passage has a word of the query. Also absent after 1 MiB of
+             *     texts was read for the matches before.
              */
             readonly passage?: {
                 /** @description The nearest heading above it, else empty. */
@@ -3900,7 +3902,7 @@ export interface components {
                 /** @description The line of the text where it starts. */
                 readonly line: number;
             };
-            /** @description The words of the query that were found. Empty if only the title or the `bridge` led to this node. */
+            /** @description The words of the query that were found. Empty if only the title, the `bridge` or the `meaning` led to this node. */
             readonly matched_terms: readonly string[];
             readonly meaning?: components["schemas"]["MatchMeaning"];
             /**
@@ -3923,24 +3925,13 @@ export interface components {
             readonly commit_id?: components["schemas"]["Oid"];
             readonly explanation?: components["schemas"]["MatchExplanation"];
         };
-        /** @description Present if the node was found by its meaning and has no word of the query. */
+        /**
+         * @description Present if the meaning of the query led to this node or raised its score. If `matched_terms` is empty, the node
+         *     was found by its meaning only.
+         */
         readonly MatchMeaning: {
-            /** @description The cosine of the vectors of the node and of the query. */
+            /** @description How similar the text is to the query in meaning. It is the cosine of two vectors of the model. */
             readonly similarity: number;
-        };
-        /** @description Search by meaning. Absent if the service has no model. */
-        readonly SearchMeaning: {
-            /**
-             * @description `used`: meaning was compared. `not_needed`: words sufficed. `off`: the organisation, the caller or the request
-             *     does not allow it. `unavailable`: the model did not answer in time. `catching_up`: too few nodes have a vector
-             *     yet. `language`: the model does not know the language of the query.
-             * @enum {string}
-             */
-            readonly state: "used" | "not_needed" | "off" | "unavailable" | "catching_up" | "language";
-            /** @description The name of the model. */
-            readonly model: string;
-            /** @description The share of the nodes of main whose texts have vectors. Absent with `off`. */
-            readonly covered?: number;
         };
         /** @description A node above a match. */
         readonly SearchAncestor: {
@@ -3949,8 +3940,8 @@ export interface components {
             readonly title: string;
         };
         /**
-         * @description With `explain`. The scores of the terms and the gain of the bridge add up to the score of the match. With a
-         *     `passage`, half of the terms and half of its terms count.
+         * @description With `explain`. The scores of the terms and the gains of the bridge and the meaning add up to the score of the
+         *     match. With a `passage`, half of the terms and half of its terms count.
          */
         readonly MatchExplanation: {
             /** @description The terms of the query that the node contains, by field. */
@@ -3966,6 +3957,30 @@ export interface components {
                 /** @description The names in lower case, rarest first. */
                 readonly words: readonly string[];
                 /** @description The gain. */
+                readonly score: number;
+            };
+            /**
+             * @description The gain by meaning. `unsure` says how far the words failed, from 0 to 1:
+             *     `clamp((0.6 - share) / 0.2) · clamp((0.15 - title) / 0.15) · clamp((5 - found) / 3)`. `clamp` limits a number
+             *     to 0 to 1.
+             */
+            readonly meaning?: {
+                /** @description The cosine of the vectors of the text and the query. */
+                readonly similarity: number;
+                /** @description The similarity less the mean of all nodes, by their standard deviation. */
+                readonly z: number;
+                /** @description The signals of the best matches by words. */
+                readonly unsure: {
+                    /** @description The greatest share of the query that one of them has in its best passage, weighted by rarity. */
+                    readonly share: number;
+                    /** @description The greatest share of a title that is in the query, weighted by rarity. */
+                    readonly title: number;
+                    /** @description The most words of the query that one of them has. */
+                    readonly found: number;
+                    /** @description True if one of them has a name from the query. Then `unsure` is 0, so it is always false here. */
+                    readonly name: boolean;
+                };
+                /** @description The gain: the best score by words, or 1 without any, times `4 · unsure · clamp((z - 1) / 2)`. */
                 readonly score: number;
             };
         };
@@ -3995,7 +4010,7 @@ export interface components {
         };
         /** @description With `explain`. `own` and `gained` add up to the score of the node. */
         readonly NodeExplanation: {
-            /** @description The score from the node's words and from the bridge. */
+            /** @description The score from the node's words, the bridge and the meaning. */
             readonly own: number;
             /** @description The score gained from a neighbour. */
             readonly gained: number;
@@ -4054,8 +4069,8 @@ export interface components {
             /** @description The text, with `include_raw_text`. */
             readonly text_content?: string;
             /**
-             * @description The best passages, with `include_raw_text: passages`, best first. If no passage has a word of the query,
-             *     the first one.
+             * @description The best passages, with `include_raw_text: passages`, best first. The one nearest to the query in meaning
+             *     comes before the others, if that is known. If no passage has a word of the query, the first one.
              */
             readonly passages?: readonly components["schemas"]["SearchPassage"][];
             /** @description True if text or passages were left out because of a limit, else absent. */
@@ -4084,12 +4099,27 @@ export interface components {
             readonly connections: readonly components["schemas"]["GraphEdge"][];
             /** @description True if some `nodes` or edges were left out. */
             readonly truncated: boolean;
-            readonly meaning?: components["schemas"]["SearchMeaning"];
             /**
              * @description Why there is no match, if the service can tell. Absent if there is a match.
              * @enum {string}
              */
             readonly hint?: "scope_is_empty" | "only_stop_words" | "no_term_known";
+            readonly meaning?: components["schemas"]["SearchMeaning"];
+        };
+        /** @description Whether the search also used the meaning of the query. Absent if the service has no model for that. */
+        readonly SearchMeaning: {
+            /**
+             * @description `used`: the words failed, and the meaning counted. `not_needed`: the words did not fail. `off`: not allowed
+             *     by the organisation, not available to you, or `mode` is `lexical`. `unavailable`: the model did not answer in
+             *     time. `catching_up`: too few nodes have vectors so far. `language`: the model does not know the language of
+             *     the query.
+             * @enum {string}
+             */
+            readonly state: "used" | "not_needed" | "off" | "unavailable" | "catching_up" | "language";
+            /** @description The name of the model. */
+            readonly model: string;
+            /** @description The share of the nodes of main whose texts have vectors. Absent with `off`. */
+            readonly covered?: number;
         };
         /** @description A node whose title matches. */
         readonly Suggestion: {

@@ -2,6 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { roundScore } from '../../index/search/ranking/scores.ts'
+import { askByMeaning } from './meaning/vectors-of.ts'
 import { aQuestion, ask, child, DEPTHS, edits, indexOf, link, matchesIn, note, perform } from './notes.ts'
 import { createSearchIndex, type Retrieved, retrieve } from './rows-in-memory.ts'
 
@@ -21,11 +22,12 @@ const topOf = ({ matches }: Retrieved) => Math.max(0, ...matches.map(({ score })
  * @param tops the best score of the listed matches, and of all. Gains are shares of one of them
  */
 function expectExplained({ matches, nodes }: Retrieved, ...tops: readonly number[]): void {
-  for (const { score, explanation, bridge } of matches) {
+  for (const { score, explanation, bridge, meaning } of matches) {
     if (explanation === undefined) throw new Error('A match is not explained')
     const { terms, passage } = explanation
     const words = passage === undefined ? sumOf(terms) : (sumOf(terms) + sumOf(passage.terms)) / 2
-    const total = words + (explanation.bridge?.score ?? 0)
+    const total = words + (explanation.bridge?.score ?? 0) + (explanation.meaning?.score ?? 0)
+    expect(explanation.meaning && { similarity: explanation.meaning.similarity }).to.deep.equal(meaning)
     expect(isClose(total, score), `${total} for ${score}`).to.equal(true)
     expect(explanation.bridge && { from: explanation.bridge.from, words: explanation.bridge.words }).to.deep.equal(
       bridge,
@@ -53,6 +55,21 @@ function expectExplained({ matches, nodes }: Retrieved, ...tops: readonly number
   }
 }
 
+const clamp = (value: number) => Math.min(1, Math.max(0, value))
+
+/** Computes each gain by meaning from its signals. @param top the best score by words */
+function expectGains({ matches }: Retrieved, top: number): number {
+  const explained = matches.flatMap(({ explanation }) => explanation?.meaning ?? [])
+  for (const { z, unsure, score } of explained) {
+    const { share, title, found, name } = unsure
+    expect([name, z > 1]).to.deep.equal([false, true])
+    const failed = clamp((0.6 - share) / 0.2) * clamp((0.15 - title) / 0.15) * clamp((5 - found) / 3)
+    const said = (top || 1) * 4 * failed * clamp((z - 1) / 2)
+    expect(isClose(said, score), `${said} for ${score}`).to.equal(true)
+  }
+  return explained.length
+}
+
 describe('search: explanations', () => {
   it('add up to each score, by the formulas of the document, whatever is asked', () => {
     let gained = 0
@@ -71,6 +88,25 @@ describe('search: explanations', () => {
     expect(gained, 'nodes that gained').to.be.above(50)
     expect(withPassage.length, 'matches with passages').to.be.above(50)
     for (const { passage } of withPassage) expect(passage?.line).to.be.above(0)
+  })
+
+  it('add up with the gains by meaning, by their formula', () => {
+    // Nodes without any edit in which few have a word.
+    const others = Array.from({ length: 12 }, (_, n) => note(`other${n}`, { title: 'Other', text: `moonrise ${n}` }))
+    let gained = 0
+    const question = fc.tuple(aQuestion, fc.constantFrom('lunar', 'moonlit lunar', 'starlight cometary'))
+    fc.assert(
+      fc.property(edits, question, fc.constantFrom(...DEPTHS), (done, [asked, more], expansion_depth) => {
+        const index = perform(indexOf(others), done)
+        const wordy = { ...asked, query: `${asked.query} ${more}` }
+        const answer = askByMeaning(index, { ...wordy, expansion_depth, explain: true })
+        const tops = [topOf(answer), topOf(askByMeaning(index, { ...wordy, top_k: 50, expansion_depth }))]
+        expectExplained(answer, ...tops)
+        gained += expectGains(answer, topOf(retrieve(index, { ...wordy, top_k: 50, expansion_depth: 'none' })))
+      }),
+      { numRuns: 150 },
+    )
+    expect(gained, 'matches that gained').to.be.above(50)
   })
 
   it('change nothing else, and are there only when they are asked for', () => {

@@ -35,7 +35,7 @@ export interface RetrievedMatch {
   path: { id: string; title: string }[]
   /** The match whose names, in lower case, led here. */
   bridge?: { from: string; words: string[] }
-  /** The cosine of the node's vector and the question's, if the meaning led here or raised the score. */
+  /** The cosine of the two vectors, if the meaning led here or raised the score. */
   meaning?: { similarity: number }
   commit_id?: string
   explanation?: MatchExplanation

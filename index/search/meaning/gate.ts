@@ -12,11 +12,11 @@ export interface Signals {
   readonly title: number
   /** The most distinct words of the query that one hit has. */
   readonly found: number
-  /** True if a hit has a word that the query writes with a capital letter, and not first. */
+  /** True if a hit has a capitalised word of the query, except its first word. */
   readonly name: boolean
 }
 
-/** The signals of a query, and how far its words failed: from 0, not at all, to 1. */
+/** The doubt about the words of a query. `unsure` is 0 if they did not fail, up to 1. */
 export interface Doubt {
   readonly signals: Signals
   readonly unsure: number

@@ -133,6 +133,6 @@ export function dotProducts(
 }
 
 function loaded(): Scanner {
-  scanner ??= new WebAssembly.Instance(new WebAssembly.Module(SCAN_MODULE)).exports as Scanner // as its text says
+  scanner ??= new WebAssembly.Instance(new WebAssembly.Module(SCAN_MODULE)).exports as Scanner // its text says so
   return scanner
 }

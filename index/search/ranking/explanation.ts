@@ -39,7 +39,7 @@ export interface MatchExplanation {
   meaning?: ExplainedMeaning
 }
 
-/** A gain by meaning, and the signals that say that the words of the query failed. */
+/** A gain by meaning, and the signals that the words of the query failed. */
 interface ExplainedMeaning {
   similarity: number
   z: number

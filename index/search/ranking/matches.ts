@@ -42,7 +42,7 @@ export interface BestHits {
   /** The number of all hits, also beyond these. At least this many if it is not exact. */
   readonly total: number
   readonly isTotalExact: boolean
-  /** Scores a hit by the whole node and by its best passage, which it adds to `passages`. */
+  /** Scores a hit by the whole node and by its best passage. Adds that passage to `passages`. */
   readonly withPassage: (hit: ScoredHit) => ScoredHit
 }
 
