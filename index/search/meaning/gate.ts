@@ -16,12 +16,6 @@ export interface Signals {
   readonly name: boolean
 }
 
-/** The doubt about the words of a query. `unsure` is 0 if they did not fail, up to 1. */
-export interface Doubt {
-  readonly signals: Signals
-  readonly unsure: number
-}
-
 /** The number of best hits whose words are read, and whose titles are read. */
 const READ_FOR_WORDS = 3
 export const READ_FOR_TITLES = 5

@@ -3,7 +3,7 @@ import { heapOfBest } from '../ranking/scores.ts'
 import { BLOCK, bytesOfBlock, dotProducts, freeBlock, takeBlock, widthOf } from './vector-scan.ts'
 
 /** A node whose vector resembles the question's. */
-export interface SimilarNode {
+interface SimilarNode {
   readonly id: string
   /** The cosine of the two vectors, in units of 2^-20. */
   readonly similarity: number
