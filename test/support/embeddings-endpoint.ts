@@ -21,7 +21,7 @@ export type Behaviour = (
   request: EmbeddingsRequest,
   res: ServerResponse,
   answer: (change?: (body: AnswerBody) => unknown) => void,
-) => void
+) => void | Promise<void>
 
 export interface AnswerBody {
   readonly object: string
@@ -73,7 +73,7 @@ export async function startEmbeddingsEndpoint(address = '127.0.0.1'): Promise<Em
     const answer = (change: (body: AnswerBody) => unknown = (body) => body) =>
       sendJson(res, 200, change(bodyOf(request)))
     if (endpoint.behaviour === undefined) answer()
-    else endpoint.behaviour(request, res, answer)
+    else await endpoint.behaviour(request, res, answer)
   })
   server.on('connection', (socket) => socket.on('error', () => {}))
   await new Promise<void>((resolve) => server.listen(0, address, resolve))

@@ -1,5 +1,6 @@
 /** A model behind an endpoint with the API of OpenAI. */
 
+import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import { type ClientDeps, type ClientOptions, EndpointClient, EndpointError } from './endpoint-client.ts'
@@ -39,6 +40,8 @@ export class EndpointModel implements EmbeddingModel {
   readonly #limit = pLimit(atOnce)
   /** Vectors of calls that failed in part, so that they are not paid for twice. */
   readonly #kept = new LRUCache<string, { readonly vector: Vector }>({ max: keptResults })
+  /** Hashes of texts that were refused together, so that a retry continues to halve them. */
+  readonly #refused = new LRUCache<string, true>({ max: keptResults })
 
   constructor(settings: EndpointSettings, deps: ClientDeps, options: EndpointModelOptions = {}) {
     const { model: name, dimensions, textPrefix, queryPrefix } = settings
@@ -92,11 +95,12 @@ export class EndpointModel implements EmbeddingModel {
   /** @throws EmbeddingError */
   async #embedBatch(texts: readonly string[], signal: AbortSignal): Promise<Map<string, Vector>> {
     const { embeddingsTexts: counts } = this.#deps.metrics
-    const call = new BatchCall(this.#client, this.#textPrefix, signal)
+    const call = new BatchCall(this.#client, { prefix: this.#textPrefix, signal, refused: this.#refused })
     try {
       this.#client.requireOpen('texts')
       const vectors = await call.run(texts)
       const refused = [...vectors.values()].filter((vector) => vector === undefined).length
+      this.#refused.clear()
       counts.inc({ result: 'embedded' }, texts.length - refused)
       counts.inc({ result: 'refused' }, refused)
       return vectors
@@ -108,20 +112,24 @@ export class EndpointModel implements EmbeddingModel {
   }
 }
 
+interface BatchOptions {
+  readonly prefix: string
+  readonly signal: AbortSignal
+  readonly refused: LRUCache<string, true>
+}
+
 /** Embeds one batch, and finds the texts that the endpoint refuses. */
 class BatchCall {
   /** Vectors so far. Refused texts are missing until a harmless text was accepted. */
   readonly done = new Map<string, Vector>()
   readonly #client: EndpointClient
-  readonly #prefix: string
-  readonly #signal: AbortSignal
+  readonly #options: BatchOptions
   /** True: an answer with a fault counts as a refusal of its texts. */
   #isStubborn = false
 
-  constructor(client: EndpointClient, prefix: string, signal: AbortSignal) {
+  constructor(client: EndpointClient, options: BatchOptions) {
     this.#client = client
-    this.#prefix = prefix
-    this.#signal = signal
+    this.#options = options
   }
 
   async run(texts: readonly string[]): Promise<Map<string, Vector>> {
@@ -150,12 +158,14 @@ class BatchCall {
   }
 
   async #embed(texts: readonly string[]) {
+    const { prefix, signal, refused } = this.#options
+    const hash = createHash('sha256').update(JSON.stringify(texts)).digest('base64')
+    if (refused.has(hash)) return 'refused'
     try {
-      return await this.#client.embed(
-        texts.map((text) => this.#prefix + text),
-        'texts',
-        this.#signal,
-      )
+      const prefixed = texts.map((text) => prefix + text)
+      const vectors = await this.#client.embed(prefixed, 'texts', signal)
+      if (vectors === 'refused') refused.set(hash, true)
+      return vectors
     } catch (error) {
       if (!(error instanceof EndpointError) || !error.isAnswered) throw error
       if (this.#isStubborn) return 'refused'
@@ -168,8 +178,10 @@ class BatchCall {
 
   /** @throws EmbeddingError the endpoint does not embed a harmless text either */
   async #requireHarmless(): Promise<void> {
-    const vectors = await this.#client.embed([this.#prefix + harmless], 'texts', this.#signal)
+    const { prefix, signal, refused } = this.#options
+    const vectors = await this.#client.embed([prefix + harmless], 'texts', signal)
     if (vectors !== 'refused' && vectors[0] !== undefined) return
+    refused.clear()
     throw this.#client.refusesAll()
   }
 }

@@ -4,8 +4,8 @@
 const longest = 200
 /** Bytes of an answer that may have a reason. */
 const mostBytes = 65_536
-/** Letters and digits in a row that a reason may share with a text. */
-const sharedLetters = 12
+/** Letters and digits in a row that a reason may not share with a text, and with the key. */
+const shared = { text: 12, key: 4 } as const
 /** Letters and digits of a text that is shorter. */
 const fewestLetters = 4
 
@@ -14,7 +14,10 @@ export function providerReason(body: Buffer, texts: readonly string[], key: stri
   const said = body.length > mostBytes ? '' : reasonIn(body.toString('utf8'))
   const reason = said.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()
   // Checked before the cut, which could leave only the beginning of a quotation.
-  const isQuoting = quotes(lettersOf(reason), [...texts, ...(key === undefined ? [] : [key])].map(lettersOf))
+  const letters = lettersOf(reason).slice(0, 4 * longest)
+  const isQuoting =
+    texts.some((text) => quotes(letters, lettersOf(text), shared.text)) ||
+    quotes(letters, lettersOf(key ?? ''), shared.key)
   return reason === '' || isQuoting ? undefined : reason.slice(0, longest)
 }
 
@@ -29,14 +32,10 @@ function reasonIn(text: string): string {
   }
 }
 
-function quotes(reason: string, texts: readonly string[]): boolean {
-  const seen = reason.slice(0, 4 * longest)
-  return texts.some((text) => {
-    if (text.length < sharedLetters) return text.length >= fewestLetters && seen.includes(text)
-    for (let at = 0; at + sharedLetters <= seen.length; at++)
-      if (text.includes(seen.slice(at, at + sharedLetters))) return true
-    return false
-  })
+function quotes(reason: string, text: string, most: number): boolean {
+  if (text.length < most) return text.length >= fewestLetters && reason.includes(text)
+  for (let at = 0; at + most <= reason.length; at++) if (text.includes(reason.slice(at, at + most))) return true
+  return false
 }
 
 /** Only letters and digits, in lower case. Escapes and quotation marks then do not hide a quotation. */
