@@ -58,10 +58,14 @@ export class Allowance {
     this.#budget = budget
   }
 
-  /** Takes a request with an estimate of its tokens. @throws UnsentError */
-  take(use: Use, tokens: number, now: Date): Reservation {
+  /**
+   * Takes a request with an estimate of its tokens. The second part of a request has no rate of its own.
+   *
+   * @throws UnsentError
+   */
+  take(use: Use, tokens: number, { now, isSecond }: { readonly now: Date; readonly isSecond: boolean }): Reservation {
     const nowMs = now.getTime()
-    const wait = Math.max(this.#all.waitMs(nowMs), use === 'texts' ? this.#ofTexts.waitMs(nowMs) : 0)
+    const wait = isSecond ? 0 : Math.max(this.#all.waitMs(nowMs), use === 'texts' ? this.#ofTexts.waitMs(nowMs) : 0)
     if (wait > 0) throw new UnsentError('The requests of this minute are used up. They continue in the next one.', wait)
     const day = Math.floor(nowMs / dayMs)
     if (day !== this.#day) [this.#day, this.#spent] = [day, 0]

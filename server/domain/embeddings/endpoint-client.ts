@@ -40,6 +40,13 @@ export class EndpointError extends EmbeddingError {
   }
 }
 
+interface Attempt {
+  readonly format: 'base64' | 'float'
+  readonly signal: AbortSignal | undefined
+  /** True if it repeats a request in another format. */
+  readonly isSecond: boolean
+}
+
 /** Milliseconds for a request, and for its connection. */
 const [requestMs, connectMs] = [15_000, 5_000]
 
@@ -90,10 +97,10 @@ export class EndpointClient {
 
   /** Embeds texts as they are, in one request or two. @throws EmbeddingError */
   async embed(texts: readonly string[], use: Use, signal?: AbortSignal): Promise<Embedded> {
-    const first = await this.#request(texts, use, { format: this.#format ?? 'base64', signal })
+    const first = await this.#request(texts, use, { format: this.#format ?? 'base64', signal, isSecond: false })
     if (first !== 'refused' || this.#format !== undefined) return first
     // Some endpoints refuse the field `encoding_format`.
-    return this.#request(texts, use, { format: 'float', signal })
+    return this.#request(texts, use, { format: 'float', signal, isSecond: true })
   }
 
   /** Pauses after the endpoint refused a harmless text. */
@@ -111,10 +118,10 @@ export class EndpointClient {
   async #request(
     texts: readonly string[],
     use: Use,
-    { format, signal }: { readonly format: 'base64' | 'float'; readonly signal: AbortSignal | undefined },
+    { format, signal, isSecond }: Attempt,
   ): Promise<Embedded> {
     const estimate = Math.ceil(texts.reduce((sum, { length }) => sum + length, 0) / tokenCharacters)
-    const reservation = this.#take(use, estimate)
+    const reservation = this.#take(use, estimate, isSecond)
     const answer = await this.#send(texts, format, signal).catch((error: unknown) => {
       if (!(error instanceof FetchError)) throw error
       if (unsent.includes(error.code)) this.#allowance.settle(reservation, 0)
@@ -131,10 +138,10 @@ export class EndpointClient {
   }
 
   /** @throws UnsentError */
-  #take(use: Use, estimate: number): Reservation {
+  #take(use: Use, estimate: number, isSecond: boolean): Reservation {
     if (this.#isClosed) throw cancelled()
     try {
-      return this.#allowance.take(use, estimate, this.#deps.now())
+      return this.#allowance.take(use, estimate, { now: this.#deps.now(), isSecond })
     } catch (error) {
       if (error instanceof BudgetError)
         this.#faults.report('warn', { key: 'budget', reason: error.message, waitMs: error.retryAfterMs })
