@@ -1,13 +1,19 @@
 /** Finds problems of the services that the configuration names. Asks them, so it needs the network. */
 
+import { pino } from 'pino'
 import type { Config } from '../base/config.ts'
 import type { OidcProvider } from '../base/oidc-config.ts'
 import { acceptsClient, callbackOf, discover } from '../domain/accounts/oidc/providers.ts'
+import { EndpointModel } from '../domain/embeddings/endpoint-model.ts'
+import { EmbeddingError } from '../domain/embeddings/model.ts'
 import { MailError, tryMailServer } from '../domain/mail/transport.ts'
+import { newMetrics } from '../metrics/metrics.ts'
 
 /** Returns the problems found. Each is a sentence. */
-export async function checkOnline({ oidc = [], mail, publicUrl }: Config): Promise<string[]> {
-  return (await Promise.all([...oidc.map((one) => checkProvider(one, publicUrl)), checkMail(mail)])).flat()
+export async function checkOnline(config: Config): Promise<string[]> {
+  const { oidc = [], mail, publicUrl } = config
+  const checks = [...oidc.map((one) => checkProvider(one, publicUrl)), checkMail(mail), checkEndpoint(config)]
+  return (await Promise.all(checks)).flat()
 }
 
 async function checkProvider(provider: OidcProvider, publicUrl: string | undefined): Promise<string[]> {
@@ -31,6 +37,23 @@ async function checkMail(mail: Config['mail']): Promise<string[]> {
   } catch (error) {
     if (!(error instanceof MailError)) throw error
     return [`SMTP_URL: ${error.message}`]
+  }
+}
+
+/** Embeds one short text. */
+async function checkEndpoint(config: Config): Promise<string[]> {
+  const { endpoint } = config.embeddings ?? {}
+  if (endpoint === undefined) return []
+  const [log, metrics, listening] = [pino({ level: 'silent' }), newMetrics(), { port: config.port }]
+  const model = new EndpointModel(endpoint, { config, listening, log, metrics, now: () => new Date() })
+  try {
+    await model.embedTexts(['Grove'], new AbortController().signal)
+    return []
+  } catch (error) {
+    if (!(error instanceof EmbeddingError)) throw error
+    return [`EMBEDDINGS_URL: ${error.message}`]
+  } finally {
+    await model.close()
   }
 }
 

@@ -193,6 +193,13 @@ const coded: Readonly<Record<string, Constant>> = {
   '`import --to`: the token file': ['server/vault/remote/client.ts', 'maxTokenFileBytes', 'bytes'],
   'nodes of a search': ['index/search/ranking/ranking.ts', 'MOST_NODES', 'count'],
   'text of a search with `include_raw_text`': ['index/search/answers/answer.ts', 'MOST_TEXT', 'bytes'],
+  'question that is compared by meaning': ['server/domain/embeddings/question-vectors.ts', 'longestQuestion', 'count'],
+  'questions for a model at once, in a process': [
+    'server/domain/embeddings/question-vectors.ts',
+    'mostRunning',
+    'count',
+  ],
+  'dimensions of a vector': ['server/domain/embeddings/endpoint-answer.ts', 'mostDimensions', 'count'],
   'edges per hop that an expansion reads': ['index/search/ranking/ranking.ts', 'MOST_EDGES_A_HOP', 'count'],
   'edges of one node that an expansion reads': ['index/search/ranking/ranking.ts', 'MOST_EDGES_OF_A_SOURCE', 'count'],
   'edges that `connections` of a search is taken from': ['index/search/answers/answer.ts', 'MOST_LOOKED_AT', 'count'],

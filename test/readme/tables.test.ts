@@ -83,6 +83,13 @@ describe('the documents', () => {
         '',
         emailVerification,
         passwordLogin ? 'on' : 'off',
+        'off',
+        ...new Array(8).fill(''),
+        '300',
+        '',
+        'off',
+        '',
+        'off',
         '',
         '',
       ]

@@ -1,4 +1,4 @@
-/** An endpoint with the API of OpenAI on loopback, which answers or fails as a test says. */
+/** An endpoint for vectors on loopback, which answers or fails as a test says. */
 
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -46,7 +46,7 @@ export interface EmbeddingsEndpoint {
 /** Dimensions of the vectors. */
 export const endpointDimensions = 64
 
-/** The vector of a text: counts of its words and of three letters in a row, hashed. Texts that share many are near. */
+/** Hashes words and each three letters of a text into a vector. Texts that share many are near. */
 export function lettersVector(text: string): number[] {
   const vector = new Array<number>(endpointDimensions).fill(0)
   const folded = text.toLowerCase()

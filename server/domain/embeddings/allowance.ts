@@ -59,7 +59,7 @@ export class Allowance {
   }
 
   /**
-   * Takes a request with an estimate of its tokens. The second part of a request has no rate of its own.
+   * Takes a request with an estimate of its tokens. The rate counts only the first of two attempts.
    *
    * @throws UnsentError
    */

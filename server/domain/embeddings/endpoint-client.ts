@@ -115,11 +115,7 @@ export class EndpointClient {
     for (const controller of this.#running) controller.abort()
   }
 
-  async #request(
-    texts: readonly string[],
-    use: Use,
-    { format, signal, isSecond }: Attempt,
-  ): Promise<Embedded> {
+  async #request(texts: readonly string[], use: Use, { format, signal, isSecond }: Attempt): Promise<Embedded> {
     const estimate = Math.ceil(texts.reduce((sum, { length }) => sum + length, 0) / tokenCharacters)
     const reservation = this.#take(use, estimate, isSecond)
     const answer = await this.#send(texts, format, signal).catch((error: unknown) => {

@@ -186,7 +186,7 @@ class BatchCall {
   }
 }
 
-/** Groups texts, in their order. A text that is too long is alone. */
+/** Groups texts, in their order. A text that is too long has its own group. */
 function batchesOf(texts: readonly string[], prefix: number): string[][] {
   const batches: string[][] = []
   let characters = 0

@@ -1,4 +1,4 @@
-/** Where an endpoint may be: judged for each request, as webhooks are. */
+/** Rules for the URL of an endpoint, which is judged for each request. */
 
 import { lookup } from 'node:dns/promises'
 import type { Deps } from '../../base/deps.ts'

@@ -6,7 +6,7 @@ import type { Deps } from '../../base/deps.ts'
 const quietMs = 600_000
 
 export interface Fault {
-  /** Tells reasons apart. */
+  /** The same for each kind of failure, such as a status. */
   readonly key: string
   /** A sentence without texts of users. */
   readonly reason: string

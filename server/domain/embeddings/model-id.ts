@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 
 export interface ModelIdentity {
   readonly name: string
-  /** Those that are asked for. Absent: as the model has them. */
+  /** The dimensions asked for. Absent: the model decides. */
   readonly dimensions?: number
   readonly textPrefix: string
   readonly queryPrefix: string

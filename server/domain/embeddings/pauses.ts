@@ -37,7 +37,7 @@ export class Pauses {
     this.#random = random
   }
 
-  /** Failures of texts since the last success. Those during a pause count as one. */
+  /** Failures of texts since the last success. Failures during a pause count as one. */
   get failures(): number {
     return this.#failures
   }

@@ -1,10 +1,10 @@
-/** The reason that a provider gives for an error, without texts of users and without the key. */
+/** Reads the reason of an error, unless it quotes a text or the key. */
 
 /** Characters of a reason. */
 const longest = 200
 /** Bytes of an answer that may have a reason. */
 const mostBytes = 65_536
-/** Letters and digits in a row that a reason may not share with a text, and with the key. */
+/** Letters and digits in a row that count as a quotation of a text, and of the key. */
 const shared = { text: 12, key: 4 } as const
 /** Letters and digits of a text that is shorter. */
 const fewestLetters = 4

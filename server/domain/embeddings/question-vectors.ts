@@ -17,7 +17,7 @@ export interface QuestionOptions extends Pick<Deps, 'now' | 'log' | 'metrics'> {
 const longestQuestion = 2_400
 /** Questions whose vectors are kept. */
 const mostKnown = 1_000
-/** Questions that are being embedded. Others stay without a vector. */
+/** Questions that are being embedded. More questions stay without a vector. */
 const mostRunning = 8
 /** Milliseconds that a question waits. Its vector may come later, for the next equal question. */
 const usualLateMs = 1_500
