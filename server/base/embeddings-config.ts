@@ -15,7 +15,7 @@ export interface EmbeddingsConfig {
 }
 
 /** An endpoint with the API of OpenAI. */
-export interface EndpointConfig {
+interface EndpointConfig {
   /** Without a trailing slash; `/embeddings` is appended. */
   readonly url: string
   /** The name that is sent. */

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { closeAfterFile } from './processes.ts'
 
-export interface EmbeddingsRequest {
+interface EmbeddingsRequest {
   readonly url: string
   readonly headers: IncomingMessage['headers']
   readonly body: {
@@ -17,7 +17,7 @@ export interface EmbeddingsRequest {
 }
 
 /** Answers one request. `answer` sends the vectors that the endpoint would send. */
-export type Behaviour = (
+type Behaviour = (
   request: EmbeddingsRequest,
   res: ServerResponse,
   answer: (change?: (body: AnswerBody) => unknown) => void,

@@ -6,7 +6,7 @@ import { quantised } from './quantise.ts'
 /** The most dimensions of a vector. `EMBEDDINGS_DIMENSIONS` has the same bound. */
 export const mostDimensions = 4_096
 
-/** Bytes: of the longest answer, of all but its numbers, and of a number with its spaces. */
+/** Bytes: the longest answer, all but its numbers, a number with its spaces. */
 const [longestAnswer, restBytes, numberBytes] = [16 * 1_048_576, 65_536, 64]
 
 export interface Vectors {

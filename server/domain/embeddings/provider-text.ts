@@ -4,7 +4,7 @@
 const longest = 200
 /** Bytes of an answer that may have a reason. */
 const mostBytes = 65_536
-/** Letters and digits in a row that count as a quotation of a text, and of the key. */
+/** Letters and digits in a row that count as a quotation. */
 const shared = { text: 12, key: 4 } as const
 /** Letters and digits of a text that is shorter. */
 const fewestLetters = 4
