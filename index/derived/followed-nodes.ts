@@ -26,8 +26,8 @@ export interface FollowedNode extends FollowedChange {
 }
 
 const changedNodes = `
-  select id, changed, head from node where org_id = ?1 and changed >= ?2 and (changed > ?2 or id > ?3)
-  order by changed, id limit ?4`
+  select id, changed, head from node where org_id = ? and changed >= ? and (changed, id) > (?, ?)
+  order by changed, id limit ?`
 
 /** Lists nodes that have changed after a version, or in it with a greater id. */
 export function listChangedNodes(
@@ -36,12 +36,12 @@ export function listChangedNodes(
   after: { readonly version: number; readonly id: string },
   limit: number,
 ): Promise<FollowedNode[]> {
-  return readRows(db, changedNodes, orgId, after.version, after.id, limit)
+  return readRows(db, changedNodes, orgId, after.version, after.version, after.id, limit)
 }
 
 const deletedNodes = `
-  select node_id as id, changed from tombstone where org_id = ?1 and changed >= ?2 and (changed > ?2 or node_id > ?3)
-  order by changed, node_id limit ?4`
+  select node_id as id, changed from tombstone where org_id = ? and changed >= ? and (changed, node_id) > (?, ?)
+  order by changed, node_id limit ?`
 
 /** Lists nodes that were deleted after a version, or in it with a greater id. */
 export function listDeletedNodes(
@@ -50,7 +50,7 @@ export function listDeletedNodes(
   after: { readonly version: number; readonly id: string },
   limit: number,
 ): Promise<FollowedChange[]> {
-  return readRows(db, deletedNodes, orgId, after.version, after.id, limit)
+  return readRows(db, deletedNodes, orgId, after.version, after.version, after.id, limit)
 }
 
 export interface FollowedText {

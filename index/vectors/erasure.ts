@@ -22,8 +22,9 @@ export async function beginErasure(trx: Transaction<VectorsSchema>, orgId: strin
 async function hasVectors(trx: Transaction<VectorsSchema>, orgId: string): Promise<boolean> {
   const [row] = await readRows<{ found: number }>(
     trx,
-    `select exists (select 1 from passage where org_id = ?1)
-      or exists (select 1 from node where org_id = ?1) as found`,
+    `select exists (select 1 from passage where org_id = ?)
+      or exists (select 1 from node where org_id = ?) as found`,
+    orgId,
     orgId,
   )
   return row?.found === 1
@@ -77,9 +78,11 @@ export async function eraseNodeRows(
 export async function listModelsOf(db: VectorsDb, orgId: string): Promise<number[]> {
   const rows = await readRows<{ number: number }>(
     db,
-    `select number from model where exists (select 1 from passage where org_id = ?1 and model = number)
-      or exists (select 1 from node where org_id = ?1 and model = number)
-      or exists (select 1 from position where org_id = ?1 and model = number)`,
+    `select number from model where exists (select 1 from passage where org_id = ? and model = number)
+      or exists (select 1 from node where org_id = ? and model = number)
+      or exists (select 1 from position where org_id = ? and model = number)`,
+    orgId,
+    orgId,
     orgId,
   )
   return rows.map(({ number }) => number)

@@ -9,7 +9,7 @@ export const vectorsMigrations: Record<string, Migration> = {
   },
 }
 
-/** Passages have row ids, because a table without them would need two pages for a long vector. */
+/** Passages have row ids. A table without them would need two pages for a long vector. */
 const first = [
   `create table model (
     number integer primary key,

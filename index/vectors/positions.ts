@@ -10,7 +10,7 @@ export interface VectorsAt {
   readonly model: number
 }
 
-/** What a writer knew when it began. It writes nothing if the organisation was erased since. */
+/** The knowledge of a writer when it began. It writes nothing if the organisation was erased since. */
 export interface WriterAt extends VectorsAt {
   readonly generation: string
 }
@@ -82,10 +82,12 @@ export async function findPosition(
   )
 }
 
+// A position that was lost continues the `seq` of its rows.
 const begin = `
   insert into position (org_id, model, incarnation, epoch, version, after_id, gone_version, gone_after_id, compared,
     seq, settled, swept_ms)
-  values (?, ?, lower(hex(randomblob(8))), ?, 0, '', 0, '', 0, 0, 0, ?)
+  select ?, ?, lower(hex(randomblob(8))), ?, 0, '', 0, '', 0, coalesce(max(seq), 0), coalesce(sum(gone = 0), 0), ?
+    from node where org_id = ? and model = ?
   on conflict (org_id, model) do update
     set epoch = excluded.epoch, version = 0, after_id = '', gone_version = 0, gone_after_id = '', compared = 0`
 
@@ -101,7 +103,7 @@ export async function beginPosition(
   now: Date,
 ): Promise<Position | undefined> {
   if ((await readGeneration(trx, at.orgId)) !== at.generation) return undefined
-  await changeRows(trx, begin, at.orgId, at.model, epoch, now.getTime())
+  await changeRows(trx, begin, at.orgId, at.model, epoch, now.getTime(), at.orgId, at.model)
   return findPosition(trx, at)
 }
 

@@ -12,7 +12,7 @@ export interface StoredModel {
   readonly dimensions: number
 }
 
-/** Tells whether a reader has all rows of an organisation and model. */
+/** With the same state, a reader has all rows of an organisation and model. */
 export interface VectorsState {
   /** With another one, all rows must be read from the beginning. */
   readonly incarnation: string

@@ -44,8 +44,8 @@ export async function eraseOrgVectors(deps: ErasureDeps, orgId: string): Promise
 }
 
 /**
- * Erases the vectors of nodes that are purged, and all vectors of the organisation that no node names. These may be of
- * earlier texts.
+ * Erases the vectors of purged nodes. Erases also all vectors of the organisation that no node names, because they may be
+ * of earlier texts.
  *
  * @throws DatabaseError; Error: the bytes could not be removed in time. Call it again.
  */
@@ -68,7 +68,7 @@ const keysAtOnce = 500
 /** Keys in memory at a time, 5 MB. All rows of nodes are read for each lot. */
 const keysInMemory = 50_000
 
-/** Attempts to delete a lot of passages, while nodes change. Those that remain are deleted with the next sweep. */
+/** Attempts to delete a lot of passages while nodes change. The next sweep deletes the rest. */
 const maxAttempts = 5
 
 /** Deletes passages that no row of a node names. */

@@ -1,4 +1,4 @@
-/** One step in following an organisation: embeds the texts of some changed nodes, and moves the position. */
+/** Follows one organisation in steps. A step embeds the texts of some changed nodes, and moves the position. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type FollowedChange,

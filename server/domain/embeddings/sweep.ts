@@ -1,4 +1,4 @@
-/** Removes vectors of nodes and organisations that are gone, of earlier texts, and of earlier models. */
+/** Removes vectors that are not needed. They are of gone nodes and organisations, earlier texts and earlier models. */
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { exists, listNames } from '../../../gitstore/fs-exists.ts'
@@ -25,7 +25,7 @@ const weekMs = 7 * 24 * 3_600_000
 /** Nodes per slice. */
 const nodesAtOnce = 500
 
-/** Vectors of earlier models are removed if the present one has this share of the nodes. */
+/** The share of nodes that the present model must have before earlier ones are removed. */
 const enough = 0.99
 
 /** Sweeps one organisation that is due. Returns false if more may be due. @throws DatabaseError; system errors */
