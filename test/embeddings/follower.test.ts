@@ -45,9 +45,7 @@ describe('the follower of embeddings', () => {
     const rows = new Map((await rowsOf(scene, ann.org)).map((row) => [row.node_id, row]))
     const texts = textsOf('Whales', long('krill'))
     expect(texts).to.have.length(3)
-    expect(rows.get(id)?.passages.map(([, vector]) => vector)).to.deep.equal(
-      texts.map((text) => hex(lettersOf(text))),
-    )
+    expect(rows.get(id)?.passages.map(([, vector]) => vector)).to.deep.equal(texts.map((text) => hex(lettersOf(text))))
     const mean = meanOf(texts.map((text) => ({ length: text.length, vector: lettersOf(text) })))
     expect(rows.get(id)?.vector).to.equal(hex(mean ?? []))
     expect(scene.model.texts).to.include.members([...texts, 'Seals\nThey eat fish.', 'Only a title'])
