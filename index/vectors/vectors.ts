@@ -7,7 +7,7 @@ import type { VectorsDb, VectorsSchema } from './schema.ts'
 /** The length of a key in bytes. */
 export const keyBytes = 16
 
-export interface NewPassage {
+interface NewPassage {
   readonly key: Buffer
   /** Undefined: the model refuses the text. */
   readonly vector: Int8Array | undefined

@@ -6,9 +6,9 @@ import { keyBytes } from '../../../index/vectors/vectors.ts'
 import { quantised } from './quantise.ts'
 
 /** The most texts of a node. */
-export const mostTexts = 64
+const mostTexts = 64
 /** The most UTF-16 units of a text. */
-export const mostUnits = 2_400
+const mostUnits = 2_400
 
 /**
  * Returns the texts of a node by position. They are its passages, or title and prose if it has no passages. A node
