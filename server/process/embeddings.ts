@@ -35,7 +35,7 @@ export async function openEmbeddings(
  *
  * @param mayReplaceNewer resolves to true if a newer version's file may be set aside
  */
-async function openVectors(
+export async function openVectors(
   root: string,
   { log, draining }: Pick<Deps, 'log' | 'draining'>,
   mayReplaceNewer: () => Promise<boolean>,

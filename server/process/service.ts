@@ -66,6 +66,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     validateResponses = false,
     sweeps = true,
     sharedLimits = false,
+    fetchDocument,
   } = overrides
   const draining = new AbortController()
   const worker = workerNumber()
@@ -78,13 +79,13 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const limitSignIn = countedSignIns(deps.metrics, limit)
   deps.metrics.buildInfo.set({ version: manifest.version, node: process.version, git: await gitVersion() }, 1)
   if (!sweeps) for (const name of folderMetrics) deps.metrics.registry.removeSingleMetric(name)
-  let follower: Follower | undefined
-  const scrapeOwn = () => scrapeProcess(deps, worker, sweeps, follower)
+  let work: Work | undefined
+  const scrapeOwn = () => scrapeProcess(deps, worker, sweeps, work?.follower)
   const scrape = cluster.isWorker ? openWorkerScrapes(scrapeOwn) : scrapeOwn
   const imports = createImportQueue({ root: config.dataDir, run: importProcess(config), log, now: deps.now })
   const served: Deps = {
     ...deps,
-    ...(overrides.fetchDocument === undefined ? {} : { fetchDocument: overrides.fetchDocument }),
+    ...(fetchDocument && { fetchDocument }),
     imports,
     index: index.whole,
     partialIndex: partialIndex(deps.store, index),
@@ -116,25 +117,37 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   } finally {
     waiting.abort()
   }
-  const sweeping = sweeps
-    ? whole.then(() => Promise.all([sweep(deps, report, [...jobs, uploadsJob]), maintainRepositories(deps)]))
-    : undefined
-  const sending = sweeps ? sendAll(deps, served) : undefined
-  follower = sweeps ? startFollower(served) : undefined
+  if (sweeps) work = startWork(deps, served, whole, () => sweep(deps, report, [...jobs, uploadsJob]))
   const close = async () => {
     draining.abort()
     await Promise.all([drain(server), imports.close()])
-    await sweeping
-    await sending
-    await follower?.stop()
+    await work?.end()
     await opened.close()
   }
   return { url: urlOf(config.host, portOf(server)), deps, close }
 }
 
-/** Starts to embed texts, if the service has a model. */
-function startFollower(served: Deps): Follower | undefined {
-  return served.embeddings && followEmbeddings(served, served.embeddings)
+/** Work beside requests. */
+interface Work {
+  /** Absent: the service has no model. */
+  readonly follower: Follower | undefined
+  /** Resolves when all of it has ended. Call it when the service is draining. */
+  end(): Promise<void>
+}
+
+/** @param sweepAll runs until the service is draining. It begins when the index is whole. */
+function startWork(deps: Deps, served: Deps, whole: Promise<unknown>, sweepAll: () => Promise<unknown>): Work {
+  const sweeping = whole.then(() => Promise.all([sweepAll(), maintainRepositories(deps)]))
+  const sending = sendAll(deps, served)
+  const follower = served.embeddings && followEmbeddings(served, served.embeddings)
+  return {
+    follower,
+    end: async () => {
+      await sweeping
+      await sending
+      await follower?.stop()
+    },
+  }
 }
 
 /** Sends webhooks, and mails if the service sends any. */

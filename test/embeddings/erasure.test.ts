@@ -12,7 +12,7 @@ import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
-import { countOf, isFollowed, LetterModel, lettersOf, openScene, rowsOf, type Scene } from './scene.ts'
+import { countOf, isFollowed, LetterModel, lettersOf, openScene, rowsOf, type Scene } from './follower-scene.ts'
 
 const weekMs = 7 * 24 * 3_600_000
 

@@ -10,7 +10,7 @@ import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
-import { hex, isFollowed, lettersOf, openScene, rowsOf, type Scene } from './scene.ts'
+import { hex, isFollowed, lettersOf, openScene, rowsOf, type Scene } from './follower-scene.ts'
 
 /** A text of several passages. */
 const long = (word: string) =>

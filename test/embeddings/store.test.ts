@@ -12,7 +12,7 @@ import { openVectorRows, type VectorRows } from '../../index/vectors/read-rows.t
 import type { VectorsSchema } from '../../index/vectors/schema.ts'
 import { type NewNode, type VectorChange, writeVectors } from '../../index/vectors/vectors.ts'
 import { keyOf } from '../../server/domain/embeddings/texts.ts'
-import { hex, lettersOf } from './scene.ts'
+import { hex, lettersOf } from './follower-scene.ts'
 
 const org = 'an organisation'
 const model = { id: 'ab'.repeat(16), name: 'letters' }

@@ -7,9 +7,8 @@ import { indexOrg } from '../../server/domain/indexing/index-node.ts'
 import { cli } from '../operator/desk.ts'
 import { made } from '../support/cast.ts'
 import { gitIn } from '../support/git.ts'
-import { startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { client, signUp } from '../support/people.ts'
+import { client } from '../support/people.ts'
 import { ann, bob, grove, newOrg, put, useScene } from './scene.ts'
 
 describe('organisations', () => {
