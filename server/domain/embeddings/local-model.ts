@@ -1,14 +1,13 @@
 /** The model that runs in a thread of this process, without a network. It understands English only. */
-import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
-import type { Deps } from '../../base/deps.ts'
-import { untilAborted } from '../net/deadlines.ts'
 import { WorkerClient, workerBundle } from '../worker-client.ts'
 import { findLocalPackages, type LocalPackages, localModelName } from './local-packages.ts'
 import { EmbeddingError, type EmbeddingModel } from './model.ts'
+import { modelId } from './model-id.ts'
+import { type QuestionOptions, QuestionVectors } from './question-vectors.ts'
 
-export interface LocalModelOptions extends Pick<Deps, 'log'> {
+export interface LocalModelOptions extends QuestionOptions {
   /** The folder whose packages are used. Default: this program's. */
   readonly folder?: string
   /** Milliseconds for one text or question, after which the thread restarts. Default: 30,000. */
@@ -21,21 +20,11 @@ export interface EmbedCalls {
   embed(text: string): Int8Array | undefined
 }
 
-const dimensions = 512
-
-export const localModelId = createHash('sha256')
-  .update([localModelName, dimensions, '', ''].join('\0'))
-  .digest('hex')
-  .slice(0, 32)
+export const localModelId = modelId({ name: localModelName, textPrefix: '', queryPrefix: '' })
 
 const defaultTimeoutMs = 30_000
 /** Loading takes 0.4 s, and the loaded model 290 MB. */
 const idleMs = 300_000
-/** A question takes 15 ms on a free core, and waits for one text of 80 ms at most. */
-const questionMs = 1_500
-/** At 15 ms each, a longer queue would end late. */
-const mostQuestions = 50
-const mostUnits = 2_400
 /** The longest pause after a text. A text takes longer only on a machine that sleeps or is overloaded. */
 const mostRestMs = 5_000
 const retryAfterMs = 60_000
@@ -48,20 +37,20 @@ class ThreadLostError extends Error {}
  *
  * @throws ModelNotInstalledError
  */
-export function openLocalModel({ log, folder, timeoutMs = defaultTimeoutMs }: LocalModelOptions): EmbeddingModel {
-  const packages = findLocalPackages(folder)
+export async function openLocalModel(options: LocalModelOptions): Promise<EmbeddingModel> {
+  const packages = findLocalPackages(options.folder)
   const client = new WorkerClient<EmbedCalls>({
     name: 'The thread of the local model',
     bundle: workerBundle('domain/embeddings/embed-worker.cjs'),
     data: packages satisfies LocalPackages,
     failure: 'The local model could not be loaded',
-    timeoutMs,
+    timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
     idleMs,
     restartPausesMs: { shortest: 100, longest: 10_000 },
     lost: (reason) => new ThreadLostError(reason),
-    ended: (cause) => cause && log.warn({ err: cause }, 'The thread of the local model ended'),
+    ended: (cause) => cause && options.log.warn({ err: cause }, 'The thread of the local model ended'),
   })
-  return new LocalModel(client)
+  return new LocalModel(client, options)
 }
 
 class LocalModel implements EmbeddingModel {
@@ -72,10 +61,11 @@ class LocalModel implements EmbeddingModel {
   readonly #client: WorkerClient<EmbedCalls>
   /** One text at a time is in the thread, so that a question waits for one text at most. */
   readonly #inTurn = pLimit(1)
-  #questions = 0
+  readonly #questions: QuestionVectors
 
-  constructor(client: WorkerClient<EmbedCalls>) {
+  constructor(client: WorkerClient<EmbedCalls>, options: QuestionOptions) {
     this.#client = client
+    this.#questions = new QuestionVectors((question, signal) => this.#embedQuestion(question, signal), options)
   }
 
   async embedTexts(texts: readonly string[], signal: AbortSignal): Promise<readonly (Int8Array | undefined)[]> {
@@ -84,23 +74,22 @@ class LocalModel implements EmbeddingModel {
     return vectors
   }
 
-  async embedQuestion(text: string, signal?: AbortSignal): Promise<Int8Array | undefined> {
-    signal?.throwIfAborted()
-    if (this.#questions >= mostQuestions) return undefined
-    this.#questions++
-    // Without the signal: the thread answers also questions that were given up, so they count until then.
-    const answer = this.#client.ask('embed', text.slice(0, mostUnits)).finally(() => this.#questions--)
-    const late = AbortSignal.timeout(questionMs)
-    try {
-      return await untilAborted(answer, signal ? AbortSignal.any([signal, late]) : late)
-    } catch {
-      signal?.throwIfAborted()
-      return undefined
-    }
+  embedQuestion(text: string, signal?: AbortSignal): Promise<Int8Array | undefined> {
+    return this.#questions.ask(text, signal)
   }
 
   close(): Promise<void> {
+    this.#questions.close()
     return this.#client.close()
+  }
+
+  /** A question goes before the texts that wait. @throws EmbeddingError */
+  async #embedQuestion(question: string, signal: AbortSignal): Promise<Int8Array | undefined> {
+    try {
+      return await this.#client.ask('embed', question, signal)
+    } catch (error) {
+      throw toEmbeddingError(error)
+    }
   }
 
   /** Embeds a text, then rests for as long as that took: half a core is left to others. */
@@ -121,7 +110,7 @@ class LocalModel implements EmbeddingModel {
       signal.throwIfAborted()
       // A thread that embeds another text is well, so this text ends it: it is refused.
       if (error instanceof ThreadLostError && (await this.#isWell(signal))) return undefined
-      throw new EmbeddingError(error instanceof Error ? error.message : String(error), retryAfterMs)
+      throw toEmbeddingError(error)
     }
   }
 
@@ -144,4 +133,8 @@ class LocalModel implements EmbeddingModel {
       return false
     }
   }
+}
+
+function toEmbeddingError(error: unknown): EmbeddingError {
+  return new EmbeddingError(error instanceof Error ? error.message : String(error), retryAfterMs)
 }
