@@ -24,7 +24,6 @@ const ladder = [
   ['types'],
   ['ledger'],
   ['event-log'],
-  ['embeddings'],
   ['indexing'],
   ['access.ts'],
   ['mail'],

@@ -54,7 +54,6 @@ const violations = [
   ['ladder-types', 'server/domain/types/patterns.ts', "import type {} from '../ledger/ledger.ts'"],
   ['ladder-ledger', 'server/domain/ledger/pull-ledger.ts', "import type {} from '../indexing/history.ts'"],
   ['ladder-event-log', 'server/domain/event-log/wake.ts', "import type {} from '../indexing/history.ts'"],
-  ['ladder-embeddings', 'server/domain/embeddings/quantise.ts', "import type {} from '../indexing/history.ts'"],
   ['ladder-indexing', 'server/domain/indexing/history.ts', "import type {} from '../access.ts'"],
   ['ladder-access', 'server/domain/access.ts', "import type {} from './branches/media-types.ts'"],
   ['ladder-mail', 'server/domain/mail/outbox.ts', "import type {} from '../accounts/tokens.ts'"],

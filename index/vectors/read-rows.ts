@@ -13,14 +13,14 @@ export interface StoredModel {
 }
 
 /** With the same state, a reader has all rows of an organisation and model. */
-export interface VectorsState {
+interface VectorsState {
   /** With another one, all rows must be read from the beginning. */
   readonly incarnation: string
   /** The greatest `seq`. */
   readonly seq: number
 }
 
-export interface VectorNode {
+interface VectorNode {
   readonly id: string
   readonly seq: number
   /** The commit of main from which its texts were read. */

@@ -127,7 +127,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   return { url: urlOf(config.host, portOf(server)), deps, close }
 }
 
-/** Work beside requests. */
+/** Background work. */
 interface Work {
   /** Absent: the service has no model. */
   readonly follower: Follower | undefined

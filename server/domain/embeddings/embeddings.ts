@@ -1,18 +1,15 @@
 /** Search by meaning: the model, its vectors, and the organisations that it serves. */
-import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import type { Database } from '../../../index/sqlite/database.ts'
 import type { VectorsSchema } from '../../../index/vectors/schema.ts'
-import type { Deps } from '../../base/deps.ts'
-import { embeddingsChoice } from '../format/org-format.ts'
 import type { EmbeddingModel } from './model.ts'
 
 /** An organisation with the choice of its owners. Null: they have not chosen. */
-interface ChoosingOrg {
+export interface ChoosingOrg {
   readonly id: string
   readonly embeddings: boolean | null
 }
 
-/** What a service with a model has. */
+/** The parts of a service that has a model. */
 export interface Embeddings {
   readonly model: EmbeddingModel
   readonly vectors: Database<VectorsSchema>
@@ -20,32 +17,6 @@ export interface Embeddings {
   readonly servesStrangers: boolean
   /** True if texts and questions of the organisation may be given to the model. */
   allows(org: ChoosingOrg): boolean
-  /**
-   * True if texts of the organisation may be embedded. It follows the organisation's settings at once: erasing relies
-   * on it. @throws DatabaseError
-   */
+  /** True if texts of the organisation may be embedded. Follows its settings at once, because erasing relies on it. */
   isAllowed(orgId: string): Promise<boolean>
-}
-
-interface Parts extends Pick<Deps, 'config' | 'index'> {
-  readonly model: EmbeddingModel
-  readonly vectors: Database<VectorsSchema>
-}
-
-export function createEmbeddings({ config, index, model, vectors }: Parts): Embeddings {
-  const { orgs = 'asked', isPublic = false } = config.embeddings ?? {}
-  const allows = ({ id, embeddings }: ChoosingOrg) => {
-    if (orgs === 'asked') return embeddings === true
-    return embeddings !== false && (orgs === 'all' || orgs.includes(id))
-  }
-  return {
-    model,
-    vectors,
-    servesStrangers: isPublic || !model.leavesMachine,
-    allows,
-    isAllowed: async (orgId) => {
-      const row = await findOrgRow(index.read, orgId)
-      return row !== undefined && allows({ id: orgId, embeddings: embeddingsChoice(row) })
-    },
-  }
 }

@@ -20,7 +20,7 @@ export interface EmbedCalls {
   embed(text: string): Int8Array | undefined
 }
 
-export const localModelId = modelId({ name: localModelName, textPrefix: '', queryPrefix: '' })
+const localModelId = modelId({ name: localModelName, textPrefix: '', queryPrefix: '' })
 
 const defaultTimeoutMs = 30_000
 /** Loading takes 0.4 s, and the loaded model 290 MB. */
@@ -59,7 +59,7 @@ class LocalModel implements EmbeddingModel {
   readonly languages = ['en']
   readonly leavesMachine = false
   readonly #client: WorkerClient<EmbedCalls>
-  /** One text at a time is in the thread, so that a question waits for one text at most. */
+  /** Gives the thread one text at a time. A question then waits for one text at most. */
   readonly #inTurn = pLimit(1)
   readonly #questions: QuestionVectors
 
@@ -92,7 +92,7 @@ class LocalModel implements EmbeddingModel {
     }
   }
 
-  /** Embeds a text, then rests for as long as that took: half a core is left to others. */
+  /** Embeds a text, then rests for as long. So others have half a core. */
   async #embedSlowly(text: string, signal: AbortSignal): Promise<Int8Array | undefined> {
     signal.throwIfAborted()
     const began = performance.now()
@@ -114,7 +114,7 @@ class LocalModel implements EmbeddingModel {
     }
   }
 
-  /** A question in the thread may also have ended it, so the text is tried again after the thread is well. */
+  /** Tries again if the thread was lost, because a question may have ended it. */
   async #askAgainIfLost(text: string, signal: AbortSignal): Promise<Int8Array | undefined> {
     try {
       return await this.#client.ask('embed', text, signal)

@@ -1,4 +1,4 @@
-/** Prepares the vectors for a question in the search thread: those of main, or those of a view. */
+/** Finds the vectors that a question is compared with, of main or of a view. */
 
 import type { ComparableVectors } from '../../../index/search/meaning/node-vectors.ts'
 import type { QuestionMeaning } from '../../../index/search/ordered-hits.ts'
@@ -37,7 +37,7 @@ export const leastCovered = 0.5
 
 /** The meaning of a question within one snapshot. `given` is absent if too few nodes have vectors. */
 export interface MeaningHere {
-  /** The share of the nodes of main whose texts were embedded, 0 to 1, rounded down to whole percents. */
+  /** The share of the nodes of main whose texts were embedded. 0 to 1, in whole percents. */
   readonly covered: number
   readonly given?: QuestionMeaning
 }
@@ -78,7 +78,7 @@ export function meaningHere(
   return { covered, given: { vectors, question, nearestPassage } }
 }
 
-/** Returns the number of the key whose vector is nearest to the question, the first of equal ones. */
+/** Returns the number of the nearest key, the first of equal ones. */
 function nearest(
   question: Int8Array,
   keys: readonly string[],

@@ -78,7 +78,7 @@ interface QueryInput {
   readonly view?: View
 }
 
-export interface ThreadGauges extends Gauges {
+interface ThreadGauges extends Gauges {
   /** Estimated bytes of the vectors of nodes, which `bytes` includes. */
   readonly vectorBytes: number
 }

@@ -28,7 +28,7 @@ interface Question extends SearchQuestion {
  *
  * @throws AppError as authorizeOrg, searchInTurn, and requireRole for another branch or a time; busy,
  *   search_unavailable
- * @throws ValidationError embeddings_off; as readView; value_error for an offset with an expansion
+ * @throws ValidationError embeddings_off, value_error for an offset with an expansion, and as readView
  * @throws the reason of `signal`
  */
 export async function retrieve(deps: Deps, context: RequestContext, at: OrgAt, asked: Question) {

@@ -1,0 +1,31 @@
+/** Connects a model and its vectors with the choices of the operator and of owners. */
+import { findOrgRow } from '../../../index/derived/org-queries.ts'
+import type { Database } from '../../../index/sqlite/database.ts'
+import type { VectorsSchema } from '../../../index/vectors/schema.ts'
+import type { Deps } from '../../base/deps.ts'
+import { embeddingsChoice } from '../format/org-format.ts'
+import type { ChoosingOrg, Embeddings } from './embeddings.ts'
+import type { EmbeddingModel } from './model.ts'
+
+interface Parts extends Pick<Deps, 'config' | 'index'> {
+  readonly model: EmbeddingModel
+  readonly vectors: Database<VectorsSchema>
+}
+
+export function createEmbeddings({ config, index, model, vectors }: Parts): Embeddings {
+  const { orgs = 'asked', isPublic = false } = config.embeddings ?? {}
+  const allows = ({ id, embeddings }: ChoosingOrg) => {
+    if (orgs === 'asked') return embeddings === true
+    return embeddings !== false && (orgs === 'all' || orgs.includes(id))
+  }
+  return {
+    model,
+    vectors,
+    servesStrangers: isPublic || !model.leavesMachine,
+    allows,
+    isAllowed: async (orgId) => {
+      const row = await findOrgRow(index.read, orgId)
+      return row !== undefined && allows({ id: orgId, embeddings: embeddingsChoice(row) })
+    },
+  }
+}
