@@ -12,8 +12,10 @@ import {
   recall,
   type Text,
 } from './search-collections.ts'
+import { sampleOf, wordsAndMeaning } from './search-meaning.ts'
 import { pagesOf, wholeAndMean } from './search-pages.ts'
 import { openFts } from './search-peers.ts'
+import { openVectors } from './search-vectors.ts'
 
 /**
  * Measures quality and speed of the search on test collections: `npm run bench:search FOLDER`. FOLDER has a folder for
@@ -26,6 +28,9 @@ import { openFts } from './search-peers.ts'
  *
  * A second table has the same collections, and pages made of their documents. It compares ranking by whole texts only
  * with ranking by the mean of whole texts and best passages. `npm run bench:search FOLDER pages` measures only that.
+ *
+ * `npm run bench:search FOLDER hybrid [SET]` compares words with words and meaning, for all collections or one. With
+ * SAMPLE=N, a collection has its relevant documents, and others by chance up to N. search-vectors.ts says which model.
  */
 
 const folder = process.argv[2] ?? '../shared/data/search'
@@ -36,13 +41,30 @@ if (!existsSync(folder)) {
 const names = readdirSync(folder)
   .sort()
   .filter((name) => existsSync(join(folder, name, 'corpus.jsonl')))
+const [, , , mode, only] = process.argv
+if (mode === 'hybrid') {
+  await benchMeaning()
+  process.exit(0)
+}
 const tableOf = (take: (collection: Collection) => Record<string, string | number>) =>
   Object.fromEntries(names.map((name) => [name, take(readCollection(join(folder, name)))]))
-if (process.argv[3] !== 'pages') console.table(tableOf(measure))
+if (mode !== 'pages') console.table(tableOf(measure))
 console.log('\nThe collections as they are')
 console.table(tableOf(wholeAndMean))
 console.log('\nPages of 1 to 30 of their documents')
 console.table(tableOf((collection) => wholeAndMean(pagesOf(collection))))
+
+async function benchMeaning(): Promise<void> {
+  const vectors = await openVectors()
+  console.log(`Model: ${vectors.model.name}`)
+  for (const name of names.filter((one) => only === undefined || one === only)) {
+    const whole = readCollection(join(folder, name))
+    const collection = process.env.SAMPLE === undefined ? whole : sampleOf(whole, Number(process.env.SAMPLE))
+    console.log(`\n${name}`)
+    console.table([await wordsAndMeaning(collection, vectors)])
+  }
+  await vectors.model.close()
+}
 
 function measure({ corpus, edges, queries }: Collection): Record<string, string | number> {
   const started = performance.now()

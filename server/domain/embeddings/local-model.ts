@@ -12,6 +12,8 @@ export interface LocalModelOptions extends QuestionOptions {
   readonly folder?: string
   /** Milliseconds for one text or question, after which the thread restarts. Default: 30,000. */
   readonly timeoutMs?: number
+  /** Milliseconds of the longest pause after a text. Default: 5,000. */
+  readonly mostRestMs?: number
 }
 
 /** The calls that the thread serves. It handles one at a time. */
@@ -25,8 +27,8 @@ const localModelId = modelId({ name: localModelName, textPrefix: '', queryPrefix
 const defaultTimeoutMs = 30_000
 /** Loading takes 0.4 s, and the loaded model 290 MB. */
 const idleMs = 300_000
-/** The longest pause after a text. A text takes longer only on a machine that sleeps or is overloaded. */
-const mostRestMs = 5_000
+/** A text takes longer only on a machine that sleeps or is overloaded. */
+const usualMostRestMs = 5_000
 const retryAfterMs = 60_000
 
 /** The thread ended with the text, twice. */
@@ -62,9 +64,11 @@ class LocalModel implements EmbeddingModel {
   /** Gives the thread one text at a time. A question then waits for one text at most. */
   readonly #inTurn = pLimit(1)
   readonly #questions: QuestionVectors
+  readonly #mostRestMs: number
 
-  constructor(client: WorkerClient<EmbedCalls>, options: QuestionOptions) {
+  constructor(client: WorkerClient<EmbedCalls>, { mostRestMs = usualMostRestMs, ...options }: LocalModelOptions) {
     this.#client = client
+    this.#mostRestMs = mostRestMs
     this.#questions = new QuestionVectors((question, signal) => this.#embedQuestion(question, signal), options)
   }
 
@@ -97,7 +101,7 @@ class LocalModel implements EmbeddingModel {
     signal.throwIfAborted()
     const began = performance.now()
     const vector = await this.#embed(text, signal)
-    const restMs = Math.min(performance.now() - began, mostRestMs)
+    const restMs = Math.min(performance.now() - began, this.#mostRestMs)
     await sleep(restMs, undefined, { signal }).catch(() => undefined) // the vector is there
     return vector
   }
