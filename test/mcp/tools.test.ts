@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { addMeaning } from '../support/meant.ts'
+import { addMeaning, modelElsewhere } from '../support/meant.ts'
 import { pageAt } from '../support/pages.ts'
 import { ann, connectHttp, connectStdio, factsIn, grove, type Model, parted, tokenOf, useScene } from './scene.ts'
 
@@ -31,7 +31,7 @@ const doors = {
 } as const
 
 describe('the tools of /mcp', () => {
-  useScene()
+  useScene({ embeddings: modelElsewhere })
 
   for (const [door, connect] of Object.entries(doors))
     describe(`over ${door}`, () => {
@@ -101,9 +101,8 @@ describe('the tools of /mcp', () => {
 
       it('search, and say which matches have no word of the query', async () => {
         const ask = () => model.ask('search', { org_id, query: 'mammals', top_k: 1 })
-        const meaning = { state: 'used', model: 'stand-in', covered: 1 } as const
         const byWords = await ask()
-        const end = addMeaning(grove, meaning, ['Whales'])
+        const end = addMeaning(grove, { state: 'used' }, ['Whales'])
         const answer = await ask().finally(end)
         expect(answer).to.match(
           /^Matches, best first: 1 of \d+, 1 found by meaning, not by words\. Nodes around them: 0\.$/m,

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import type { Config } from '../../server/base/config.ts'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
-import { addMeaning } from '../support/meant.ts'
+import { addMeaning, modelElsewhere } from '../support/meant.ts'
 import { pageAt } from '../support/pages.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { ledTo, mainOf, type Visit, visitOf } from './forms.ts'
@@ -35,15 +35,8 @@ describe('search by meaning', () => {
   }
   afterEach(() => grove.close())
 
-  /** No text is sent: nothing of these organisations is allowed. */
-  const endpoint = { textPrefix: '', queryPrefix: '', rate: 300, isHttpAllowed: false, allow: [] }
-  const elsewhere = { ...endpoint, url: 'https://models.invalid/v1', model: 'bge-m3' }
-  const model = (more: Partial<Embeddings> = {}): Embeddings => ({
-    endpoint: elsewhere,
-    orgs: 'asked',
-    isPublic: false,
-    ...more,
-  })
+  const { endpoint } = modelElsewhere
+  const model = (more: Partial<Embeddings> = {}): Embeddings => ({ ...modelElsewhere, ...more })
   const sectionOf = async (visitor = visit) =>
     /<section aria-labelledby="meaning">[\s\S]*?<\/section>/.exec(mainOf(await visitor.open(settings)))?.[0] ?? ''
   const chosenIn = (html: string) => /value="(\w+)" checked/.exec(html)?.[1]
@@ -109,13 +102,13 @@ describe('search by meaning', () => {
   })
 
   describe('on the search page', () => {
-    const used = { state: 'used', model: 'bge-m3', covered: 1 } as const
+    const used = { state: 'used' } as const
     const find = async (q: string) => {
       const html = mainOf(await visit.open(`${pageAt(ann.org)}/find?${new URLSearchParams({ q })}`))
       return { html, said: wordsOf(/<p class="why said">[\s\S]*?(?=<ul|<\/div>|$)/.exec(html)?.[0] ?? '') }
     }
     beforeEach(async () => {
-      await start()
+      await start(model())
       for (const title of ['Whales', 'Ships'])
         await made(ann.post(`/orgs/${ann.org}/nodes`, { title, text_content: `${title} and dolphins.` }))
     })
@@ -137,7 +130,7 @@ describe('search by meaning', () => {
       ['catching_up', 0.299, isBehind, isBehind],
     ] as const)
       it(`has one line if its state is ${state}`, async () => {
-        addMeaning(grove, { ...used, state, covered })
+        addMeaning(grove, { state, covered })
         expect((await find('dolphins')).said).to.include(`2 pages ${says}`)
         expect((await find('zzzz')).said).to.include(`No results for “zzzz”. ${without}`)
       })
@@ -145,7 +138,7 @@ describe('search by meaning', () => {
     it('has no line in any other state', async () => {
       const { html: plain } = await find('dolphins')
       for (const state of ['used', 'not_needed', 'off', 'language'] as const) {
-        const end = addMeaning(grove, { ...used, state })
+        const end = addMeaning(grove, { state })
         expect((await find('dolphins').finally(end)).html, state).to.equal(plain)
       }
     })

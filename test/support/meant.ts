@@ -1,26 +1,56 @@
-/** Adds a state of search by meaning to the answers of a service. */
+/** Gives the searches of a service a state of search by meaning. */
 
+import type { Config } from '../../server/base/config.ts'
 import type { components } from '../../spec/types.ts'
 import type { Grove } from './grove.ts'
 
 type Meaning = components['schemas']['SearchMeaning']
 
+/** A model elsewhere, to which nothing is sent, because no owner has allowed it. */
+export const modelElsewhere = {
+  endpoint: {
+    url: 'https://models.invalid/v1',
+    model: 'bge-m3',
+    textPrefix: '',
+    queryPrefix: '',
+    rate: 300,
+    isHttpAllowed: false,
+    allow: [],
+  },
+  orgs: 'asked',
+  isPublic: false,
+} as const satisfies Config['embeddings']
+
 /**
- * Adds to the answers of the service's searches, until the returned function is called.
+ * Decides the state of searches by meaning, until the returned function is called. No question leaves the process.
  *
+ * @param grove a service with a model, whose name the answers show
  * @param titles the matches that have no word of the query
  */
-export function addMeaning({ deps }: Grove, meaning: Meaning, titles: readonly string[] = []): () => void {
-  const { search } = deps
-  const { ask } = search
+export function addMeaning(
+  { deps }: Grove,
+  { state, covered = 1 }: Omit<Meaning, 'model'>,
+  titles: readonly string[] = [],
+): () => void {
+  const { search, embeddings } = deps
+  if (embeddings === undefined) throw new Error('The service has no model')
+  const { model } = embeddings
+  const before = { ask: search.ask, allows: embeddings.allows, embedQuestion: model.embedQuestion }
   search.ask = async (orgId, question) => {
-    const answer = await ask(orgId, question)
+    const { meaning, ...byWords } = question
+    const answer = await before.ask(orgId, byWords)
+    const isMeant = meaning?.question !== undefined
     const matches = answer?.matches.map((match) =>
-      titles.includes(match.title) ? { ...match, matched_terms: [], meaning: { similarity: 0.5 } } : match,
+      isMeant && titles.includes(match.title) ? { ...match, matched_terms: [], meaning: { similarity: 0.5 } } : match,
     )
-    return answer && Object.assign(answer, { meaning, matches })
+    const doubt = { words: question.query, isUnderstood: state !== 'language', isMeant }
+    return answer && Object.assign(answer, { covered, matches, ...(state !== 'not_needed' && { doubt }) })
   }
+  embeddings.allows = () => state !== 'off'
+  model.embedQuestion = async () => (state === 'used' ? Int8Array.of(1) : undefined)
   return () => {
-    search.ask = ask
+    search.ask = before.ask
+    embeddings.allows = before.allows
+    model.embedQuestion = before.embedQuestion
   }
 }
