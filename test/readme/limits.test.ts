@@ -194,6 +194,9 @@ const coded: Readonly<Record<string, Constant>> = {
   'nodes of a search': ['index/search/ranking/ranking.ts', 'MOST_NODES', 'count'],
   'text of a search with `include_raw_text`': ['index/search/answers/answer.ts', 'MOST_TEXT', 'bytes'],
   'question that is compared by meaning': ['server/domain/embeddings/question-vectors.ts', 'longestQuestion', 'count'],
+  'texts of a node that are compared by meaning': ['server/domain/embeddings/texts.ts', 'mostTexts', 'count'],
+  'a text that is compared by meaning': ['server/domain/embeddings/texts.ts', 'mostUnits', 'count'],
+  'nodes that gain by their meaning in a search': ['index/search/meaning/gains.ts', 'MOST_BY_MEANING', 'count'],
   'questions for a model at once, in a process': [
     'server/domain/embeddings/question-vectors.ts',
     'mostRunning',
