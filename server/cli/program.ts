@@ -12,6 +12,7 @@ import { checkConfiguration } from './commands/config.ts'
 import { addConnectionCommands } from './commands/connections.ts'
 import { moveToPostgres } from './commands/credentials.ts'
 import { checkHealth } from './commands/doctor.ts'
+import { type EmbedOptions, embed } from './commands/embed.ts'
 import { type EraseOptions, erase } from './commands/erase.ts'
 import { addEventsCommand } from './commands/events.ts'
 import { exportTo } from './commands/export.ts'
@@ -139,6 +140,7 @@ function addFolderCommands(program: Command, run: Run): void {
       run.ends(await checkHealth(run.call(), options))
     })
 
+  addEmbed(program, run)
   addErase(program, run)
   addAuditCommands(program, run)
   addEventsCommand(program, run)
@@ -166,6 +168,19 @@ function addFolderCommands(program: Command, run: Run): void {
     )
     .action(async (dir: string) => {
       run.ends(await restoreFrom(run.call(), dir))
+    })
+}
+
+function addEmbed(program: Command, run: Run): void {
+  program
+    .command('embed')
+    .description('Embed the texts that wait for search by meaning (EMBEDDINGS)')
+    .option('--org <id>', 'Only this organisation (default: all that allow it)')
+    .option('--dry-run', 'Count the texts and estimate their tokens, and send nothing')
+    .option('--json', 'Print the counts as one line of JSON')
+    .addHelpText('after', examples('grove embed --dry-run', 'grove embed --org 01980b00-0000-7000-8000-000000000001'))
+    .action(async (options: EmbedOptions) => {
+      run.ends(await embed(run.call(), options))
     })
 }
 

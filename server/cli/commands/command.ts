@@ -9,7 +9,7 @@ import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { printable } from '../../domain/format/text-rules.ts'
 import { isId } from '../../domain/layout.ts'
 import { createLog } from '../../http/log/log.ts'
-import { openDeps } from '../../process/bootstrap.ts'
+import { type Opened, type OpenOptions, openDeps } from '../../process/bootstrap.ts'
 import { type Progress, progressOn } from '../progress.ts'
 
 /** The context of a command. */
@@ -38,11 +38,15 @@ export class UsageError extends Error {
 }
 
 /** Opens the data folder, which may be in use, and runs `work`. */
-export async function withDeps<T>({ config, signal }: Call, work: (deps: Deps) => Promise<T>): Promise<T> {
+export async function withDeps<T>(
+  { config, signal }: Call,
+  work: (deps: Deps, index: Opened['index']) => Promise<T>,
+  options: Pick<OpenOptions, 'embeds'> = {},
+): Promise<T> {
   const level = config.logLevel === 'info' ? 'warn' : config.logLevel
-  const opened = await openDeps(config, { log: createLog(level), draining: signal })
+  const opened = await openDeps(config, { ...options, log: createLog(level), draining: signal })
   try {
-    return await work(opened.deps)
+    return await work(opened.deps, opened.index)
   } finally {
     await opened.close()
   }

@@ -6,10 +6,8 @@ import {
   filterNodesOf,
   listChangedNodes,
   listDeletedNodes,
-  readFollowedText,
 } from '../../../index/derived/followed-nodes.ts'
 import { readUsage } from '../../../index/derived/usage.ts'
-import { INDEXED_BYTES, wholeLetters } from '../../../index/search/segments/rows.ts'
 import {
   beginPosition,
   findModel,
@@ -31,7 +29,8 @@ import {
 import type { Deps } from '../../base/deps.ts'
 import { untilAborted } from '../net/deadlines.ts'
 import type { Embeddings } from './embeddings.ts'
-import { keyOf, meanOf, textsOf } from './texts.ts'
+import { type NodeTexts, readNodeTexts } from './node-texts.ts'
+import { meanOf } from './texts.ts'
 
 export interface Following extends Pick<Deps, 'index' | 'now'> {
   readonly embeddings: Embeddings
@@ -82,9 +81,8 @@ export async function followOrg(following: Following, org: FollowedOrg): Promise
 }
 
 /** A changed node whose texts were read. */
-interface Prepared extends Pick<NewNode, 'id' | 'head'> {
-  /** In order, with their keys in hex. */
-  readonly texts: readonly { readonly key: string; readonly text: string }[]
+interface Prepared extends NodeTexts {
+  readonly id: string
 }
 
 class OrgStep {
@@ -142,8 +140,10 @@ class OrgStep {
       if (isFull(lacking)) break
       seen = node
       if (settled.get(node.id) === (node.head ?? '')) continue
-      const one = await this.#prepare(node.id)
-      if (one === undefined) continue
+      const read = await readNodeTexts(this.#following, node.id)
+      // It was deleted, which a later change says.
+      if (read === undefined) continue
+      const one = { id: node.id, ...read }
       prepared.push(one)
       await this.#addLacking(one, lacking)
     }
@@ -151,18 +151,6 @@ class OrgStep {
     const nodes = await this.#nodesOf(prepared)
     await this.#write({ nodes, ...(seen && { position: { nodes: { version: seen.changed, id: seen.id } } }) })
     return changed.length === nodesAtOnce || seen !== changed.at(-1)
-  }
-
-  /** Reads the texts of a node. Undefined: it was deleted, which a later change says. */
-  async #prepare(id: string): Promise<Prepared | undefined> {
-    const { index, embeddings, signal } = this.#following
-    await nextTurn()
-    signal.throwIfAborted()
-    const row = await readFollowedText(index.read, id, INDEXED_BYTES)
-    if (row === undefined) return undefined
-    const texts = textsOf(row.title, wholeLetters(row.beginning))
-    const keyed = texts.map((text) => ({ key: keyOf(embeddings.model.id, text).toString('hex'), text }))
-    return { id, head: row.head ?? '', texts: keyed }
   }
 
   async #addLacking({ texts }: Prepared, lacking: Map<string, string>): Promise<void> {

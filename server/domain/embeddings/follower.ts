@@ -12,7 +12,8 @@ import { type FollowedOrg, listOrgStates } from '../../../index/derived/followed
 import { DatabaseError } from '../../../index/sqlite/database.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
 import type { Deps } from '../../base/deps.ts'
-import { runFolder, vectorsFile } from '../layout.ts'
+import { vectorsFile } from '../layout.ts'
+import { embeddingLock } from './embed-now.ts'
 import type { Embeddings } from './embeddings.ts'
 import { type Following, followOrg, type Step } from './follow-org.ts'
 import { EmbeddingError } from './model.ts'
@@ -83,7 +84,7 @@ class FollowerLoop {
 
   async run(): Promise<void> {
     const { signal } = this.#following
-    const lock = join(runFolder(this.#deps.store.root), 'embedding')
+    const lock = embeddingLock(this.#deps)
     while (!signal.aborted) {
       await withFileLock(lock, signal, () => this.#followAll(), 0).catch((error: unknown) => {
         // Another process embeds.
