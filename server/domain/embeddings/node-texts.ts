@@ -2,8 +2,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { readFollowedText } from '../../../index/derived/followed-nodes.ts'
 import { INDEXED_BYTES, wholeLetters } from '../../../index/search/segments/rows.ts'
-import type { Following } from './follow-org.ts'
+import type { Deps } from '../../base/deps.ts'
+import type { Embeddings } from './embeddings.ts'
 import { keyOf, textsOf } from './texts.ts'
+
+interface Reading extends Pick<Deps, 'index'> {
+  readonly embeddings: Embeddings
+  readonly signal: AbortSignal
+}
 
 export interface NodeTexts {
   /** Empty if main does not exist. */
@@ -14,7 +20,7 @@ export interface NodeTexts {
 
 /** Reads the texts of a node. Undefined: the node was deleted. @throws DatabaseError, the signal's reason */
 export async function readNodeTexts(
-  { index, embeddings, signal }: Omit<Following, 'now'>,
+  { index, embeddings, signal }: Reading,
   id: string,
 ): Promise<NodeTexts | undefined> {
   await nextTurn()
