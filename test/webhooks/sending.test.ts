@@ -129,7 +129,7 @@ describe('messages to webhooks', () => {
       failing_since: before.next_attempt_at && before.failing_since,
     })
     pass(6)
-    await until(() => receiver.received.length === 2)
+    await untilAttempts(hook, 2)
     receiver.answer = status(200)
     pass(360)
     await untilAll(hook, 6, 'delivered')
