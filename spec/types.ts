@@ -8965,7 +8965,7 @@ export interface components {
                 z: number;
                 /** @description The signals of the best matches by words. */
                 unsure: {
-                    /** @description The greatest share of the query that one of them has in its best passage, weighted by rarity. */
+                    /** @description The greatest share of the query that one of them has in its best passage, weighted by rarity. 1 if one of them has every word. */
                     share: number;
                     /** @description The greatest share of a title that is in the query, weighted by rarity. */
                     title: number;

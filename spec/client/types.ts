@@ -3971,7 +3971,7 @@ export interface components {
                 readonly z: number;
                 /** @description The signals of the best matches by words. */
                 readonly unsure: {
-                    /** @description The greatest share of the query that one of them has in its best passage, weighted by rarity. */
+                    /** @description The greatest share of the query that one of them has in its best passage, weighted by rarity. 1 if one of them has every word. */
                     readonly share: number;
                     /** @description The greatest share of a title that is in the query, weighted by rarity. */
                     readonly title: number;

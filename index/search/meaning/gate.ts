@@ -6,7 +6,7 @@ import { greatestIdf } from '../segments/corpus.ts'
 
 /** The signals of the best hits by words. They have 6 significant digits. */
 export interface Signals {
-  /** The greatest share of the query, by rarity, that a best passage has. 0 to 1. */
+  /** The greatest share of the query, by rarity, that a best passage has. 1 if a hit has every word. 0 to 1. */
   readonly share: number
   /** The greatest share of a title, by rarity, that is in the query. 0 to 1. */
   readonly title: number
@@ -45,8 +45,10 @@ export function signalsOf(
     const title = titleOf(id)
     return HAS_LETTER.test(title) ? titleShare(coverage, id, title) : 1
   }
+  const share = ({ has, best }: (typeof read)[number]) =>
+    hasAll(coverage, has) ? 1 : shareOf(coverage, inPassage(coverage, best) ?? has)
   return {
-    share: roundScore(Math.max(0, ...read.map(({ has, best }) => shareOf(coverage, inPassage(coverage, best) ?? has)))),
+    share: roundScore(Math.max(0, ...read.map(share))),
     title: roundScore(Math.max(0, ...hits.slice(0, READ_FOR_TITLES).map(titleSignal))),
     found: Math.max(0, ...read.map(({ has }) => has.size)),
     name: read.some(({ has }) => [...has].some((concept) => coverage.query.names.has(concept))),
@@ -65,6 +67,11 @@ function fall(value: number, { from, to }: { readonly from: number; readonly to:
 /** Limits a number to 0 to 1. */
 export function clamp(value: number): number {
   return Math.min(1, Math.max(0, value))
+}
+
+/** True if these are all concepts of the query. The last passages of a long node are not indexed, so the node decides. */
+function hasAll({ query }: Coverage, concepts: ReadonlySet<number>): boolean {
+  return concepts.size > 0 && concepts.size === query.rarity.length && query.unknown === 0
 }
 
 /** Returns the concepts of the query that a passage has. */

@@ -187,7 +187,8 @@ function product(one: Int8Array, other: Int8Array): number {
   return sum
 }
 
-function similarityOf(question: Int8Array, vector: Int8Array): number {
+/** Returns the cosine of two vectors, in units of 2^-20. */
+export function similarityOf(question: Int8Array, vector: Int8Array): number {
   return inUnits(product(question, vector), lengthOf(question), lengthOf(vector))
 }
 

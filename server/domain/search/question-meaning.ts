@@ -1,6 +1,6 @@
 /** Finds the vectors that a question is compared with, of main or of a view. */
 
-import type { ComparableVectors } from '../../../index/search/meaning/node-vectors.ts'
+import { type ComparableVectors, similarityOf } from '../../../index/search/meaning/node-vectors.ts'
 import type { QuestionMeaning } from '../../../index/search/ordered-hits.ts'
 import { parseQuestion } from '../../../index/search/ranking/filters.ts'
 import type { PreparedView } from '../../../index/search/ranking/view.ts'
@@ -88,21 +88,10 @@ function nearest(
   for (const [number, key] of keys.entries()) {
     const vector = vectors.get(key)
     if (vector === undefined || vector.length !== question.length) continue
-    const similarity = cosine(question, vector)
+    const similarity = similarityOf(question, vector)
     if (best === undefined || similarity > best.similarity) best = { number, similarity }
   }
   return best?.number
-}
-
-/** Divides by the length of one vector only. The order of the results is that of the cosine. */
-function cosine(question: Int8Array, vector: Int8Array): number {
-  let product = 0
-  let squares = 0
-  for (const [at, value] of vector.entries()) {
-    product += value * (question[at] ?? 0)
-    squares += value * value
-  }
-  return product / Math.sqrt(squares)
 }
 
 /** Finds the vectors of a view's nodes by their texts. Texts without a vector are left out. */

@@ -95,6 +95,19 @@ describe('search: by meaning', () => {
     }
   })
 
+  it('is shut by a hit that has every word, although no indexed passage has all', () => {
+    const section = (words: string) => `## ${words}\n\n${'Granite is hard here. '.repeat(20)}\n\n`
+    // Passages after the 64th are not indexed.
+    const text = `${section('Gneiss').repeat(70)}${section('Using yarn')}`
+    const of = indexOf([...fillers, holiday, note('tools', { title: 'Something', text })])
+    const vectors = vectorsOf(of)
+    const [known, other] = ['granite yarn', 'granite yarn quagga'].map(
+      (query) => retrieve(of, question(query), {}, { vectors }).unsure,
+    )
+    vectors.free()
+    expect([known, other]).to.deep.equal([false, true])
+  })
+
   it('matches only what filters and the scope admit', () => {
     expect(meant(byMeaning(index, QUESTION))).to.include('holiday')
     for (const query of [`${QUESTION} -employees`, `${QUESTION} tag:red`, `${QUESTION} title:record`])
