@@ -91,8 +91,11 @@ function throwMissing(error: unknown): never {
 }
 
 function asMissing(error: unknown): unknown {
-  if (codeOf(error) === 'ENOENT') return new GitError('repo_missing', 'The folder for the repository does not exist')
-  return asStorageError(error)
+  return codeOf(error) === 'ENOENT' ? folderMissing() : asStorageError(error)
+}
+
+function folderMissing(): GitError {
+  return new GitError('repo_missing', 'The folder for the repository does not exist')
 }
 
 interface WrittenRepo {
@@ -145,7 +148,7 @@ export interface StagedRepos {
   add(name: string, contents: RepoContents): Promise<number>
   /** Leaves out a repository: `publish` gives it no name. */
   drop(name: string): void
-  /** Makes all of them durable. @throws GitError storage_* */
+  /** Makes all of them durable. @throws GitError repo_missing (their folder was moved away), storage_* */
   sync(): Promise<void>
   /**
    * Gives the repositories their names, in the order of `add`. Calls `published` with each name as soon as the
@@ -234,7 +237,11 @@ function stageMany(folder: string): StagedRepos {
     sync: async () => {
       // This reports a failure even if the machine's syncfs does not.
       await syncDirectory(staging).catch(throwMissing)
-      if (!(await syncFileSystem(staging))) await syncTree(staging)
+      const isSynced = await syncFileSystem(staging).catch((error: unknown) => {
+        // `sync` cannot say that somebody moved the folder away.
+        throw lexists(staging) ? error : folderMissing()
+      })
+      if (!isSynced) await syncTree(staging)
     },
     publish: async (published) => {
       refuseTaken(folder, [...names])

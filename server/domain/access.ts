@@ -134,14 +134,29 @@ export async function requireSignedIn(
   if ((await profile) === undefined) throw invalidTokenError()
 }
 
+export function orgNotFoundError(): AppError {
+  return new AppError('org_not_found', 'Organisation not found')
+}
+
+/** Rethrows an error. A missing repository means that the organisation has just been deleted. */
+export function orgIsGone(error: unknown): never {
+  if (isGitError(error, 'repo_missing')) throw orgNotFoundError()
+  throw error
+}
+
 export function invalidTokenError(): AppError {
   return new AppError('invalid_token', 'The token is invalid, expired or revoked')
 }
 
-/** Checks the caller and their role again, under a lock. Returns their rights. @throws AppError invalid_token, forbidden */
+/**
+ * Checks the caller and their role again, under a lock. Returns their rights.
+ *
+ * @throws AppError invalid_token, forbidden; org_not_found (it was deleted in the meantime)
+ */
 export async function recheckAccess(deps: Deps, person: Person, orgId: string, need: Need): Promise<Rights> {
   await requireSignedIn(deps.credentials.read, person)
   const rights = { role: (await findRole(deps.index.read, orgId, person.id)) ?? null, person }
+  if (rights.role === null && (await findOrg(deps, orgId)) === undefined) throw orgNotFoundError()
   requireRole(rights, need)
   return rights
 }
@@ -159,7 +174,7 @@ async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgA
   }
   const found = await findOrgWithRights(deps, orgId, actor)
   if (found === undefined || (found.role === null && !found.org.published)) {
-    throw new AppError('org_not_found', 'Organisation not found')
+    throw orgNotFoundError()
   }
   return { ...found, ...(actor.onlyNode === undefined ? {} : { onlyNode: actor.onlyNode }) }
 }

@@ -33,7 +33,7 @@ import { findRole } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
-import { authorizeOrg, findOrg, includesRole, requireVerifiedEmail } from '../access.ts'
+import { authorizeOrg, findOrg, includesRole, orgNotFoundError, requireVerifiedEmail } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
 import { type AuditEntry, audit } from '../audit/audit.ts'
 import type { Letter } from '../mail/letter.ts'
@@ -105,7 +105,7 @@ export async function createInvitation(
   if (actor.kind === 'person') await authorizeOrg(deps, actor, at, 'owner')
   await requireVerifiedEmail(deps, actor)
   const org = await findOrg(deps, at.orgId)
-  if (!org) throw new AppError('org_not_found', 'Organisation not found')
+  if (!org) throw orgNotFoundError()
   const created_by = actor.kind === 'person' ? actor.id : null
   const sender = actor.kind === 'person' ? { actor, org: org.name } : undefined
   const { row, token, mailed } = await insert(deps, { org_id: at.orgId, role, created_by }, bounds, sender)

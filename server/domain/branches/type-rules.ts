@@ -8,6 +8,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { readHeldEdges, readTypeTexts } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { type Problem, ValidationError } from '../../base/errors.ts'
+import { orgIsGone } from '../access.ts'
 import { jsonLimit, type NodeContent, readContent } from '../format/node-format.ts'
 import { readRecord } from '../format/org-format.ts'
 import type { TypeRuleProblem } from '../format/path-problem.ts'
@@ -28,7 +29,7 @@ const nothingComing: Coming = new Map()
  * Reads the types that are in force now. If the organisation's repository is damaged, the types before stay in force, as
  * its rules do. After a restart, there are none until it is repaired.
  *
- * @throws GitError storage_*, repo_missing
+ * @throws AppError org_not_found, GitError storage_*
  */
 export async function readOrgTypes({ store }: Pick<Deps, 'store'>, orgId: string): Promise<OrgTypes> {
   const repo = orgRepo(store, orgId)
@@ -38,7 +39,7 @@ export async function readOrgTypes({ store }: Pick<Deps, 'store'>, orgId: string
     const { org } = await readRecord(repo, head)
     return (await readTypes(repo, head, org.unknown_types === 'refuse')).types
   } catch (error) {
-    if (!isDamage(error)) throw error
+    if (!isDamage(error)) orgIsGone(error)
     return lastTypes(repo) ?? noTypes
   }
 }

@@ -3,6 +3,7 @@ import { encodeCursor, type Position, parseCursor } from '../../../index/log/cha
 import { findLog, isPosition, type Log } from '../../../index/log/events.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import { orgNotFoundError } from '../access.ts'
 import { ensureLog } from '../event-log/record.ts'
 
 /** Returns the log of an organisation. Begins it if nothing was recorded yet. @throws AppError busy, org_not_found */
@@ -12,7 +13,7 @@ export async function findOrBeginLog(deps: Deps, orgId: string): Promise<Log> {
   if (!deps.placement.lease.isHeld())
     throw new AppError('busy', 'No event of this organisation is recorded yet; try again in a moment')
   const begun = await ensureLog(deps, orgId)
-  if (begun === undefined) throw new AppError('org_not_found', 'Organisation not found')
+  if (begun === undefined) throw orgNotFoundError()
   return begun
 }
 

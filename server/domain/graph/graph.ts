@@ -5,7 +5,7 @@ import { findNode } from '../../../index/derived/node-queries.ts'
 import { findPublishedState } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeOrg } from '../access.ts'
+import { authorizeOrg, orgNotFoundError } from '../access.ts'
 import { type Actor, callerOf, type RequestContext } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { indexFile, isId } from '../layout.ts'
@@ -186,7 +186,7 @@ async function viewOf(deps: Deps, actor: Actor, at: OrgAt): Promise<View> {
  */
 async function publicView(deps: Deps, orgId: string): Promise<View> {
   const state = isId(orgId) ? await findPublishedState(deps.index.read, orgId) : undefined
-  if (state === undefined) throw new AppError('org_not_found', 'Organisation not found')
+  if (state === undefined) throw orgNotFoundError()
   return { version: versionOf(state), isPublic: true }
 }
 

@@ -6,7 +6,7 @@ import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import type { Deps } from '../../base/deps.ts'
-import { recheckAccess } from '../access.ts'
+import { orgIsGone, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withGraphLockOn } from '../branches/branch-commits.ts'
 import { noteIntents } from '../event-log/intents.ts'
@@ -79,7 +79,7 @@ export type OrderOutcome = PromiseSettledResult<readonly NewNodeRows[]>
 /**
  * Creates the nodes of one order.
  *
- * @throws AppError node_exists, forbidden; GitError repo_missing (the organisation is deleted), storage_*, busy
+ * @throws AppError node_exists, forbidden, org_not_found (it was deleted in the meantime); GitError storage_*, busy
  */
 export async function createOrder(orgId: string, order: Order): Promise<readonly NewNodeRows[]> {
   const [outcome] = await createOrders(orgId, order.deps, [order])
@@ -92,9 +92,13 @@ export async function createOrder(orgId: string, order: Order): Promise<readonly
  * that the sweep removes. A crash between two leaves some of the nodes, each complete. An order that is refused leaves
  * the others as they are.
  *
- * @throws GitError repo_missing (the organisation is deleted), storage_*, busy: for all orders
+ * @throws AppError org_not_found (it was deleted in the meantime), GitError storage_*, busy: for all orders
  */
-export async function createOrders(orgId: string, deps: Deps, orders: readonly Order[]): Promise<OrderOutcome[]> {
+export function createOrders(orgId: string, deps: Deps, orders: readonly Order[]): Promise<OrderOutcome[]> {
+  return writeOrders(orgId, deps, orders).catch(orgIsGone)
+}
+
+async function writeOrders(orgId: string, deps: Deps, orders: readonly Order[]): Promise<OrderOutcome[]> {
   const all = orders.flatMap(({ nodes }) => nodes)
   const staged = stageRepos(orgFolder(deps.store, orgId), all.length)
   const rows = new Map<Order, readonly NewNodeRows[]>()
@@ -102,10 +106,12 @@ export async function createOrders(orgId: string, deps: Deps, orders: readonly O
   const each = async (work: (order: Order) => Promise<void>): Promise<void> => {
     for (const order of orders)
       if (!refused.has(order))
-        await work(order).catch((error: unknown) => {
-          refused.set(order, error)
-          for (const { id } of order.nodes) staged.drop(folderOf(id))
-        })
+        await work(order)
+          .catch(orgIsGone)
+          .catch((error: unknown) => {
+            refused.set(order, error)
+            for (const { id } of order.nodes) staged.drop(folderOf(id))
+          })
   }
   try {
     await each(async (order) => void rows.set(order, await stageAll(staged, order.nodes)))

@@ -12,7 +12,7 @@ import { isAncestor } from '../../../index/derived/edges.ts'
 import { findNode, readOrgsOf } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeNodeInOrg, authorizeOrg, recheckAccess } from '../access.ts'
+import { authorizeNodeInOrg, authorizeOrg, orgNotFoundError, recheckAccess } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { refuseProblems, withGraphLockOn } from '../branches/branch-commits.ts'
@@ -132,7 +132,7 @@ function refusalOf({ store }: Pick<Deps, 'store'>, { orgId, nodeId }: NodeAt, er
   const isThere = () => repoExists(nodeRepo(store, orgId, nodeId))
   if (isGitError(error, 'repo_exists')) return nodeExistsError(orgId, nodeId)
   if (!isGitError(error, 'repo_missing')) return error
-  if (!repoExists(orgRepo(store, orgId))) return new AppError('org_not_found', 'Organisation not found')
+  if (!repoExists(orgRepo(store, orgId))) return orgNotFoundError()
   return isThere() ? nodeExistsError(orgId, nodeId) : notInTrash()
 }
 

@@ -1,8 +1,7 @@
 /** Limits of single organisations, which administrators set. */
 import { findLimit, putLimit } from '../../../index/credentials/limits.ts'
 import type { Deps } from '../../base/deps.ts'
-import { AppError } from '../../base/errors.ts'
-import { findOrg } from '../access.ts'
+import { findOrg, orgNotFoundError } from '../access.ts'
 import { type Administrator, requireAdministrator } from '../accounts/administration.ts'
 import { audit } from '../audit/audit.ts'
 import { type OrgUsage, readLimits, readOrgUsage } from '../quotas.ts'
@@ -26,7 +25,7 @@ export async function changeLimits(
   change: LimitChange,
 ): Promise<OrgUsage> {
   requireAdministrator(actor)
-  if ((await findOrg(deps, orgId)) === undefined) throw new AppError('org_not_found', 'Organisation not found')
+  if ((await findOrg(deps, orgId)) === undefined) throw orgNotFoundError()
   await deps.credentials.write(async (trx) => {
     const { max_nodes = null, max_bytes = null } = (await findLimit(trx, orgId)) ?? {}
     await putLimit(trx, { org_id: orgId, max_nodes, max_bytes, ...change })

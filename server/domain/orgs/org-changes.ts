@@ -2,12 +2,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allDone } from '../../../gitstore/durable.ts'
-import { isGitError } from '../../../gitstore/errors.ts'
 import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import { orgIsGone, orgNotFoundError } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withIntent } from '../event-log/intents.ts'
 import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
@@ -52,7 +52,7 @@ export async function commitToOrg(
   const repo = orgRepo(deps.store, orgId)
   const head = await updateRefs(deps.store, [{ repo, ref: main }], async (current) => {
     const head = current({ repo, ref: main })
-    if (!head) throw new AppError('org_not_found', 'Organisation not found')
+    if (!head) throw orgNotFoundError()
     const draft = newObjectBatch(repo)
     const to = await build(draft, head)
     if (to === head) return { moves: [], value: head }
@@ -69,12 +69,6 @@ export function requireOwner(record: OrgRecord, actor: { readonly id: string }):
 
 export function isOwner(record: OrgRecord, userId: string): boolean {
   return record.members.get(userId)?.role === 'owner'
-}
-
-/** Rethrows an error. A missing repository means that the organisation has just been deleted. */
-export function orgIsGone(error: unknown): never {
-  if (isGitError(error, 'repo_missing')) throw new AppError('org_not_found', 'Organisation not found')
-  throw error
 }
 
 /** Milliseconds before each retry of failed indexing. After the last, the sweep or the next start finds it. */

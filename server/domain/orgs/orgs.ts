@@ -13,7 +13,15 @@ import { unfinishedName } from '../../../gitstore/temporary-names.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
-import { authorizeOrg, branchPrefixOf, findOrg, type Rights, recheckAccess, requireVerifiedEmail } from '../access.ts'
+import {
+  authorizeOrg,
+  branchPrefixOf,
+  findOrg,
+  orgIsGone,
+  type Rights,
+  recheckAccess,
+  requireVerifiedEmail,
+} from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import { readOrgTypes } from '../branches/type-rules.ts'
 import { rulesForMain } from '../consent/branch-rules.ts'
@@ -29,7 +37,7 @@ import type { OrgColumns } from '../placement.ts'
 import { type OrgUsage, readOrgUsage, withRoomForOrg } from '../quotas.ts'
 import type { OrgAt } from '../targets.ts'
 import { eraseRefused, withEmbeddings } from './embeddings.ts'
-import { changeOrg, indexChangedOrg, orgIsGone, requireOwner } from './org-changes.ts'
+import { changeOrg, indexChangedOrg, requireOwner } from './org-changes.ts'
 import { admitRules, completeRules, findNodesIn, type RuleInput } from './rules.ts'
 
 export interface Org {
