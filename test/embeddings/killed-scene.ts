@@ -21,7 +21,7 @@ const model = 'letters'
 const id = modelId({ name: model, textPrefix: '', queryPrefix })
 
 /** Nodes of three texts each. A step of the follower has some 11 of them, and two requests: 32 texts, and the rest. */
-const nodes = 80
+const nodes = 60
 
 export interface Filled {
   readonly dataDir: string
@@ -127,7 +127,7 @@ export async function loseVectors({ dataDir }: Filled): Promise<void> {
   for (const end of ['', '-wal', '-shm']) await rm(join(dataDir, `${vectorsFile}${end}`), { force: true })
 }
 
-/** Counts how often each is there, and returns those that are there twice. */
+/** Returns the texts that an earlier one equals. */
 export function repeated(texts: readonly string[]): string[] {
   const seen = new Set<string>()
   return texts.filter((text) => seen.size === seen.add(text).size)

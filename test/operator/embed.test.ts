@@ -2,12 +2,15 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { withFileLock } from '../../index/sqlite/file-lock.ts'
+import { readConfig } from '../../server/base/config.ts'
 import { runFolder } from '../../server/domain/layout.ts'
+import { startGroveCommand } from '../support/command.ts'
 import { type EmbeddingsEndpoint, sendJson, startEmbeddingsEndpoint } from '../support/embeddings-endpoint.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
-import { newNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { expecting, newNode } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
 import { databaseEnvironment } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
 import { cli, cliWith, folder, useDesk } from './desk.ts'
 
 describe('grove embed', () => {
@@ -117,12 +120,96 @@ describe('grove embed', () => {
     expect((await embedIn(dataDir, '--dry-run')).code).to.equal(0)
   })
 
+  describe('that is asked to end', () => {
+    beforeEach(async () => {
+      const nodes = Array.from({ length: 60 }, (_, n) => ({ title: `Seal ${n}`, text_content: `Fish ${n}` }))
+      await ann.post(`/orgs/${ann.org}/nodes/batch`, { nodes }).then(expecting(201))
+    })
+
+    const cases: readonly [NodeJS.Signals, number, string, EmbeddingsEndpoint['behaviour']][] = [
+      ['SIGINT', 130, 'while a request is under way', () => {}],
+      ['SIGTERM', 143, 'while a request is under way', () => {}],
+      [
+        'SIGTERM',
+        143,
+        'while it waits because the endpoint asks for it',
+        (_, res) => sendJson(res, 429, { error: { message: 'later' } }, { 'retry-after': '600' }),
+      ],
+    ]
+    for (const [signal, code, when, second] of cases)
+      it(`ends at ${signal} ${when}, and embeds the rest when it runs again`, async () => {
+        endpoint.behaviour = (request, res, answer) =>
+          endpoint.requests.length === 1 ? answer() : second?.(request, res, answer)
+        const { child, finished } = await startGroveCommand(grove.dataDir, ['embed'], settings())
+        let said = ''
+        child.stderr?.on('data', (chunk) => {
+          said += chunk
+        })
+        const waits = /Trying again in \d+ seconds\n/
+        await until(() => endpoint.requests.length === 2 && (!when.includes('waits') || waits.test(said)))
+        child.kill(signal)
+        const ended = await finished
+        // A command that does not end by itself is ended without this line.
+        expect(ended.stderr).to.include(`grove: interrupted by ${signal} before the work was done\n`)
+        expect(ended.code).to.equal(code)
+        expect(ended.stdout).to.not.include('embedded')
+
+        const [done, cut] = endpoint.requests.map(({ body }) => body.input)
+        endpoint.behaviour = undefined
+        const pending = JSON.parse((await embed('--dry-run', '--json')).stdout).organisations
+        const texts = pending.reduce((sum: number, one: { texts: number }) => sum + one.texts, 0)
+        expect((await embed()).code).to.equal(0)
+        const rest = endpoint.texts().slice((done?.length ?? 0) + (cut?.length ?? 0))
+        expect(rest).to.have.length(texts)
+        expect(rest).to.include.members(cut ?? [])
+        expect(rest.filter((text) => done?.includes(text))).to.deep.equal([])
+        expect(new Set(rest)).to.have.property('size', texts)
+      })
+  })
+
+  it('takes turns with a service, so that no text is sent twice', async () => {
+    let release = () => {}
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    endpoint.behaviour = async (_request, _res, answer) => {
+      await released
+      answer()
+    }
+    const { finished } = await startGroveCommand(grove.dataDir, ['embed'], settings())
+    await until(() => endpoint.requests.length === 1)
+    const { embeddings } = readConfig(settings())
+    const service = await startGrove({ dataDir: grove.dataDir, ...(embeddings && { embeddings }) })
+    try {
+      const at = client(service, ann.session.accessToken)
+      const path = `/orgs/${ann.org}/nodes`
+      await at.post(path, { title: 'Late', text_content: 'Plankton' }).then(expecting(201))
+      release()
+      expect((await finished).code).to.equal(0)
+      await at.post(path, { title: 'Later', text_content: 'Squid' }).then(expecting(201))
+      await until(() => endpoint.texts().includes('Later\nSquid'))
+      const beside = await embed()
+      expect([beside.code, beside.stderr]).to.deep.equal([
+        1,
+        'grove: Another process, such as a running service, embeds already. Wait for it, or stop it and try again\n',
+      ])
+      const texts = endpoint.texts()
+      expect(texts).to.include('Late\nPlankton')
+      expect(texts).to.have.length(new Set(texts).size)
+    } finally {
+      await service.close()
+    }
+  })
+
   function embed(...args: string[]) {
     return embedIn(grove.dataDir, ...args)
   }
 
   async function embedIn(dataDir: string, ...args: string[]) {
-    const settings = { EMBEDDINGS: 'endpoint', EMBEDDINGS_URL: endpoint.url, EMBEDDINGS_MODEL: 'letters' }
-    return cliWith({ DATA_DIR: dataDir, ...(await databaseEnvironment(dataDir)), ...settings }, 'embed', ...args)
+    return cliWith({ DATA_DIR: dataDir, ...(await databaseEnvironment(dataDir)), ...settings() }, 'embed', ...args)
+  }
+
+  function settings() {
+    return { EMBEDDINGS: 'endpoint', EMBEDDINGS_URL: endpoint.url, EMBEDDINGS_MODEL: 'letters' }
   }
 })
