@@ -4178,7 +4178,8 @@ export interface paths {
          *
          *     ### Limits
          *
-         *     The same data always gives the same response: scores have 6 significant digits, and ties go by node id.
+         *     The same data always gives the same response: scores have 6 significant digits, and ties go by node id. If
+         *     meaning counts, this also needs the same vector of the query, and a model that answers.
          *     `truncated` is true if one of the first three limits left something out.
          *
          *     * A response has at most 500 nodes and, with `include_raw_text`, 16 MiB of text. The lowest scores are dropped

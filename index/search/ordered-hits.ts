@@ -15,6 +15,7 @@ import {
   type WantedHits,
   withoutEntityHops,
 } from './ranking/matches.ts'
+import { admitsNone } from './ranking/scope.ts'
 import type { ScoredHit } from './ranking/scores.ts'
 import type { SearchedTexts } from './segments/org-index.ts'
 import type { SearchRows } from './segments/rows.ts'
@@ -98,7 +99,8 @@ function withGains(
 
 /**
  * Returns how far the words failed, and the best score by words. Undefined if they did not fail. Queries of stop
- * words do not fail, nor do those whose phrases filter the matches, nor those that begin a title.
+ * words do not fail, nor do those whose phrases filter the matches, nor those that begin a title. If the filters admit
+ * no node, meaning could find none either.
  */
 function doubtOf(
   asked: AskedHits,
@@ -106,7 +108,7 @@ function doubtOf(
 ): { readonly signals: Signals; readonly unsure: number; readonly top: number } | undefined {
   const { coverage, parts, rows, from } = asked
   const hasWords = parts.text !== '' && coverage.query.isWordy && coverage.query.searched === 'all'
-  if (!hasWords || found.isByPhrase || all !== bridged.hits) return undefined
+  if (!hasWords || found.isByPhrase || all !== bridged.hits || admitsNone(found.admission)) return undefined
   // The signals must not depend on the page.
   const hasBest = from <= MOST_TITLED && found.hits.length >= Math.min(READ_FOR_TITLES, found.total)
   const best = hasBest ? found : find(asked, { from: 0, hits: READ_FOR_TITLES, ids: 0 })

@@ -17,7 +17,7 @@ import { parseQuestion } from './ranking/filters.ts'
 import type { Coverage } from './ranking/idf-overlap.ts'
 import { parseQuery, type Query } from './ranking/query.ts'
 import { type ExpansionDepth, LEVELS, type Level, type Match, MOST_NODES, rankNodes } from './ranking/ranking.ts'
-import { allOf, createFilter, type Scope } from './ranking/scope.ts'
+import { admitsNone, allOf, createFilter, type Scope } from './ranking/scope.ts'
 import {
   bestFirst,
   type DocumentFilter,
@@ -191,8 +191,7 @@ function showText(
 }
 
 function hintOf(corpus: Corpus, query: Query, admission: DocumentFilter | undefined): Hint | undefined {
-  const isEmpty = admission?.live.size === 0 && !admission.masks.some((mask) => mask.includes(1))
-  if (isEmpty || documentCount(corpus) === 0) return 'scope_is_empty'
+  if (admitsNone(admission) || documentCount(corpus) === 0) return 'scope_is_empty'
   if (query.searched === 'title' && query.isWordy) return 'only_stop_words'
   return query.isWordy && query.terms.length === 0 ? 'no_term_known' : undefined
 }

@@ -104,6 +104,8 @@ describe('the tools of /mcp', () => {
         const byWords = await ask()
         const end = addMeaning(grove, { state: 'used' }, ['Whales'])
         const answer = await ask().finally(end)
+        const raise = addMeaning(grove, { state: 'used' }, [], ['Whales'])
+        expect(await ask().finally(raise)).to.not.include('meaning')
         expect(answer).to.match(
           /^Matches, best first: 1 of \d+, 1 found by meaning, not by words\. Nodes around them: 0\.$/m,
         )
@@ -111,6 +113,22 @@ describe('the tools of /mcp', () => {
         expect(byWords)
           .to.match(/^Matches, best first: 1 of \d+\. Nodes/m)
           .and.not.include('found_by')
+      })
+
+      it('search, and say why meaning did not count', async () => {
+        for (const [query, state, said] of [
+          ['mammals', 'unavailable', 'Only words were searched, because the model for meaning does not answer now.'],
+          ['wahle', 'unavailable', 'because the model for meaning does not answer now. Use other words'],
+          ['wahle', 'language', 'because the model for meaning does not know the language of the query.'],
+        ] as const) {
+          const end = addMeaning(grove, { state })
+          const answer = await model.ask('search', { org_id, query }).finally(end)
+          expect(answer.split('\n')[0], query).to.include(said)
+        }
+        const end = addMeaning(grove, { state: 'catching_up', covered: 0.2 })
+        expect(await model.ask('search', { org_id, query: 'wahle' }).finally(end)).to.include('still prepares')
+        const sure = addMeaning(grove, { state: 'not_needed' })
+        expect(await model.ask('search', { org_id, query: 'mammals' }).finally(sure)).to.not.include('Only words')
       })
 
       it('search, with what looks like a tag', async () => {

@@ -114,7 +114,7 @@ describe('search by meaning', () => {
     })
 
     it('marks a match that has no word of the query', async () => {
-      addMeaning(grove, used, ['Whales'])
+      addMeaning(grove, used, ['Whales'], ['Ships'])
       const { html } = await find('dolphins')
       const [whales, ships] = ['Whales', 'Ships'].map((title) =>
         [...html.matchAll(/<li>[\s\S]*?<\/li>/g)].map(([item]) => item).find((item) => item.includes(`>${title}<`)),

@@ -26,11 +26,13 @@ export const modelElsewhere = {
  *
  * @param grove a service with a model, whose name the answers show
  * @param titles the matches that have no word of the query
+ * @param raised the matches that have words of the query, and rise by meaning
  */
 export function addMeaning(
   { deps }: Grove,
   { state, covered = 1 }: Omit<Meaning, 'model'>,
   titles: readonly string[] = [],
+  raised: readonly string[] = [],
 ): () => void {
   const { search, embeddings } = deps
   if (embeddings === undefined) throw new Error('The service has no model')
@@ -40,9 +42,11 @@ export function addMeaning(
     const { meaning, ...byWords } = question
     const answer = await before.ask(orgId, byWords)
     const isMeant = meaning?.question !== undefined
-    const matches = answer?.matches.map((match) =>
-      isMeant && titles.includes(match.title) ? { ...match, matched_terms: [], meaning: { similarity: 0.5 } } : match,
-    )
+    const matches = answer?.matches.map((match) => {
+      const hasNoWord = titles.includes(match.title)
+      if (!isMeant || !(hasNoWord || raised.includes(match.title))) return match
+      return { ...match, ...(hasNoWord && { matched_terms: [] }), meaning: { similarity: 0.5 } }
+    })
     const doubt = { words: question.query, isUnderstood: state !== 'language', isMeant }
     return answer && Object.assign(answer, { covered, matches, ...(state !== 'not_needed' && { doubt }) })
   }

@@ -42,6 +42,11 @@ export function passesFilter(admission: DocumentFilter | undefined, { i, number 
   return i < 0 ? admission.live.has(number) : admission.masks[i]?.[number] === 1
 }
 
+/** True if the filter admits no document. */
+export function admitsNone(admission: DocumentFilter | undefined): boolean {
+  return admission?.live.size === 0 && !admission.masks.some((mask) => mask.includes(1))
+}
+
 function both(one: DocumentFilter, other: DocumentFilter): DocumentFilter {
   const masks = one.masks.map((mask, i) => mask.map((mark, number) => mark & (other.masks[i]?.[number] ?? 0)))
   return { masks, live: new Set([...one.live].filter((number) => other.live.has(number))) }

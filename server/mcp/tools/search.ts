@@ -24,7 +24,7 @@ export const search = tool({
   name: 'search',
   title: 'Search',
   description:
-    'Finds nodes of an organisation by words, best first, with the best passages. `expand` follows the graph from the matches. The query may contain "a phrase", -word, title:word, tag:word, and conditions of known properties such as status:done. Cite a node by its source.',
+    'Finds nodes of an organisation by words, best first, with the best passages. If the words fail, it also searches by meaning, where the service can. `expand` follows the graph from the matches. The query may contain "a phrase", -word, title:word, tag:word, and conditions of known properties such as status:done. Cite a node by its source.',
   access: 'read',
   operations: ['searchNodes', 'suggestTitles'],
   input: z.strictObject({
@@ -78,17 +78,18 @@ export const search = tool({
 function answerOf(org: string, found: Found, chars: number): string {
   const { matches, total, total_is_exact: isExact, nodes, truncated } = found
   const around = nodes.filter(({ relation }) => relation !== 'match')
-  const items = matches.map(({ rank, node_id, title, commit_id, passage, snippet, meaning }) =>
-    asItem({
+  const items = matches.map((match) => {
+    const { rank, node_id, title, commit_id, passage, snippet } = match
+    return asItem({
       rank,
       id: node_id,
       title: brief(title, snippetChars),
       source: sourceOf(org, node_id, commit_id),
-      ...(meaning !== undefined && { found_by: 'meaning' }),
+      ...(isByMeaning(match) && { found_by: 'meaning' }),
       ...(passage === undefined ? {} : { heading: passage.heading || undefined, line: passage.line }),
       snippet: brief(snippet, snippetChars),
-    }),
-  )
+    })
+  })
   const passages = nodes.flatMap(({ id, passages = [] }) =>
     passages.map(({ heading, line, text }) => asItem({ id, heading: heading || undefined, line, text })),
   )
@@ -102,9 +103,9 @@ function answerOf(org: string, found: Found, chars: number): string {
       source: sourceOf(org, id, commit_id),
     }),
   )
-  const numMeant = matches.filter(({ meaning }) => meaning !== undefined).length
+  const numMeant = matches.filter(isByMeaning).length
   const meant = numMeant === 0 ? '' : `, ${numMeant} found by meaning, not by words`
-  const lead = `Matches, best first: ${matches.length} of ${isExact ? '' : 'at least '}${total}${meant}. Nodes around them: ${around.length}${truncated ? ', and more' : ''}.`
+  const lead = `Matches, best first: ${matches.length} of ${isExact ? '' : 'at least '}${total}${meant}. Nodes around them: ${around.length}${truncated ? ', and more' : ''}.${withoutMeaning(found)}`
   return answer(
     chars,
     [lead],
@@ -119,10 +120,28 @@ function answerOf(org: string, found: Found, chars: number): string {
   )
 }
 
+/** True if the match has no word of the query. Meaning also raises matches that have some. */
+function isByMeaning({ meaning, matched_terms }: Found['matches'][number]): boolean {
+  return meaning !== undefined && matched_terms.length === 0
+}
+
 const hints: Readonly<Record<NonNullable<Found['hint']>, string>> = {
   scope_is_empty: 'No node matches the filters `tags`, `under`, `where` and `branch`.',
   only_stop_words: 'The query has only very common words, which are searched only in titles.',
   no_term_known: 'No title or text contains any word of the query.',
+}
+
+/** Why meaning did not count although the words failed. */
+const reasons: Partial<Record<NonNullable<Found['meaning']>['state'], string>> = {
+  unavailable: 'the model for meaning does not answer now. Use other words, or search again later.',
+  catching_up: 'the service still prepares the search by meaning. Use other words, or search again later.',
+  language: 'the model for meaning does not know the language of the query.',
+}
+
+/** A sentence for a lead line. Else a model takes a search by words for one by meaning that found nothing. */
+function withoutMeaning({ meaning }: Found): string {
+  const reason = meaning && reasons[meaning.state]
+  return reason === undefined ? '' : ` Only words were searched, because ${reason}`
 }
 
 async function nothingFound({ api }: Session, org_id: string, query: string, found: Found, chars: number) {
@@ -130,7 +149,7 @@ async function nothingFound({ api }: Session, org_id: string, query: string, fou
   const read = readAs(found)
   const q = wellFormed(query.slice(0, titlePrefix))
   const { suggestions: titles } = await api.suggestTitles({ path: { org_id }, query: { q, limit: suggestions } })
-  const lead = `No matches.${hint === undefined ? '' : ` ${hints[hint]}`}`
+  const lead = `No matches.${hint === undefined ? '' : ` ${hints[hint]}`}${withoutMeaning(found)}`
   const items = titles.map(({ node_id, title }) => asItem({ id: node_id, title: brief(title, snippetChars) }))
   if (items.length === 0) return answer(chars, [lead], read)
   return answer(chars, [`${lead} Nodes with a similar title:`], [...read, list({ of: 'titles', items })])

@@ -317,7 +317,9 @@ function Match({ match, urls, org }: MatchProps) {
         </span>
         {passage?.heading && passage.heading !== title && <span class="where">{passage.heading}</span>}
       </a>
-      {meaning !== undefined && <div class="from">no words in common</div>}
+      {meaning !== undefined && matched_terms.length === 0 && (
+        <div class="from">found by meaning, no words in common</div>
+      )}
       {snippet !== '' && (
         <p>
           <Marked text={snippet} terms={matched_terms} />
