@@ -38,6 +38,12 @@ export async function findModel(db: VectorsDb, id: string): Promise<number | und
   return (await db.selectFrom('model').select('number').where('id', '=', id).executeTakeFirst())?.number
 }
 
+/** Returns the dimensions of a model's vectors. Undefined: none was stored yet. */
+export async function findDimensions(db: VectorsDb, id: string): Promise<number | undefined> {
+  const row = await db.selectFrom('model').select('dimensions').where('id', '=', id).executeTakeFirst()
+  return row?.dimensions || undefined
+}
+
 /** Records a model, and returns its number. */
 export async function recordModel(
   trx: Transaction<VectorsSchema>,

@@ -171,13 +171,45 @@ describe('the endpoint model', () => {
       expect(await embed(scene, ['pea', 'boat'])).to.deep.equal(vectorsOf(['pea', 'boat']))
     })
 
-  it('requires the dimensions that were configured or seen', async () => {
+  it('requires the dimensions that were configured or stored, and learns none from an answer', async () => {
     const configured = sceneOf(endpoint.url, { EMBEDDINGS_DIMENSIONS: '32' })
     expect((await failed(embed(configured, ['pea']))).message).to.match(/64 dimensions, not 32/)
     const scene = sceneOf(endpoint.url)
-    await embed(scene, ['pea'])
-    endpoint.behaviour = (_request, _res, answer) => answer((body) => changed(body, 0, [1, 2]))
-    expect((await failed(embed(scene, ['boat']))).message).to.match(/2 dimensions, not 64/)
+    let stored: number | undefined
+    scene.model.expectDimensions(async () => stored)
+    const odd: EmbeddingsEndpoint['behaviour'] = (_request, _res, answer) => answer((body) => changed(body, 0, [1, 2]))
+    endpoint.behaviour = odd
+    expect(await scene.model.embedQuestion('soup')).to.have.length(2)
+    expect(await embed(scene, ['boat'])).to.deep.equal([Int8Array.of(64, 127)])
+    endpoint.behaviour = undefined
+    expect(await embed(scene, ['boat'])).to.deep.equal(vectorsOf(['boat']))
+    stored = 64
+    endpoint.behaviour = odd
+    expect(await scene.model.embedQuestion('bread')).to.equal(undefined)
+    expect((await failed(embed(scene, ['pea']))).message).to.match(/2 dimensions, not 64/)
+  })
+
+  it('mixes no dimensions in one call, and keeps none that others than the stored have', async () => {
+    const texts = someTexts(64)
+    const scene = sceneOf(endpoint.url)
+    let stored: number | undefined
+    scene.model.expectDimensions(async () => stored)
+    const answerShort = (isRestFailing: boolean): EmbeddingsEndpoint['behaviour'] => {
+      return ({ body: { input } }, res, answer) => {
+        if (input[0] === 'text 0') answer(({ data }) => ({ data: data.map((one) => ({ ...one, embedding: [1, 2] })) }))
+        else if (isRestFailing) sendJson(res, 500, {})
+        else answer()
+      }
+    }
+    endpoint.behaviour = answerShort(false)
+    const { message, retryAfterMs } = await failed(embed(scene, texts))
+    expect(message).to.match(/vectors of (2 and 64|64 and 2) dimensions\.$/)
+    scene.pass(retryAfterMs)
+    endpoint.behaviour = answerShort(true)
+    scene.pass((await failed(embed(scene, texts))).retryAfterMs)
+    stored = 64
+    endpoint.behaviour = undefined
+    expect(await embed(scene, texts)).to.deep.equal(vectorsOf(texts))
   })
 
   it('gives up on a text without a direction, and embeds the others', async () => {

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import type { Config } from '../../server/base/config.ts'
 import { made } from '../support/cast.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { type EmbeddingsEndpoint, sendJson, startEmbeddingsEndpoint } from '../support/embeddings-endpoint.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
@@ -207,6 +208,29 @@ describe('search by meaning', () => {
         await again.close()
       }
     })
+  })
+
+  it('trusts the stored dimensions after a restart, not those of the first answer', async () => {
+    const dataDir = await newDataDir()
+    await start(configOf(endpoint), dataDir)
+    ann = await signUp(grove, 'Ann')
+    ids = await fill(ann)
+    await untilCovered(ann, ann.org)
+    await grove.close()
+    await start(configOf(endpoint), dataDir)
+    const again = client(grove, ann.session.accessToken)
+    await untilCovered(again, ann.org)
+    endpoint.behaviour = (_request, _res, answer) =>
+      answer(({ data }) => ({ data: data.map((one) => ({ ...one, embedding: [1, 2, 3, 4] })) }))
+    expect((await search(again, ann.org, 'vacation')).meaning.state).to.equal('unavailable')
+    useMeaning()
+    for (const query of ['vacation', 'holiday'])
+      expect((await search(again, ann.org, query)).meaning.state, query).to.equal('used')
+    const at = `/orgs/${ann.org}/nodes/${ids.get('Money')}`
+    await made(again.patch(at, { text_content: 'Wages come on Fridays.' }))
+    await until(() => endpoint.texts().includes('Money\nWages come on Fridays.'))
+    await untilCovered(again, ann.org)
+    expect((await search(again, ann.org, 'salary')).matches).to.have.length(1)
   })
 
   it('sends nothing of organisations that did not ask, and no question in them', async () => {

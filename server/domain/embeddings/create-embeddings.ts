@@ -1,6 +1,7 @@
 /** Connects a model and its vectors with the choices of the operator and of owners. */
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import type { Database } from '../../../index/sqlite/database.ts'
+import { findDimensions } from '../../../index/vectors/positions.ts'
 import type { VectorsSchema } from '../../../index/vectors/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { embeddingsChoice } from '../format/org-format.ts'
@@ -18,6 +19,7 @@ export function createEmbeddings({ config, index, model, vectors }: Parts): Embe
     if (orgs === 'asked') return embeddings === true
     return embeddings !== false && (orgs === 'all' || orgs.includes(id))
   }
+  model.expectDimensions?.(() => findDimensions(vectors.read, model.id))
   return {
     model,
     vectors,

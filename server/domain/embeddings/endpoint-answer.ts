@@ -12,7 +12,6 @@ const [longestAnswer, restBytes, numberBytes] = [16 * 1_048_576, 65_536, 64]
 export interface Vectors {
   /** In the order of the texts. Undefined: not finite, or only zeros. */
   readonly vectors: readonly (Int8Array | undefined)[]
-  readonly dimensions: number
   /** Tokens that the endpoint counted. */
   readonly tokens: number | undefined
 }
@@ -43,7 +42,7 @@ export function parseVectors(body: Buffer, texts: number, dimensions: number | u
   for (const { length } of found.values())
     if (length !== wanted) throw new AnswerError(`has a vector of ${length} dimensions, not ${wanted}`)
   const vectors = Array.from({ length: texts }, (_, at) => vectorOf(found.get(at) ?? []))
-  return { vectors, dimensions: wanted, tokens: tokensIn(answer) }
+  return { vectors, tokens: tokensIn(answer) }
 }
 
 function parseJson(body: Buffer, texts: number): unknown {

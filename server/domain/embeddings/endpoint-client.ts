@@ -9,7 +9,7 @@ import { Allowance, BudgetError, type Reservation, type Use } from './allowance.
 import { AnswerError, answerBytes, parseVectors } from './endpoint-answer.ts'
 import { type EndpointSettings, endpointRules } from './endpoint-target.ts'
 import { FaultLog } from './fault-log.ts'
-import { EmbeddingError } from './model.ts'
+import { EmbeddingError, type StoredDimensions } from './model.ts'
 import { type Failure, longestAskedMs, Pauses } from './pauses.ts'
 import { providerReason } from './provider-text.ts'
 import { UnsentError } from './unsent-error.ts'
@@ -47,6 +47,12 @@ interface Attempt {
   readonly isSecond: boolean
 }
 
+interface Expected {
+  readonly use: Use
+  readonly reservation: Reservation
+  readonly dimensions: number | undefined
+}
+
 /** Milliseconds for a request, and for its connection. */
 const [requestMs, connectMs] = [15_000, 5_000]
 
@@ -72,7 +78,7 @@ export class EndpointClient {
   #isClosed = false
   /** Undefined until the endpoint has taken one. */
   #format: 'base64' | 'float' | undefined
-  #dimensions: number | undefined
+  #stored: StoredDimensions = async () => undefined
 
   constructor(settings: EndpointSettings, deps: ClientDeps, options: ClientOptions = {}) {
     this.#settings = settings
@@ -81,12 +87,20 @@ export class EndpointClient {
     this.#allowance = new Allowance(settings)
     this.#pauses = new Pauses(options.random)
     this.#faults = new FaultLog(deps)
-    this.#dimensions = settings.dimensions
   }
 
   /** Failures of texts since the last success. */
   get failures(): number {
     return this.#pauses.failures
+  }
+
+  expectDimensions(stored: StoredDimensions): void {
+    this.#stored = stored
+  }
+
+  /** The dimensions that answers must have. Undefined: any, because one answer could be odd. @throws DatabaseError */
+  async requiredDimensions(): Promise<number | undefined> {
+    return this.#settings.dimensions ?? (await this.#stored())
   }
 
   /** @throws UnsentError requests are not allowed now */
@@ -110,6 +124,12 @@ export class EndpointClient {
     return this.#fail({ kind: 'refused', retryAfterMs: 0 }, 'texts', { key: 'all', reason, isAnswered: false })
   }
 
+  /** Pauses after answers to one call had different dimensions. */
+  contradicts(dimensions: readonly number[]): EndpointError {
+    const reason = `The answers of the embeddings endpoint have vectors of ${dimensions.join(' and ')} dimensions.`
+    return this.#fail({ kind: 'away', retryAfterMs: 0 }, 'texts', { key: 'answer', reason, isAnswered: true })
+  }
+
   close(): void {
     this.#isClosed = true
     for (const controller of this.#running) controller.abort()
@@ -117,6 +137,7 @@ export class EndpointClient {
 
   async #request(texts: readonly string[], use: Use, { format, signal, isSecond }: Attempt): Promise<Embedded> {
     const estimate = Math.ceil(texts.reduce((sum, { length }) => sum + length, 0) / tokenCharacters)
+    const dimensions = await this.requiredDimensions()
     const reservation = this.#take(use, estimate, isSecond)
     const answer = await this.#send(texts, format, signal).catch((error: unknown) => {
       if (!(error instanceof FetchError)) throw error
@@ -128,7 +149,7 @@ export class EndpointClient {
       if (refusals.includes(answer.status)) return 'refused'
       throw this.#failOfStatus(answer, texts, use)
     }
-    const vectors = this.#vectorsOf(answer, texts.length, { use, reservation })
+    const vectors = this.#vectorsOf(answer, texts.length, { use, reservation, dimensions })
     this.#format = format
     return vectors
   }
@@ -188,12 +209,10 @@ export class EndpointClient {
   #vectorsOf(
     { body }: FetchAnswer,
     texts: number,
-    { use, reservation }: { readonly use: Use; readonly reservation: Reservation },
+    { use, reservation, dimensions }: Expected,
   ): readonly (Int8Array | undefined)[] {
     try {
-      const { vectors, dimensions, tokens = reservation.tokens } = parseVectors(body, texts, this.#dimensions)
-      // Vectors without a direction say nothing about their number of dimensions either.
-      if (vectors.some((vector) => vector !== undefined)) this.#dimensions = dimensions
+      const { vectors, tokens = reservation.tokens } = parseVectors(body, texts, dimensions)
       this.#allowance.settle(reservation, tokens)
       this.#deps.metrics.embeddingsTokens.inc(tokens)
       this.#pauses.succeed(use)

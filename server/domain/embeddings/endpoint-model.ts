@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import { type ClientDeps, type ClientOptions, EndpointClient, EndpointError } from './endpoint-client.ts'
 import { type EndpointSettings, isNear } from './endpoint-target.ts'
-import type { EmbeddingModel } from './model.ts'
+import type { EmbeddingModel, StoredDimensions } from './model.ts'
 import { modelId } from './model-id.ts'
 import { QuestionVectors } from './question-vectors.ts'
 import { UnsentError } from './unsent-error.ts'
@@ -63,6 +63,7 @@ export class EndpointModel implements EmbeddingModel {
   }
 
   async embedTexts(texts: readonly string[], signal: AbortSignal): Promise<readonly Vector[]> {
+    await this.#forgetOdd()
     const missing = [...new Set(texts)].filter((text) => !this.#kept.has(text))
     const found = new Map<string, Vector>()
     for (const text of texts) {
@@ -80,6 +81,8 @@ export class EndpointModel implements EmbeddingModel {
       throw failed.reason
     }
     for (const text of texts) this.#kept.delete(text)
+    const dimensions = new Set([...found.values()].flatMap((vector) => (vector ? [vector.length] : [])))
+    if (dimensions.size > 1) throw this.#client.contradicts([...dimensions])
     return texts.map((text) => found.get(text))
   }
 
@@ -87,9 +90,21 @@ export class EndpointModel implements EmbeddingModel {
     return this.#questions.ask(text, signal)
   }
 
+  expectDimensions(stored: StoredDimensions): void {
+    this.#client.expectDimensions(stored)
+  }
+
   async close(): Promise<void> {
     this.#questions.close()
     this.#client.close()
+  }
+
+  /** Vectors of other dimensions may have been stored since. @throws DatabaseError */
+  async #forgetOdd(): Promise<void> {
+    const required = await this.#client.requiredDimensions()
+    if (required === undefined) return
+    for (const [text, { vector }] of [...this.#kept.entries()])
+      if (vector !== undefined && vector.length !== required) this.#kept.delete(text)
   }
 
   /** @throws EmbeddingError */

@@ -23,8 +23,16 @@ export interface EmbeddingModel {
    * the model.
    */
   embedQuestion(text: string, signal?: AbortSignal): Promise<Int8Array | undefined>
+  /**
+   * Takes vectors of no other dimensions than those that were stored, which may change. Absent: the model always answers
+   * with the same.
+   */
+  expectDimensions?(stored: StoredDimensions): void
   close(): Promise<void>
 }
+
+/** Reads the dimensions of the stored vectors of a model. Undefined: none was stored yet. */
+export type StoredDimensions = () => Promise<number | undefined>
 
 /** The texts cannot be embedded now. `retryAfterMs` says when to try again. */
 export class EmbeddingError extends Error {
