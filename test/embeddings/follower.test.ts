@@ -102,6 +102,29 @@ describe('the follower of embeddings', () => {
     expect(failures).to.equal(-1)
   })
 
+  it('counts what waits while the model fails, also changed nodes and those that come later', async () => {
+    const follower = scene.follow()
+    const id = await create('Whales')
+    await followed()
+    await until(() => follower.pendingTexts() === 0)
+    let isFailing = true
+    scene.model.before = async () => {
+      if (isFailing) throw new EmbeddingError('The budget is used up', 600_000)
+    }
+    await ann.patch(`${at()}/${id}`, { text_content: 'Krill' }).then(expecting(200))
+    await until(() => follower.pendingTexts() === 4)
+    const bob = await signUp(grove, 'Bob')
+    await bob.post(`/orgs/${bob.org}/nodes`, { title: 'Seals' }).then(expecting(201))
+    await until(() => follower.pendingTexts() === 8)
+    scene.refused.add(bob.org)
+    await until(() => follower.pendingTexts() === 4)
+    isFailing = false
+    await follower.stop()
+    const next = scene.follow()
+    await followed()
+    await until(() => next.pendingTexts() === 0)
+  })
+
   it('embeds nothing of an organisation that does not allow it, until it does', async () => {
     const bob = await signUp(grove, 'Bob')
     scene.refused.add(ann.org)

@@ -7,7 +7,6 @@ import {
   listChangedNodes,
   listDeletedNodes,
 } from '../../../index/derived/followed-nodes.ts'
-import { readUsage } from '../../../index/derived/usage.ts'
 import {
   beginPosition,
   findModel,
@@ -30,6 +29,7 @@ import type { Deps } from '../../base/deps.ts'
 import { untilAborted } from '../net/deadlines.ts'
 import type { Embeddings } from './embeddings.ts'
 import { type NodeTexts, readNodeTexts } from './node-texts.ts'
+import { countPendingNodes } from './pending-nodes.ts'
 import { meanOf } from './texts.ts'
 
 export interface Following extends Pick<Deps, 'index' | 'now'> {
@@ -44,7 +44,7 @@ export interface Step {
   readonly kind: 'more' | 'done' | 'retry' | 'not allowed'
   /** Texts that the model embedded or refused. */
   readonly texts: number
-  /** Nodes without rows after the step. */
+  /** Nodes that wait after the step, as an estimate. */
   readonly pending: number
 }
 
@@ -73,7 +73,7 @@ export async function followOrg(following: Following, org: FollowedOrg): Promise
   const step = new OrgStep(following, org, { orgId: org.id, model, generation })
   try {
     const kind = await step.run()
-    return { kind, texts: step.texts, pending: await step.countPending() }
+    return { kind, texts: step.texts, pending: await countPendingNodes(following, org) }
   } catch (error) {
     if (error instanceof StaleError) return { kind: 'retry', texts: step.texts, pending: 1 }
     throw error
@@ -107,13 +107,6 @@ class OrgStep {
     // Later changes have greater versions.
     await this.#write({ position: { nodes: { version: this.#org.version, id: lastId }, isCompared: true } })
     return 'done'
-  }
-
-  async countPending(): Promise<number> {
-    const { index, embeddings } = this.#following
-    const position = await findPosition(embeddings.vectors.read, this.#at)
-    const { nodes } = await readUsage(index.read, this.#org.id)
-    return Math.max(0, nodes - (position?.settled ?? 0))
   }
 
   async #begin(): Promise<Position> {

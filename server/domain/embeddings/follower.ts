@@ -17,6 +17,7 @@ import { embeddingLock } from './embed-now.ts'
 import type { Embeddings } from './embeddings.ts'
 import { type Following, followOrg, type Step } from './follow-org.ts'
 import { EmbeddingError } from './model.ts'
+import { countPendingNodes } from './pending-nodes.ts'
 
 export interface Follower {
   /** The texts that are not embedded yet, as an estimate. 0 in a process that does not embed. */
@@ -70,7 +71,7 @@ class FollowerLoop {
   readonly #intervals: Required<Intervals>
   /** The states in which nothing was left to do, and when they were checked. */
   readonly #done = new Map<string, { readonly state: string; readonly checked: number }>()
-  /** Nodes without vectors, by organisation. */
+  /** Nodes that wait, by organisation. */
   readonly #pending = new Map<string, number>()
   /** The organisation of the last step. The next round begins after it. */
   #last = ''
@@ -107,12 +108,15 @@ class FollowerLoop {
     const { signal } = this.#following
     this.#done.clear()
     while (!signal.aborted) {
-      const pauseMs = await this.#round().catch((error: unknown) => {
-        if (signal.aborted) return 0
+      try {
+        const pauseMs = await this.#round()
+        if (pauseMs > 0) await this.#pause(pauseMs)
+      } catch (error) {
+        if (signal.aborted) return
         this.#report(error)
-        return error instanceof EmbeddingError ? Math.max(error.retryAfterMs, 1) : this.#intervals.faultMs
-      })
-      if (pauseMs > 0) await this.#pause(pauseMs)
+        const { faultMs } = this.#intervals
+        await this.#waitAndCount(error instanceof EmbeddingError ? Math.max(error.retryAfterMs, 1) : faultMs)
+      }
     }
   }
 
@@ -132,9 +136,30 @@ class FollowerLoop {
     return hasMore ? 0 : this.#intervals.lookMs
   }
 
+  /** Waits after a fault, maybe for hours. So what waits is counted again and again. */
+  async #waitAndCount(ms: number): Promise<void> {
+    const ends = performance.now() + ms
+    for (let left = ms; left > 0 && !this.#following.signal.aborted; left = ends - performance.now()) {
+      // A database that fails here also fails in the next step, which says so.
+      await this.#countAll().catch(() => {})
+      await this.#pause(Math.min(left, this.#intervals.recheckMs))
+    }
+  }
+
+  async #countAll(): Promise<void> {
+    for (const org of await this.#listDue()) {
+      if (this.#following.signal.aborted) return
+      this.#notePending(org, await countPendingNodes(this.#following, org))
+    }
+  }
+
+  #notePending({ id }: FollowedOrg, pending: number): void {
+    if (pending > 0) this.#pending.set(id, pending)
+    else this.#pending.delete(id)
+  }
+
   #note(org: FollowedOrg, { kind, pending }: Step): void {
-    if (pending > 0) this.#pending.set(org.id, pending)
-    else this.#pending.delete(org.id)
+    this.#notePending(org, pending)
     if (kind === 'done' || kind === 'not allowed')
       this.#done.set(org.id, { state: stateOf(org), checked: performance.now() })
   }
