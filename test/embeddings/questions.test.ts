@@ -98,6 +98,22 @@ describe('a question', () => {
     expect(await states(scene)).to.deep.equal({ failed: 6, skipped: 4, embedded: 2 })
   })
 
+  it('that is late often enough to open the circuit is logged once, without its text', async () => {
+    endpoint.behaviour = () => {}
+    const scene = sceneOf(endpoint.url, {}, { ...patient, lateMs: 5 })
+    for (const text of someTexts(5, 'secret')) await scene.model.embedQuestion(text)
+    for (let at = 0; at < 2; at++) {
+      scene.pass(30_000)
+      await scene.model.embedQuestion(`secret trial ${at}`)
+    }
+    expect(await states(scene)).to.deep.equal({ late: 7 })
+    const [line, ...others] = scene.lines()
+    expect(others).to.deep.equal([])
+    expect(line).to.include({ level: 40, seconds: 30, reason: 'The model did not answer in time.' })
+    expect(scene.text()).not.to.match(/secret|sk-/)
+    await scene.model.close()
+  })
+
   it('closes the circuit by success, and does not open it when the endpoint refuses texts', async () => {
     const scene = sceneOf(endpoint.url, {}, patient)
     const ask = (text: string) => scene.model.embedQuestion(text)

@@ -18,11 +18,17 @@ export interface Fault {
 
 export class FaultLog {
   readonly #deps: Pick<Deps, 'log' | 'now'>
+  readonly #message: string
   /** When each reason was logged, and whether a request has succeeded since. */
   readonly #logged = new Map<string, { readonly atMs: number; isOver: boolean }>()
 
-  constructor(deps: Pick<Deps, 'log' | 'now'>) {
+  /** @param message of each line */
+  constructor(
+    deps: Pick<Deps, 'log' | 'now'>,
+    message = 'texts could not be embedded; searches use words only, and texts wait',
+  ) {
     this.#deps = deps
+    this.#message = message
   }
 
   report(level: 'warn' | 'error', { key, reason, provider, waitMs }: Fault): void {
@@ -34,7 +40,7 @@ export class FaultLog {
     }
     this.#logged.set(key, { atMs, isOver: false })
     const facts = { reason, ...(provider !== undefined && { provider }), seconds: Math.ceil(waitMs / 1_000) }
-    this.#deps.log[level](facts, 'texts could not be embedded; searches use words only, and texts wait')
+    this.#deps.log[level](facts, this.#message)
   }
 
   succeed(): void {

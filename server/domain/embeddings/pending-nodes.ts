@@ -10,10 +10,10 @@ interface Counting extends Pick<Deps, 'index'> {
   readonly embeddings: Embeddings
 }
 
-/** Changed nodes that are looked at. More are not counted, unless they have no vectors at all. */
+/** Changed nodes that are checked. More are not counted, unless they have no vectors at all. */
 const mostChanged = 500
 
-/** Returns an estimate of the nodes that are new or have changed since they were embedded. @throws DatabaseError */
+/** Estimates the nodes that are new or have changed since they were embedded. @throws DatabaseError */
 export async function countPendingNodes({ index, embeddings }: Counting, org: FollowedOrg): Promise<number> {
   if (!(await embeddings.isAllowed(org.id))) return 0
   const { read } = embeddings.vectors

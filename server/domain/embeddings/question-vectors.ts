@@ -2,6 +2,7 @@
 
 import { LRUCache } from 'lru-cache'
 import type { Deps } from '../../base/deps.ts'
+import { FaultLog } from './fault-log.ts'
 import { EmbeddingError } from './model.ts'
 import { UnsentError } from './unsent-error.ts'
 
@@ -31,6 +32,8 @@ type State = 'embedded' | 'late' | 'failed' | 'refused' | 'skipped'
 interface Outcome {
   readonly state: State
   readonly vector?: Int8Array
+  /** Why it failed, without texts of users. */
+  readonly reason?: string
 }
 
 interface Running {
@@ -84,12 +87,15 @@ export class QuestionVectors {
     const giveUp = setTimeout(() => controller.abort(), longestMs).unref()
     let late: NodeJS.Timeout | undefined
     const isLate = new Promise<Outcome>((resolve) => {
-      late = setTimeout(() => resolve({ state: 'late' }), this.#options.lateMs ?? usualLateMs)
+      late = setTimeout(
+        () => resolve({ state: 'late', reason: 'The model did not answer in time.' }),
+        this.#options.lateMs ?? usualLateMs,
+      )
     })
     const answer = this.#run(question, controller.signal)
     const onTime = Promise.race([answer, isLate]).then((outcome) => {
       clearTimeout(late)
-      this.#circuit.leave(outcome.state)
+      this.#circuit.leave(outcome)
       return outcome
     })
     const running = { onTime, controller }
@@ -114,21 +120,26 @@ export class QuestionVectors {
     } catch (error) {
       if (error instanceof UnsentError) return { state: 'skipped' }
       if (!(error instanceof EmbeddingError)) this.#options.log.error({ err: error }, 'a question was not embedded')
-      return { state: 'failed' }
+      return { state: 'failed', reason: error instanceof EmbeddingError ? error.message : 'The model failed.' }
     }
   }
 }
 
 /** Stops questions while they fail. */
 class Circuit {
-  readonly #options: Pick<QuestionOptions, 'now' | 'metrics'>
+  readonly #options: QuestionOptions
+  readonly #faults: FaultLog
   #failures = 0
   /** When the next question is tried. Undefined: the circuit is closed. */
   #nextMs: number | undefined
   #timer: NodeJS.Timeout | undefined
 
-  constructor(options: Pick<QuestionOptions, 'now' | 'metrics'>) {
+  constructor(options: QuestionOptions) {
     this.#options = options
+    this.#faults = new FaultLog(
+      options,
+      'questions failed in a row; the model is not asked, and searches use words only',
+    )
   }
 
   /** Returns false if the question must not be sent. While the circuit is open, one question tries every 30 s. */
@@ -142,16 +153,20 @@ class Circuit {
     return true
   }
 
-  leave(state: State): void {
+  leave({ state, reason = 'The model failed.' }: Outcome): void {
     if (state === 'skipped') return
     if (state === 'embedded' || state === 'refused') {
       this.#failures = 0
       this.#nextMs = undefined
+      this.#faults.succeed()
       this.#show(0)
       return
     }
     this.#failures += 1
-    if (this.#failures >= mostFailures) this.#open(this.#options.now().getTime())
+    if (this.#failures < mostFailures) return
+    // While it stays open, the trials add no lines.
+    if (this.#failures === mostFailures) this.#faults.report('warn', { key: state, reason, waitMs: openMs })
+    this.#open(this.#options.now().getTime())
   }
 
   #open(nowMs: number): void {
