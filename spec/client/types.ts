@@ -4110,9 +4110,10 @@ export interface components {
         readonly SearchMeaning: {
             /**
              * @description `used`: the words failed, and the meaning counted. `not_needed`: the words did not fail. `off`: not allowed
-             *     by the organisation, not available to you, or `mode` is `lexical`. `unavailable`: the model did not answer in
-             *     time. `catching_up`: too few nodes have vectors so far. `language`: the model does not know the language of
-             *     the query.
+             *     by the organisation, not available to you, or `mode` is `lexical`. `unavailable`: the model was
+             *     late, failed or refused the query, or it is not asked for a while after failures or without budget.
+             *     `catching_up`: too few nodes have vectors so far. `language`: the model does not know the language of the
+             *     query.
              * @enum {string}
              */
             readonly state: "used" | "not_needed" | "off" | "unavailable" | "catching_up" | "language";
