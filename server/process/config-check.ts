@@ -10,6 +10,7 @@ import { temporaryFile } from '../../gitstore/temporary-names.ts'
 import { type Config, variableNames } from '../base/config.ts'
 import { isLoopback } from '../base/is-loopback.ts'
 import { openFilesLimit } from '../base/open-files.ts'
+import { findLocalPackages, ModelNotInstalledError } from '../domain/embeddings/local-packages.ts'
 import { credentialsFile, runFolder } from '../domain/layout.ts'
 
 /** The oldest git that Grove supports. */
@@ -45,6 +46,7 @@ export async function checkConfig(config: Config, variables: NodeJS.ProcessEnv =
     checkProxy(config),
     checkCell(config),
     checkProviders(config),
+    checkLocalModel(config),
     checkFiles(),
     await checkGit(),
     await lookedAt(async () => [...checkDatabase(config), ...(await checkFolder(config.dataDir))]),
@@ -131,6 +133,18 @@ function checkProviders({ oidc = [], signup, publicUrl, host }: Config): string[
       found.push(`${begins}_ISSUER needs PUBLIC_URL, to which the provider sends users back`)
     return found
   })
+}
+
+/** Says the same as the start, which fails without the packages. */
+function checkLocalModel({ embeddings }: Config): string[] {
+  if (embeddings === undefined || embeddings.endpoint !== undefined) return []
+  try {
+    findLocalPackages()
+    return []
+  } catch (error) {
+    if (!(error instanceof ModelNotInstalledError)) throw error
+    return [error.message]
+  }
 }
 
 function checkFiles(): string[] {

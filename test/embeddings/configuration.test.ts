@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { ConfigError, effectiveVariables, readConfig } from '../../server/base/config.ts'
 import { cliWith } from '../operator/desk.ts'
+import { runGroveCommand } from '../support/command.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { sendJson, startEmbeddingsEndpoint } from '../support/embeddings-endpoint.ts'
 
@@ -127,6 +128,25 @@ describe('the configuration of embeddings', () => {
       expect(refusal({ ...right, EMBEDDINGS_KEY: 'a', EMBEDDINGS_KEY_FILE: 'b' })).to.match(/^EMBEDDINGS_KEY and EMB/)
     } finally {
       await rm(folder, { recursive: true })
+    }
+  })
+})
+
+describe('grove config check with the local model', () => {
+  it('names missing packages with the sentence of a start', async () => {
+    const dataDir = await newDataDir()
+    try {
+      const variables = { EMBEDDINGS: 'local', DATA_DIR: dataDir, PORT: '0' }
+      const sentence = /EMBEDDINGS=local needs packages that Grove does not install: .* or set EMBEDDINGS=off\n/
+      const start = await runGroveCommand(dataDir, ['serve'], variables)
+      const [said = 'nothing'] = sentence.exec(start.stderr) ?? []
+      expect(start.code, start.stderr).to.equal(1)
+      for (const words of [['check'], ['check', '--online']]) {
+        const { code, stdout } = await cliWith(variables, 'config', ...words)
+        expect([code, stdout.split(said).length]).to.deep.equal([1, 2])
+      }
+    } finally {
+      await rm(dataDir, { recursive: true, force: true })
     }
   })
 })
