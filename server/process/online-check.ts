@@ -3,16 +3,17 @@
 import { pino } from 'pino'
 import type { Config } from '../base/config.ts'
 import type { OidcProvider } from '../base/oidc-config.ts'
+import { plural } from '../base/plural.ts'
 import { acceptsClient, callbackOf, discover } from '../domain/accounts/oidc/providers.ts'
 import { EndpointModel } from '../domain/embeddings/endpoint-model.ts'
 import { EmbeddingError } from '../domain/embeddings/model.ts'
 import { MailError, tryMailServer } from '../domain/mail/transport.ts'
 import { newMetrics } from '../metrics/metrics.ts'
 
-/** Returns the problems found. Each is a sentence. */
-export async function checkOnline(config: Config): Promise<string[]> {
+/** Returns the problems found. Each is a sentence. @param note gets a sentence about a service that answers */
+export async function checkOnline(config: Config, note: (sentence: string) => void): Promise<string[]> {
   const { oidc = [], mail, publicUrl } = config
-  const checks = [...oidc.map((one) => checkProvider(one, publicUrl)), checkMail(mail), checkEndpoint(config)]
+  const checks = [...oidc.map((one) => checkProvider(one, publicUrl)), checkMail(mail), checkEndpoint(config, note)]
   return (await Promise.all(checks)).flat()
 }
 
@@ -41,13 +42,15 @@ async function checkMail(mail: Config['mail']): Promise<string[]> {
 }
 
 /** Embeds one short text. */
-async function checkEndpoint(config: Config): Promise<string[]> {
+async function checkEndpoint(config: Config, note: (sentence: string) => void): Promise<string[]> {
   const { endpoint } = config.embeddings ?? {}
   if (endpoint === undefined) return []
   const [log, metrics, listening] = [pino({ level: 'silent' }), newMetrics(), { port: config.port }]
   const model = new EndpointModel(endpoint, { config, listening, log, metrics, now: () => new Date() })
   try {
-    await model.embedTexts(['Grove'], new AbortController().signal)
+    const [vector] = await model.embedTexts(['Grove'], new AbortController().signal)
+    if (vector === undefined) return [`EMBEDDINGS_URL: the endpoint embeds other texts, but refuses "Grove"`]
+    note(`The embeddings endpoint works: ${model.name}, ${plural(vector.length, 'dimension')}`)
     return []
   } catch (error) {
     if (!(error instanceof EmbeddingError)) throw error

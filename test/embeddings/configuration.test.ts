@@ -163,9 +163,10 @@ describe('grove config check --online with embeddings', () => {
     return cliWith(variables, 'config', 'check', '--online')
   }
 
-  it('embeds one short text', async () => {
+  it('embeds one short text, and prints the model and its dimensions', async () => {
     const endpoint = await startEmbeddingsEndpoint()
     const { stdout } = await check(endpoint.url)
+    expect(stdout).to.match(/^The embeddings endpoint works: letters, 64 dimensions$/m)
     expect(stdout).to.include('EMBEDDINGS_KEY=set').and.not.include('EMBEDDINGS_URL:')
     expect(endpoint.texts()).to.deep.equal(['Grove'])
   })

@@ -1,5 +1,6 @@
 /** `grove config`: shows the configuration and its problems. */
 import { type Config, effectiveVariables } from '../../base/config.ts'
+import { printable } from '../../domain/format/text-rules.ts'
 import { checkConfig } from '../../process/config-check.ts'
 import { checkOnline } from '../../process/online-check.ts'
 import { printLine, problemsFound } from './command.ts'
@@ -16,7 +17,8 @@ export async function checkConfiguration(
 ): Promise<number> {
   for (const { name, value, isDefault } of effectiveVariables())
     printLine(`${name}=${value}${isDefault ? ' (default)' : ''}`)
-  const found = [...(await checkConfig(config)), ...(online ? await checkOnline(config) : [])]
+  const note = (sentence: string) => printLine(printable(sentence))
+  const found = [...(await checkConfig(config)), ...(online ? await checkOnline(config, note) : [])]
   printLine(problemsFound(found.length))
   for (const sentence of found) printLine(`  ${sentence}`)
   return found.length === 0 ? 0 : 1
