@@ -120,6 +120,23 @@ describe('grove embed', () => {
     expect((await embedIn(dataDir, '--dry-run')).code).to.equal(0)
   })
 
+  it('ends if the model will not embed soon', async () => {
+    const refuse =
+      (status: number, headers: Record<string, string> = {}): EmbeddingsEndpoint['behaviour'] =>
+      (_, res) =>
+        sendJson(res, status, { error: { message: 'no' } }, headers)
+    for (const behaviour of [refuse(401), refuse(429, { 'retry-after': '600' })]) {
+      endpoint.behaviour = behaviour
+      const { code, stderr } = await embed()
+      expect(code).to.equal(1)
+      expect(stderr).to.match(
+        /grove: The embeddings endpoint .*\. The texts that were embedded are kept\. Run grove embed/,
+      )
+      expect(stderr).to.not.include('    at ')
+    }
+    expect(endpoint.requests).to.have.length(2)
+  })
+
   describe('that is asked to end', () => {
     beforeEach(async () => {
       const nodes = Array.from({ length: 60 }, (_, n) => ({ title: `Seal ${n}`, text_content: `Fish ${n}` }))
@@ -133,7 +150,7 @@ describe('grove embed', () => {
         'SIGTERM',
         143,
         'while it waits because the endpoint asks for it',
-        (_, res) => sendJson(res, 429, { error: { message: 'later' } }, { 'retry-after': '600' }),
+        (_, res) => sendJson(res, 429, { error: { message: 'later' } }, { 'retry-after': '50' }),
       ],
     ]
     for (const [signal, code, when, second] of cases)

@@ -1,6 +1,7 @@
 /** `grove embed`: embeds the texts that wait, or says how many there are. */
 import { plural } from '../../base/plural.ts'
 import { embedNow } from '../../domain/embeddings/embed-now.ts'
+import { EmbeddingError } from '../../domain/embeddings/model.ts'
 import { countPendingTexts, listEmbeddedOrgs, type PendingTexts } from '../../domain/embeddings/pending-texts.ts'
 import { printable } from '../../domain/format/text-rules.ts'
 import { type Call, printLine, progressFor, requireFolder, requireOrgId, UsageError, withDeps } from './command.ts'
@@ -16,7 +17,10 @@ const charactersOfToken = 4
 /** Texts after which the pace is known. */
 const textsOfPace = 96
 
-/** Embeds what is missing. Returns 1 if the organisation does not allow it, or another process embeds. */
+/**
+ * Embeds what is missing. Returns 1 if the organisation does not allow it, another process embeds, or the model will not
+ * embed soon.
+ */
 export async function embed(call: Call, options: EmbedOptions): Promise<number> {
   const only = options.org === undefined ? undefined : requireOrgId(options.org)
   await requireFolder(call.config.dataDir)
@@ -39,17 +43,25 @@ export async function embed(call: Call, options: EmbedOptions): Promise<number> 
     if (options.json !== true) printPending(pending)
     const total = pending.reduce((sum, { texts }) => sum + texts, 0)
     const pace = new Pace(total)
-    if (options.dryRun !== true && !(await embedNow(following, orgs, pace)))
-      return failed('Another process, such as a running service, embeds already. Wait for it, or stop it and try again')
-    pace.end()
+    if (options.dryRun !== true) {
+      const isOurs = await embedNow(following, orgs, pace).finally(() => pace.end())
+      if (!isOurs) return failed(isBusy)
+    }
     if (options.json === true) {
       const organisations = pending.map((one) => ({ ...one, tokens: tokensOf(one) }))
       printLine(JSON.stringify({ model: embeddings.model.name, organisations, embedded: pace.done }))
     } else if (options.dryRun !== true) printLine(`${plural(pace.done, 'text')} embedded`)
     return 0
   }
-  return withDeps(call, work, { embeds: true })
+  return withDeps(call, work, { embeds: true }).catch((error: unknown) => {
+    if (!(error instanceof EmbeddingError)) throw error
+    return failed(`${error.message} ${howToContinue}`)
+  })
 }
+
+const isBusy = 'Another process, such as a running service, embeds already. Wait for it, or stop it and try again'
+const howToContinue =
+  'The texts that were embedded are kept. Run grove embed again to embed the rest, or with --dry-run to count it'
 
 function printPending(pending: readonly (PendingTexts & { readonly id: string })[]): void {
   if (pending.length === 0) printLine('No organisation allows it. Owners choose in the settings of their organisation')

@@ -6,9 +6,8 @@ import { DatabaseError } from '../../../index/sqlite/database.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
 import type { Deps } from '../../base/deps.ts'
 import { runFolder } from '../layout.ts'
-import type { Embeddings } from './embeddings.ts'
 import { type Following, followOrg } from './follow-org.ts'
-import { EmbeddingError } from './model.ts'
+import { EmbeddingError, type EmbeddingModel } from './model.ts'
 
 /** Called as the work proceeds. */
 export interface Observer {
@@ -16,6 +15,9 @@ export interface Observer {
   /** The model cannot embed now. It is asked again after a pause. */
   paused(error: EmbeddingError): void
 }
+
+/** Milliseconds of the longest pause to wait out, and of all pauses between two answers. */
+const [longestPauseMs, longestIdleMs] = [60_000, 300_000]
 
 /** Returns the path of the lock of the process that embeds. */
 export function embeddingLock({ store }: Pick<Deps, 'store'>): string {
@@ -26,18 +28,17 @@ export function embeddingLock({ store }: Pick<Deps, 'store'>): string {
  * Embeds until nothing is left. A kill loses one batch.
  *
  * @returns false if another process embeds
- * @throws DatabaseError, the signal's reason
+ * @throws EmbeddingError the model will not embed soon; DatabaseError, the signal's reason
  */
 export async function embedNow(
   following: Following & Pick<Deps, 'store'>,
   orgs: readonly FollowedOrg[],
   observer: Observer,
 ): Promise<boolean> {
-  const observed = { ...following, embeddings: observedBy(following.embeddings, observer) }
   let isOurs = false
   const work = async () => {
     isOurs = true
-    for (const org of orgs) await embedOrg(observed, org, observer)
+    for (const org of orgs) await embedOrg(following, org, observer)
   }
   await withFileLock(embeddingLock(following), following.signal, work, 0).catch((error: unknown) => {
     if (isOurs || !(error instanceof DatabaseError && error.code === 'busy')) throw error
@@ -47,35 +48,38 @@ export async function embedNow(
 }
 
 async function embedOrg(following: Following, org: FollowedOrg, observer: Observer): Promise<void> {
+  const { model } = following.embeddings
+  let idleMs = 0
+  const embedTexts: typeof model.embedTexts = async (texts, signal) => {
+    const vectors = await model.embedTexts(texts, signal)
+    idleMs = 0
+    observer.embedded(texts.length)
+    return vectors
+  }
+  const observed = { ...following, embeddings: { ...following.embeddings, model: withTexts(model, embedTexts) } }
   for (;;) {
     try {
-      const { kind } = await followOrg(following, org)
+      const { kind } = await followOrg(observed, org)
       if (kind === 'done' || kind === 'not allowed') return
     } catch (error) {
       if (following.signal.aborted || !(error instanceof EmbeddingError)) throw error
+      idleMs += error.retryAfterMs
+      if (error.retryAfterMs > longestPauseMs || idleMs > longestIdleMs) throw error
       observer.paused(error)
       await sleep(Math.max(error.retryAfterMs, 1), undefined, { signal: following.signal })
     }
   }
 }
 
-/** Returns the same with a model that counts. A step that fails does not say how many texts it embedded before. */
-function observedBy(embeddings: Embeddings, observer: Observer): Embeddings {
-  const { model } = embeddings
+/** Returns the model with another `embedTexts`. A step that fails does not say how many texts it embedded before. */
+function withTexts(model: EmbeddingModel, embedTexts: EmbeddingModel['embedTexts']): EmbeddingModel {
   return {
-    ...embeddings,
-    model: {
-      id: model.id,
-      name: model.name,
-      languages: model.languages,
-      leavesMachine: model.leavesMachine,
-      embedTexts: async (texts, signal) => {
-        const vectors = await model.embedTexts(texts, signal)
-        observer.embedded(texts.length)
-        return vectors
-      },
-      embedQuestion: (text, signal) => model.embedQuestion(text, signal),
-      close: () => model.close(),
-    },
+    id: model.id,
+    name: model.name,
+    languages: model.languages,
+    leavesMachine: model.leavesMachine,
+    embedTexts,
+    embedQuestion: (text, signal) => model.embedQuestion(text, signal),
+    close: () => model.close(),
   }
 }
