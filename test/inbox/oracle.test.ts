@@ -217,13 +217,23 @@ describe('an inbox after random acts', () => {
     if (involved.has(key) && isLive(key)) return { reason: 'involved', since: 0 }
     const own = follows.get(nodeId ?? '-')
     if (own?.scope === 'node') return { reason: 'following_node', since: own.since }
-    const trees = [...follows].flatMap(([id, { scope, since }]) => {
+    const trees = treesOf(follows).flatMap(({ id, since }) => {
       const top = nodes.find(({ node }) => node.id === id)
-      return scope === 'tree' && top && known && isBelow(known, top) ? [since] : []
+      return top && known && isBelow(known, top) ? [since] : []
     })
     if (trees.length > 0) return { reason: 'following_tree', since: Math.min(...trees) }
     const whole = follows.get('')
     return whole && { reason: 'following_org', since: whole.since }
+  }
+
+  /** The followed trees. Of more than eight, neighbours by time share the earliest time of their group. */
+  function treesOf(follows: Followed): { readonly id: string; readonly since: number }[] {
+    const trees = [...follows].flatMap(([id, { scope, since }]) =>
+      id !== '' && scope === 'tree' ? [{ id, since }] : [],
+    )
+    trees.sort((one, other) => one.since - other.since)
+    const size = Math.ceil(trees.length / 8)
+    return trees.map(({ id, since }, at) => ({ id, since: trees[at - (at % size)]?.since ?? since }))
   }
 
   const order = ['review_requested', 'mentioned', 'involved', 'following_node', 'following_tree', 'following_org']

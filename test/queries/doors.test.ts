@@ -19,9 +19,10 @@ describe('a filter of nodes', () => {
   let at: string
   let folder: string
   const ids = new Map<string, string>()
+  let aheadMs = 0
 
   before(async () => {
-    grove = await startGrove()
+    grove = await startGrove({ now: () => new Date(Date.now() + aheadMs) })
     ann = await signUp(grove, 'Ann')
     at = `/orgs/${ann.org}`
     folder = await mkdtemp(join(tmpdir(), 'grove-doors-'))
@@ -96,6 +97,8 @@ describe('a filter of nodes', () => {
     }
     const recipes = await feed('type:recipe')
     expect(recipes.entries).to.have.members(['Borscht', 'Miso'])
+    // Commits have whole seconds.
+    aheadMs = 2_000
     await ann.patch(`${at}/nodes/${ids.get('Miso')}`, { title: 'Miso & more' }).then(expecting(200))
     expect((await feed('type:recipe')).entries).to.deep.equal(['Miso &#38; more', 'Borscht'])
     expect(recipes.id).not.to.equal((await feed()).id)
