@@ -113,8 +113,7 @@ function doubtOf(
   const hasBest = from <= MOST_TITLED && found.hits.length >= Math.min(READ_FOR_TITLES, found.total)
   const best = hasBest ? found : find(asked, { from: 0, hits: READ_FOR_TITLES, ids: 0 })
   const signals = signalsOf(coverage, best, (id) => rows.describe(id)?.title ?? '')
-  const unsure = unsureOf(signals)
-  return unsure === 0 ? undefined : { signals, unsure, top: best.hits[0]?.score ?? 0 }
+  return signals && { signals, unsure: unsureOf(signals), top: best.hits[0]?.score ?? 0 }
 }
 
 function find({ searched, rows, coverage, parts, filters }: AskedHits, wanted: WantedHits): BestHits {

@@ -12,8 +12,8 @@ export interface Signals {
   readonly title: number
   /** The most distinct words of the query that one hit has. */
   readonly found: number
-  /** True if a hit has a capitalised word of the query, except its first word. */
-  readonly name: boolean
+  /** True if a hit has a capitalised word of the query, except its first word. The words have not failed then. */
+  readonly name: false
 }
 
 /** The number of best hits whose words are read, and whose titles are read. */
@@ -28,8 +28,9 @@ const FOUND = { from: 2, to: 5 } as const
 const HAS_LETTER = /\p{L}/u
 
 /**
- * Computes the signals of the best hits by words. A title that says nothing counts as one that the query has whole,
- * because it cannot show that the words failed.
+ * Computes the signals of the best hits by words, the cheapest first. Undefined if one of them shows that the words did
+ * not fail: most queries need no more. A title that says nothing counts as one that the query has whole, because it
+ * cannot show that the words failed.
  *
  * @param best the hits, best first
  */
@@ -37,27 +38,29 @@ export function signalsOf(
   coverage: Coverage,
   { hits, passages }: Pick<BestHits, 'hits' | 'passages'>,
   titleOf: (id: string) => string,
-): Signals {
+): Signals | undefined {
   const read = hits
     .slice(0, READ_FOR_WORDS)
     .map(({ id }) => ({ has: conceptsIn(coverage, id), best: passages.get(id) }))
+  const found = Math.max(0, ...read.map(({ has }) => has.size))
+  if (found >= FOUND.to) return undefined
+  const { names } = coverage.query
+  if (names.size > 0 && read.some(({ has }) => [...has].some((concept) => names.has(concept)))) return undefined
+  const shareIn = ({ has, best }: (typeof read)[number]) =>
+    hasAll(coverage, has) ? 1 : shareOf(coverage, inPassage(coverage, best) ?? has)
+  const share = roundScore(Math.max(0, ...read.map(shareIn)))
+  if (share >= SHARE.to) return undefined
   const titleSignal = ({ id }: ScoredHit) => {
     const title = titleOf(id)
     return HAS_LETTER.test(title) ? titleShare(coverage, id, title) : 1
   }
-  const share = ({ has, best }: (typeof read)[number]) =>
-    hasAll(coverage, has) ? 1 : shareOf(coverage, inPassage(coverage, best) ?? has)
-  return {
-    share: roundScore(Math.max(0, ...read.map(share))),
-    title: roundScore(Math.max(0, ...hits.slice(0, READ_FOR_TITLES).map(titleSignal))),
-    found: Math.max(0, ...read.map(({ has }) => has.size)),
-    name: read.some(({ has }) => [...has].some((concept) => coverage.query.names.has(concept))),
-  }
+  const title = roundScore(Math.max(0, ...hits.slice(0, READ_FOR_TITLES).map(titleSignal)))
+  return title >= TITLE.to ? undefined : { share, title, found, name: false }
 }
 
-/** Returns how far the words failed, 0 to 1. */
-export function unsureOf({ share, title, found, name }: Signals): number {
-  return name ? 0 : fall(share, SHARE) * fall(title, TITLE) * fall(found, FOUND)
+/** Returns how far the words failed, above 0 to 1. */
+export function unsureOf({ share, title, found }: Signals): number {
+  return fall(share, SHARE) * fall(title, TITLE) * fall(found, FOUND)
 }
 
 function fall(value: number, { from, to }: { readonly from: number; readonly to: number }): number {
