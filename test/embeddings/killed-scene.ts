@@ -93,7 +93,7 @@ export function storedKeyOf(text: string): string {
   return keyOf(id, text).toString('hex')
 }
 
-/** What `vectors.sqlite` says, without numbers of rows and their order. */
+/** The content of `vectors.sqlite`, without the numbers and the order of rows. */
 export interface Rows {
   readonly passages: readonly { readonly key: string }[]
   readonly nodes: readonly object[]

@@ -166,7 +166,7 @@ describe('grove embed', () => {
         await until(() => endpoint.requests.length === 2 && (!when.includes('waits') || waits.test(said)))
         child.kill(signal)
         const ended = await finished
-        // A command that does not end by itself is ended without this line.
+        // A command that ignores the signal is killed, and prints no such line.
         expect(ended.stderr).to.include(`grove: interrupted by ${signal} before the work was done\n`)
         expect(ended.code).to.equal(code)
         expect(ended.stdout).to.not.include('embedded')

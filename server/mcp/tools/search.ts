@@ -131,7 +131,7 @@ const hints: Readonly<Record<NonNullable<Found['hint']>, string>> = {
   no_term_known: 'No title or text contains any word of the query.',
 }
 
-/** Why meaning did not count although the words failed. */
+/** Why meaning could not count. */
 const reasons: Partial<Record<NonNullable<Found['meaning']>['state'], string>> = {
   unavailable: 'the model for meaning does not answer now. Use other words, or search again later.',
   catching_up: 'the service still prepares the search by meaning. Use other words, or search again later.',
