@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { v7 as newId } from 'uuid'
 import { createWalk, repositoriesAtOnce, type Walk } from '../../server/domain/background/walk.ts'
-import { randomFrom } from '../bench/repositories.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { randomFrom } from '../support/random.ts'
 
 /** An organisation may take one repository more than a step has left. */
 const atMost = repositoriesAtOnce + 1

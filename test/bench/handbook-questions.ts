@@ -1,7 +1,7 @@
 /** The frozen questions about two public handbooks, and what holds for them. */
 import { proseOf } from '../../index/search/text/prose.ts'
+import { randomFrom } from '../support/random.ts'
 import { type HandbookPage, handbookPages, sharedTerms } from './handbook-pages.ts'
-import { randomFrom } from './search-data.ts'
 
 /** A question and the paths of the pages that answer it, the target first. */
 export interface JudgedQuestion {

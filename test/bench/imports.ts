@@ -18,11 +18,11 @@ import { type BatchNode, writeBatch } from '../../server/domain/nodes/batches.ts
 import { buildTree } from '../../server/domain/nodes/node-creation.ts'
 import { openDeps } from '../../server/process/bootstrap.ts'
 import { expecting } from '../support/node.ts'
+import { randomFrom } from '../support/random.ts'
 import { benchFolder } from './folders.ts'
 import { measure, timeOf } from './measure.ts'
 import { computing } from './processes.ts'
 import type { Report } from './report.ts'
-import { randomFrom } from './repositories.ts'
 import { openScene, type Scene } from './scene.ts'
 
 const notes = 10_000

@@ -10,9 +10,10 @@ import { parseSort } from '../../index/properties/text-sort.ts'
 import { openSnapshots } from '../../index/search/segments/read-snapshots.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { openTables } from '../../server/domain/search/open-tables.ts'
+import { randomFrom } from '../support/random.ts'
 import { interleave, timeOf } from './measure.ts'
 import type { Report } from './report.ts'
-import { createIndexFile, fillOrg, randomFrom } from './search-data.ts'
+import { createIndexFile, fillOrg } from './search-data.ts'
 
 const count = 100_000
 const times = 30

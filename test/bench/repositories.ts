@@ -3,6 +3,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
+import { randomFrom } from '../support/random.ts'
 
 /** The time of the first commit, in seconds since 1970. */
 const since = 1_700_000_000
@@ -95,13 +96,4 @@ export async function fastImport(repo: string, feed: (write: (text: string) => P
   child.stdin.end()
   const [code] = await ended
   if (code !== 0) throw new Error('git fast-import failed')
-}
-
-/** Numbers from 0 to 1, the same in every run. */
-export function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
 }

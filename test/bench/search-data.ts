@@ -6,6 +6,7 @@ import type { IndexSchema } from '../../index/derived/schema.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'
 import { migrate } from '../../index/sqlite/migrate.ts'
+import { randomFrom } from '../support/random.ts'
 
 export interface Text {
   readonly id: string
@@ -60,17 +61,6 @@ function sumsOf(count: number): number[] {
 }
 
 export type Random = () => number
-
-/** Numbers from 0 to 1, the same in every run. Source: mulberry32. */
-export function randomFrom(seed: number): Random {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 function wordFrom(random: Random): string {
   const sought = random() * (sums.at(-1) ?? 0)

@@ -2,8 +2,8 @@
 import { createNodeVectors, type NodeVectors } from '../../index/search/meaning/node-vectors.ts'
 import { loadLanguages } from '../../index/search/text/languages.ts'
 import { meanOf, textsOf } from '../../server/domain/embeddings/texts.ts'
-import { randomOf } from '../search/random.ts'
 import { retrieve, type SearchIndex } from '../search/rows-in-memory.ts'
+import { randomOf } from '../support/random.ts'
 import { type Asked, buildIndex, type Collection, ndcg, recall } from './search-collections.ts'
 import type { Vectors } from './search-vectors.ts'
 

@@ -5,8 +5,8 @@
 
 import { createCorpus, documentCount } from '../../index/search/segments/corpus.ts'
 import { PASSAGE_FIELD_COUNT } from '../../index/search/segments/terms.ts'
-import { randomOf } from '../search/random.ts'
 import { retrieve, type SearchIndex } from '../search/rows-in-memory.ts'
+import { randomOf } from '../support/random.ts'
 import { type Asked, buildIndex, type Collection, ndcg, percent, recall, type Text } from './search-collections.ts'
 
 /** Possible numbers of documents on a page, all equally likely. */

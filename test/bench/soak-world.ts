@@ -4,8 +4,8 @@ import { Agent } from 'node:http'
 import type { components } from '../../spec/types.ts'
 import { send } from '../support/exchange.ts'
 import { client, password, signUp } from '../support/people.ts'
+import { randomFrom } from '../support/random.ts'
 import type { SpawnedGrove } from '../support/spawned-grove.ts'
-import { randomFrom } from './repositories.ts'
 import { type Actor, type Ask, type Asked, type Operation, reads, writes } from './soak-operations.ts'
 
 export interface Outcome {

@@ -5,9 +5,10 @@ import { suggest } from '../../index/search/answers/suggest.ts'
 import { openSnapshots } from '../../index/search/segments/read-snapshots.ts'
 import { loadLanguages } from '../../index/search/text/languages.ts'
 import { openIndexes } from '../../server/domain/search/open-indexes.ts'
+import { randomFrom } from '../support/random.ts'
 import { interleave, turns } from './measure.ts'
 import type { Report } from './report.ts'
-import { createIndexFile, fillOrg, type Place, randomFrom, type Text } from './search-data.ts'
+import { createIndexFile, fillOrg, type Place, type Text } from './search-data.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')

@@ -6,13 +6,13 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { randomFrom } from '../bench/repositories.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { type Replay, type ReplayedPull, replay } from '../support/ledger-replay.ts'
 import { times } from '../support/many.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { randomFrom } from '../support/random.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 
 const acts = 1_000

@@ -5,8 +5,8 @@
 
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { randomFrom } from '../bench/repositories.ts'
 import type { Answer } from '../support/people.ts'
+import { randomFrom } from '../support/random.ts'
 import { pick } from './actor.ts'
 import { type CrashingCell, startCells } from './cells.ts'
 import { type Storm, startStorm } from './clients.ts'

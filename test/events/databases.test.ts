@@ -15,6 +15,7 @@ import { newDataDir } from '../support/data-folder.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
+import { chance } from '../support/seed.ts'
 import { until } from '../support/until.ts'
 import { readLog } from './log-rows.ts'
 
@@ -124,7 +125,7 @@ describe('the log of events', () => {
         damage()
         await until(async () => {
           // The service answers in the meantime.
-          await made(ann.patch(node.at, { title: `Title ${Math.random()}` }))
+          await made(ann.patch(node.at, { title: `Title ${chance()}` }))
           await read(grove.deps.events.read).catch(() => undefined)
           return existsSync(`${file()}.damaged`)
         })

@@ -5,12 +5,12 @@ import { rm } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { recordGaps } from '../../server/domain/indexing/record-gaps.ts'
-import { randomFrom } from '../bench/repositories.ts'
 import { made } from '../support/cast.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
+import { chance, seed } from '../support/seed.ts'
 import { type LoggedEvent, readLog } from './log-rows.ts'
 
 const steps = Number(process.env.GROVE_TEST_STEPS ?? 60)
@@ -40,9 +40,7 @@ describe('a random history', () => {
   })
 
   it('is in the events: refs, pull requests, members, each once and as CloudEvents', async () => {
-    const seed = Math.floor(Math.random() * 1e9)
-    const random = randomFrom(seed)
-    for (let step = 0; step < steps; step++) await act(random, step)
+    for (let step = 0; step < steps; step++) await act(chance, step)
     const [first] = groves
     if (first === undefined) return
     await recordGaps(first.deps, ann.org, { isFirst: true, nodeIds: nodes.map(({ id }) => id) })

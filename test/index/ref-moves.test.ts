@@ -16,10 +16,10 @@ import type { IndexSchema } from '../../index/derived/schema.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'
 import { migrate } from '../../index/sqlite/migrate.ts'
-import { randomFrom } from '../bench/repositories.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
 import { signUp } from '../support/people.ts'
+import { randomFrom } from '../support/random.ts'
 
 const lookAfterS = 3_660
 

@@ -10,6 +10,7 @@ import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { pageAt, readPage } from '../support/pages.ts'
 import { type Client, client, type PersonClient, password, signUp } from '../support/people.ts'
+import { chance } from '../support/seed.ts'
 
 describe('the activity', () => {
   let grove: Grove
@@ -364,7 +365,7 @@ describe('the activity', () => {
     const addMany = async (count: number) => {
       const pages = await Promise.all([node, await newNode(grove, ann, { title: 'Sea' })])
       for (let at = 0; at < count; at++)
-        await made((at % 2 ? ann : bo).patch(pages[at % 2]?.at ?? '', { text_content: `${at} ${Math.random()}` }))
+        await made((at % 2 ? ann : bo).patch(pages[at % 2]?.at ?? '', { text_content: `${at} ${chance()}` }))
     }
     const follow = async (html: string, words: string) => {
       const href = hrefOf(html, words)

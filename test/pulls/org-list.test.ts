@@ -2,9 +2,9 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { randomOf } from '../search/random.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { type Answer, client, type PersonClient, signUp } from '../support/people.ts'
+import { randomOf } from '../support/random.ts'
 import { aNode, ann, aProposal, bob, grove, nodes, pass, useScene } from './scene.ts'
 
 interface Pull {

@@ -8,6 +8,7 @@ import { expecting, newNode } from '../support/node.ts'
 import { pageAt } from '../support/pages.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 import { metricsToken, parseScrape, sumOf } from '../support/scrapes.ts'
+import { chance } from '../support/seed.ts'
 import { countedBytes } from './disk.ts'
 
 describe('the limits of one organisation', () => {
@@ -25,7 +26,7 @@ describe('the limits of one organisation', () => {
   after(() => grove.close())
 
   const set = (org: string, limits: object, who = root) => who.patch(`/admin/orgs/${org}`, limits)
-  const noise = (bytes: number) => Array.from({ length: bytes }, () => Math.random().toString(36)[3] ?? 'x').join('')
+  const noise = (bytes: number) => Array.from({ length: bytes }, () => chance().toString(36)[3] ?? 'x').join('')
   const commit = ({ at }: { at: string }, content: string) =>
     ann.post(`${at}/tree/main/commits`, { message: 'A change', changes: [{ action: 'put', path: 'a.txt', content }] })
 

@@ -11,6 +11,7 @@ import { newDesk, remoteUrl } from '../support/desk.ts'
 import { environment } from '../support/git.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
+import { chance } from '../support/seed.ts'
 import { spawnGrove } from '../support/spawned-grove.ts'
 
 const detailsAtRandom = 200
@@ -104,7 +105,7 @@ async function moveIn(ann: PersonClient, repository: string): Promise<number> {
 }
 
 function oneOf<T>(list: readonly T[]): T {
-  return list[Math.floor(Math.random() * list.length)] as T // never of an empty list
+  return list[Math.floor(chance() * list.length)] as T // never of an empty list
 }
 
 interface Entity {

@@ -10,6 +10,7 @@ import { startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { patiently } from '../support/patience.ts'
 import { type Answer, type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { chance } from '../support/seed.ts'
 import { type SpawnedGrove, spawnGrove, untilReady } from '../support/spawned-grove.ts'
 
 describe('a process that is killed', () => {
@@ -21,7 +22,7 @@ describe('a process that is killed', () => {
       const work = await newWork({ dataDir }, ann)
       for (let round = 0; round < 4; round++) {
         const storm = startStorm([grove], ann, work, round)
-        await storm.until(15 + Math.floor(Math.random() * 30))
+        await storm.until(15 + Math.floor(chance() * 30))
         await grove.kill()
         await storm.ended
         grove = await spawnGrove(dataDir, { PUBLIC_URL: 'https://grove.example', TRUST_PROXY: 'loopback' })
@@ -50,7 +51,7 @@ describe('a process that is killed', () => {
       const work = await newWork({ dataDir }, ann)
       for (let round = 0; round < 2; round++) {
         const storm = startStorm([living, dying], ann, work, round)
-        await storm.until(15 + Math.floor(Math.random() * 30))
+        await storm.until(15 + Math.floor(chance() * 30))
         await dying.kill()
         await storm.until(storm.done() + 20)
         storm.stop()

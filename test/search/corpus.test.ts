@@ -20,7 +20,7 @@ import {
 import { type CorpusDocument, shortIdOf } from '../../index/search/segments/live-index.ts'
 import { decodeSegments, encodeSegments, type Origin } from '../../index/search/segments/segment-file.ts'
 import { sizeOf, stringAt } from '../../index/search/segments/string-table.ts'
-import { type Random, randomOf } from './random.ts'
+import { type Random, randomOf } from '../support/random.ts'
 
 const fieldCount = 2
 const searched: readonly SearchedField[] = [

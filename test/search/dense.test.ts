@@ -3,8 +3,8 @@ import { expect } from 'chai'
 import { type Retrieved, retrieve } from '../../index/search/retrieve.ts'
 import { applyChanges, createOrgIndex } from '../../index/search/segments/org-index.ts'
 import type { SearchRows } from '../../index/search/segments/rows.ts'
+import { type Random, randomOf } from '../support/random.ts'
 import { languageOf } from './over-files.ts'
-import { type Random, randomOf } from './random.ts'
 import { createSearchIndex, type SearchIndex, type SearchQuestion } from './rows-in-memory.ts'
 
 const nodes = 1_500

@@ -7,9 +7,9 @@ import { decodeSegments, encodeSegments, type Origin } from '../../index/search/
 import { ANALYZER_VERSION } from '../../index/search/text/analyzer.ts'
 import { readSegments, removeUnusedSegments, writeSegments } from '../../server/domain/search/segment-files.ts'
 import { failing } from '../support/failing.ts'
+import { randomOf } from '../support/random.ts'
 import { until } from '../support/until.ts'
 import { openOver } from './over-files.ts'
-import { randomOf } from './random.ts'
 import { createSearchIndexIn, removeNode, type SearchIndex } from './rows-in-memory.ts'
 import { answersAnew, questionsOf, setNotes } from './stored-notes.ts'
 

@@ -4,8 +4,8 @@ import { expect } from 'chai'
 import { distance } from 'fastest-levenshtein'
 import { type Extent, similarIn } from '../../index/search/ranking/similar.ts'
 import { tableOf } from '../../index/search/segments/string-table.ts'
+import { type Random, randomOf } from '../support/random.ts'
 import { alignment } from './plain-distance.ts'
-import { type Random, randomOf } from './random.ts'
 
 describe('terms within some edits of a word', () => {
   for (const extent of ['whole', 'beginning'] as const)

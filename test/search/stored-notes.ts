@@ -2,8 +2,8 @@
 
 import { retrieve, type SearchQuestion } from '../../index/search/retrieve.ts'
 import { applyChanges, createOrgIndex } from '../../index/search/segments/org-index.ts'
+import type { Random } from '../support/random.ts'
 import { languageOf } from './over-files.ts'
-import type { Random } from './random.ts'
 import { type SearchIndex, setDocument } from './rows-in-memory.ts'
 
 const syllables = ['ka', 'lo', 'mi', 'ru', 'te', 'von', 'zar', 'pel', 'dug', 'fin']

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { endAfterFile } from '../support/processes.ts'
-import { type Random, randomOf } from './random.ts'
+import { type Random, randomOf } from '../support/random.ts'
 import { createSearchIndexIn, removeNode, type SearchIndex, type SearchQuestion } from './rows-in-memory.ts'
 import { answersAnew, questionsOf, setNotes } from './stored-notes.ts'
 

@@ -2,9 +2,9 @@
 import { expect } from 'chai'
 import { flush, mergeFrom } from '../../index/search/segments/corpus.ts'
 import { titleWords, typedWords } from '../../index/search/text/title-words.ts'
+import { type Random, randomOf } from '../support/random.ts'
 import { ask, indexOf, link, note } from './notes.ts'
 import { alignment } from './plain-distance.ts'
-import { type Random, randomOf } from './random.ts'
 import { createSearchIndex, removeNode, type SearchIndex, setDocument, setEdges, suggest } from './rows-in-memory.ts'
 
 const titlesFor = (index: SearchIndex, query: string, limit = 10) =>

@@ -3,9 +3,9 @@ import { expect } from 'chai'
 import { prepareView, type View, type ViewNode, viewOf } from '../../index/search/ranking/view.ts'
 import { retrieve } from '../../index/search/retrieve.ts'
 import { applyChanges, createOrgIndex, flushIndex, setNode } from '../../index/search/segments/org-index.ts'
+import { type Random, randomOf } from '../support/random.ts'
 import { child, DEPTHS, link, note, WORDS } from './notes.ts'
 import { languageOf } from './over-files.ts'
-import { type Random, randomOf } from './random.ts'
 import { createSearchIndex, type SearchIndex, type SearchQuestion, setDocument, setEdges } from './rows-in-memory.ts'
 
 const count = 120

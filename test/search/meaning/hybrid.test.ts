@@ -1,8 +1,8 @@
 /** Matches by meaning: when they count, and what they change. */
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { type Random, randomOf } from '../../support/random.ts'
 import { ask, DEPTHS, indexOf, link, matchesIn, note } from '../notes.ts'
-import { type Random, randomOf } from '../random.ts'
 import type { Retrieved, SearchIndex, SearchQuestion } from '../rows-in-memory.ts'
 import { createSearchIndex, removeNode, retrieve, setDocument } from '../rows-in-memory.ts'
 import { standInVector } from '../stand-in-model.ts'

@@ -8,7 +8,7 @@ import {
   SIMILARITY_UNITS,
 } from '../../../index/search/meaning/node-vectors.ts'
 import { BLOCK } from '../../../index/search/meaning/vector-scan.ts'
-import { randomOf } from '../random.ts'
+import { randomOf } from '../../support/random.ts'
 
 const DIMENSIONS = 5
 

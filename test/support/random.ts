@@ -7,15 +7,20 @@ export interface Random {
   shuffled<T>(items: readonly T[]): T[]
 }
 
-/** Source: mulberry32. */
-export function randomOf(seed: number): Random {
-  let state = seed
-  const next = () => {
+/** Numbers from 0 up to 1, exclusive. Source: mulberry32. */
+export function randomFrom(seed: number): () => number {
+  let state = seed | 0
+  return () => {
     state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
+}
+
+/** Draws whole numbers and items. */
+export function randomOf(seed: number): Random {
+  const next = randomFrom(seed)
   const below = (limit: number) => Math.floor(next() * limit)
   const pick = <T>(items: readonly T[]): T => {
     const found = items[below(items.length)]
