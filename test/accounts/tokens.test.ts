@@ -3,7 +3,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
 import { newDataDir } from '../support/data-folder.ts'
@@ -11,6 +10,7 @@ import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { spawnGrove } from '../support/spawned-grove.ts'
+import { until } from '../support/until.ts'
 
 const noToken = { status: 404, body: { detail: 'Token not found', code: 'token_not_found' } }
 
@@ -163,9 +163,7 @@ describe('personal access tokens', () => {
       const { id: idle } = await issue({ name: 'Idle' })
       const lastUse = async (of = id) => (await list()).find((one) => one.id === of).last_used_at
       /** The use is written after the answer. */
-      const used = async (when: number) => {
-        while ((await lastUse()) !== at(when)) await sleep(5)
-      }
+      const used = (when: number) => until(async () => (await lastUse()) === at(when))
       expect(await lastUse()).to.equal(undefined)
       await me(token).then(expecting(200))
       await used(started)

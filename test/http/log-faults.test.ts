@@ -19,6 +19,7 @@ import { startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
+import { until } from '../support/until.ts'
 
 interface Line {
   readonly level: number
@@ -111,11 +112,11 @@ describe('standard error', () => {
     const file = join(dataDir, 'log')
     await serveWithLog(file, async (url) => {
       await faults.ask('LOG 0')
-      while (!(await readFile(file, 'utf8')).includes('"nothing-9"')) {
+      await until(async () => {
         for (let turn = 0; turn < 10; turn++)
           await client({ url }).get('/nothing', { 'x-request-id': `nothing-${turn}` })
-        await sleep(150)
-      }
+        return (await readFile(file, 'utf8')).includes('"nothing-9"')
+      })
       expect((await faults.logged()).filter((step) => step.includes(file))).to.deep.equal([])
       await faults.none()
     })

@@ -1,6 +1,5 @@
 import { rm } from 'node:fs/promises'
 import { request } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type Liar, startLiar } from '../oidc/liar.ts'
 import { begin, comeBack } from '../oidc/scene.ts'
@@ -9,6 +8,7 @@ import { made } from '../support/cast.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { client, password, signUp } from '../support/people.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
+import { until } from '../support/until.ts'
 
 describe('the log', () => {
   let dataDir: string
@@ -146,6 +146,6 @@ describe('the log', () => {
 
   /** A line is written once the answer is; it takes a moment to arrive here. */
   async function said(pattern: RegExp): Promise<void> {
-    while (!pattern.test(grove.output().stderr)) await sleep(10)
+    await until(() => pattern.test(grove.output().stderr))
   }
 })

@@ -8,6 +8,7 @@ import { startGrove } from '../support/grove.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { sendRaw } from '../support/raw.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
+import { until } from '../support/until.ts'
 
 describe('behind a proxy', () => {
   let dataDir: string
@@ -78,9 +79,7 @@ describe('behind a proxy', () => {
 
   it('the log has the address of the client', async () => {
     await client(trusting).get('/nothing', { 'x-forwarded-for': '198.51.100.9' })
-    while (!trusting.output().stderr.includes('"remoteAddress":"198.51.100.9"')) {
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    await until(() => trusting.output().stderr.includes('"remoteAddress":"198.51.100.9"'))
   })
 
   it('a Host that is none is not told on', async () => {

@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
+import { until } from '../support/until.ts'
 
 const lines = (...changed: [line: number, text: string][]) =>
   Array.from({ length: 40 }, (_, n) => changed.find(([line]) => line === n)?.[1] ?? `line ${n}`).join('\n')
@@ -90,9 +91,9 @@ describe('updating a branch', () => {
   it('stops, and moves nothing, once the caller has hung up', async () => {
     const source = await diverged(120, hardToMerge)
     const asking = ask()
-    while (!quarantined()) await sleep(5)
+    await until(quarantined)
     asking.destroy()
-    while (quarantined()) await sleep(5)
+    await until(() => !quarantined())
     await sleep(300)
     expect(node.git.head('work')).to.equal(source)
     expect(await node.pull(1)).to.include({ source_commit: source, merge_reason: 'diverged' })
@@ -104,6 +105,6 @@ describe('updating a branch', () => {
     const first = await Promise.race(asked.map((asking) => once(asking, 'response')))
     expect(first[0].statusCode).to.equal(503)
     for (const asking of asked) asking.destroy()
-    while (quarantined()) await sleep(5)
+    await until(() => !quarantined())
   })
 })

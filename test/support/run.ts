@@ -7,7 +7,11 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import fc from 'fast-check'
+import { costHooks } from './costs.ts'
+import { expectNothingLeft, lookBefore } from './isolation.ts'
 import { endAll } from './processes.ts'
+import { reseed, seed } from './seed.ts'
 import { preloadVfork } from './vfork.ts'
 
 const memory = '/dev/shm'
@@ -32,7 +36,18 @@ export function mochaGlobalSetup(this: ParallelRunner): void {
   process.once('exit', () => remove(folder))
 }
 
-export const mochaHooks = { afterAll: endAll }
+fc.configureGlobal({ seed })
+
+export const mochaHooks = {
+  beforeAll: [lookBefore, costHooks.beforeAll],
+  beforeEach: [costHooks.beforeEach, reseedTest],
+  afterEach: costHooks.afterEach,
+  afterAll: [endAll, costHooks.afterAll, expectNothingLeft],
+}
+
+function reseedTest(this: Mocha.Context): void {
+  reseed(this.currentTest?.fullTitle() ?? '')
+}
 
 /** Keeps files that tsx transpiled in earlier runs. `tsx` searches them in the folder for everything temporary. */
 function keepTranspiled(folder: string): void {

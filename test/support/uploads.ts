@@ -54,10 +54,17 @@ export async function untilImportsEnd(who: Client, org: string): Promise<void> {
   })
 }
 
-/** Returns the id of an import that is done. */
+/** Imports that are done, by organisation. */
+const done = new Map<string, string>()
+
+/** Returns the id of an import that is done. All calls for an organisation share one. */
 export async function makeImport(who: Client, org: string): Promise<string> {
+  const known = done.get(org)
+  if (known !== undefined) return known
   await untilImportsEnd(who, org)
-  return (await imported(who, org, await zipOf({ 'krill.md': '# Krill\n' }))).id
+  const { id } = await imported(who, org, await zipOf({ 'krill.md': '# Krill\n' }))
+  done.set(org, id)
+  return id
 }
 
 /** Returns the id of an import whose archive never arrives completely. It is queued until the next one begins. */

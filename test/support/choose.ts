@@ -1,0 +1,133 @@
+/** Chooses test files: by kind, by words of the command line, and by what a change touches. */
+
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, sep } from 'node:path'
+import { treeOf } from './seed.ts'
+
+const kinds = ['test', 'deep', 'load', 'browser', 'tools', 'postgres', 'deploy'] as const
+export type Kind = (typeof kinds)[number]
+
+/** The ending of a test file names its kind. */
+const isTest = new RegExp(`\\.(${kinds.join('|')})\\.ts$`)
+
+/** Lists all test files of a kind, sorted. */
+export function filesOf(kind: Kind): string[] {
+  return readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .map((name) => join('test', name))
+    .filter((name) => name.endsWith(`.${kind}.ts`))
+    .sort()
+}
+
+/**
+ * Returns the files that words choose: a file of any kind, all files of `from` in a folder, or those whose path includes
+ * the word.
+ *
+ * @throws Error if a word chooses no file
+ */
+export function filesFor(words: readonly string[], from: readonly string[]): string[] {
+  const chosen = words.flatMap((word) => {
+    if (isTest.test(word) && existsSync(word)) return [word]
+    const isFolder = existsSync(word) && statSync(word).isDirectory()
+    const found = from.filter((file) => (isFolder ? file.startsWith(join(word, sep)) : file.includes(word)))
+    if (found.length === 0) throw new Error(`No test file matches ${word}. Name a file, a folder, or a part of a path.`)
+    return found
+  })
+  return [...new Set(chosen)]
+}
+
+/** Words in paths of the product whose tests are in a folder with another name. Sorted by word. */
+const elsewhere: Readonly<Record<string, readonly string[]>> = {
+  access: ['permissions'],
+  bootstrap: ['service', 'recovery'],
+  cli: ['operator'],
+  commands: ['operator'],
+  credentials: ['accounts'],
+  derived: ['index', 'recovery'],
+  'event-log': ['events', 'webhooks'],
+  format: ['nodes'],
+  history: ['contents', 'gitstore'],
+  ledger: ['pulls', 'review'],
+  log: ['events'],
+  objects: ['gitstore', 'contents'],
+  process: ['service'],
+  recovery: ['recovery', 'damage'],
+  refs: ['branches', 'gitstore'],
+  rules: ['consent'],
+  tokens: ['accounts'],
+  transfer: ['git'],
+  vault: ['import', 'export', 'uploads'],
+}
+
+/** Returns the folders of `test/` whose subject one of the changed files is, by the words of their paths. */
+function foldersTouchedBy(changed: readonly string[]): Set<string> {
+  const folders = new Set(
+    readdirSync('test', { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? one.name : [])),
+  )
+  const product = changed.filter((path) => /^(server|gitstore|index)\//.test(path))
+  const words = product.flatMap((path) => path.replace(/\.\w+$/, '').split('/'))
+  return new Set(words.flatMap((word) => [word, ...(elsewhere[word] ?? [])]).filter((word) => folders.has(word)))
+}
+
+const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8', stdio: 'pipe' }).trim()
+
+/**
+ * Lists the files that differ from the commit before this change, also those not committed. It is the last common commit
+ * with origin/main, or, on a clone of main itself, the last one that is half a day older than HEAD.
+ */
+function changedFiles(): string[] {
+  const list = (...args: string[]) =>
+    git(...args, '-z')
+      .split('\0')
+      .filter(Boolean)
+  const base = baseOfChange()
+  return [...new Set([...list('diff', '--name-only', base), ...list('ls-files', '--others', '--exclude-standard')])]
+}
+
+function baseOfChange(): string {
+  const head = git('rev-parse', 'HEAD')
+  if (process.env.GROVE_TEST_BASE) return process.env.GROVE_TEST_BASE
+  const fork = attempt(() => git('merge-base', 'HEAD', 'origin/main'))
+  if (fork !== undefined && fork !== head) return fork
+  const halfDay = Number(git('show', '-s', '--format=%ct', 'HEAD')) - 43_200
+  return (
+    git('rev-list', '-1', `--before=${halfDay}`, 'HEAD') ||
+    git('rev-list', '--max-parents=0', 'HEAD').split('\n')[0] ||
+    head
+  )
+}
+
+/** Returns a file as it was before this change. Undefined if it was not there, or nothing is known of earlier commits. */
+export function fileBefore(path: string): string | undefined {
+  return attempt(() => git('show', `${baseOfChange()}:${path}`))
+}
+
+function attempt<T>(run: () => T): T | undefined {
+  try {
+    return run()
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns the files of a kind that a change touches: those that it changes, and those of the folders of its subjects. */
+export function touchedFiles(from: readonly string[]): string[] {
+  const changed = changedFiles()
+  const folders = foldersTouchedBy(changed)
+  return from.filter((file) => changed.includes(file) || folders.has(file.split('/')[1] ?? ''))
+}
+
+/** Returns the deep files of a landing: those that the change touches, and a quarter of the others by the hash of the tree. */
+export function landingFiles(): string[] {
+  const deep = filesOf('deep')
+  const touched = new Set(attempt(() => touchedFiles(deep)) ?? deep)
+  const tree = attempt(() => treeOf('HEAD')) ?? ''
+  const isDrawn = (file: string) => (createHash('sha256').update(`${tree}${file}`).digest()[0] ?? 0) % 4 === 0
+  return deep.filter((file) => touched.has(file) || isDrawn(file))
+}
+
+/** Returns the files whose properties draw fewer cases in `npm test`, or whose tables try fewer cells. */
+export function drawingFiles(): string[] {
+  return filesOf('test').filter((file) => /\b(runs|atBoundaries)\(/.test(readFileSync(file, 'utf8')))
+}
