@@ -137,14 +137,14 @@ describe('uploads: an archive', () => {
       { name: '__MACOSX/Notizen/._Übung.md', flags: 0, content: Buffer.from([0, 5, 22, 7]) },
     ])
     expect(await imported(ann, org, zip)).to.include({ state: 'done' })
-    expect(Object.keys(await contentIn(ann, org))).to.deep.equal(['.', 'Übung.md'])
+    expect(Object.keys(await contentIn(ann, org))).to.have.members(['.', 'Übung.md'])
   })
 
   it('may have names in the code page of old programs', async () => {
     const org = await newOrg()
     const zip = handMade([{ name: Buffer.from([0x9a, 0x62, 0x75, 0x6e, 0x67, 0x2e, 0x6d, 0x64]), flags: 0 }])
     expect(await imported(ann, org, zip)).to.include({ state: 'done' })
-    expect(Object.keys(await contentIn(ann, org))).to.deep.equal(['.', 'Übung.md'])
+    expect(Object.keys(await contentIn(ann, org))).to.have.members(['.', 'Übung.md'])
   })
 
   it('may have a file over 10 MiB, which is reported', async () => {
