@@ -120,13 +120,13 @@ async function removeRefs(trx: Transaction<LogSchema>, nodeId: string, refs: rea
       .execute()
 }
 
-/** Lists the organisations that are recorded as present. */
+/** Lists the organisations that are not recorded as gone. */
 export async function listPresentOrgs(db: LogDb): Promise<string[]> {
   const rows = await db
     .selectFrom('log')
-    .innerJoin('recorded_repo', 'recorded_repo.node_id', 'log.org_id')
+    .leftJoin('recorded_repo', 'recorded_repo.node_id', 'log.org_id')
     .select('log.org_id')
-    .where('recorded_repo.gone', '=', 0)
+    .where(({ fn, val }) => fn.coalesce('recorded_repo.gone', val(0)), '=', 0)
     .execute()
   return rows.map(({ org_id }) => org_id)
 }

@@ -96,6 +96,11 @@ export function idOfRepo({ dir }: Repo): string {
   return basename(dir) === orgRepository ? basename(dirname(dir)) : basename(dir, '.git')
 }
 
+/** Returns the id of the organisation that has the repository in its folder. */
+export function orgIdOfRepo({ dir }: Repo): string {
+  return basename(dirname(dir))
+}
+
 /**
  * Returns the clone URL of a node by its id, or of the organisation's repository.
  *

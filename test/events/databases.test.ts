@@ -105,13 +105,55 @@ describe('the log of events', () => {
     })
 
   it('is not whole before a sweep has seen every repository, and takes none as new', async () => {
+    await newNode(grove, ann)
     await restart(() => remove('events.sqlite'))
-    // The log begins with the first change, which it takes as the present.
     await retitle('First')
     await newNode(grove, ann)
-    expect([types(), await isWhole()]).to.deep.equal([['log.began', 'node.created rest'], 0])
+    const found = ['log.began', 'branch.updated rest', 'node.updated rest', 'node.created rest']
+    expect([types(), await isWhole()]).to.deep.equal([found, 0])
     await sweepOnce()
-    expect([types(), await isWhole()]).to.deep.equal([['log.began', 'node.created rest'], 1])
+    expect([types(), await isWhole()]).to.deep.equal([found, 1])
+  })
+
+  it('has what happens after its loss, before a sweep has seen the repositories', async () => {
+    const [changed, deleted, trashed] = [
+      await newNode(grove, ann),
+      await newNode(grove, ann),
+      await newNode(grove, ann),
+    ]
+    await changed.proposal('draft')
+    await ann.delete(trashed.at).then(expecting(204))
+    await signUp(grove, 'Bob')
+    await restart(() => remove('events.sqlite'))
+    const expected: string[] = ['log.began']
+    const has = async (work: Promise<unknown>, ...more: string[]) => {
+      await work
+      expected.push(...more)
+      expect(types()).to.deep.equal(expected)
+    }
+    const org = `/orgs/${ann.org}`
+    await has(ann.put(`${org}/members/bob@example.org`, { role: 'reader' }).then(expecting(200)), 'member.added rest')
+    await has(made(ann.patch(changed.at, { title: 'Krill' })), 'branch.updated rest', 'node.updated rest')
+    await has(ann.delete(deleted.at).then(expecting(204)), 'node.deleted rest')
+    await has(made(ann.post(`${org}/trash/${trashed.id}/restore`)), 'node.restored rest')
+    await has(ann.delete(org).then(expecting(204)), 'org.deleted rest')
+  })
+
+  for (const hasNode of [true, false])
+    it(`begins with the deletion of an organisation ${hasNode ? 'with' : 'without'} nodes, if that comes first`, async () => {
+      if (!hasNode) rmSync(node.git.dir, { recursive: true })
+      await restart(() => remove('events.sqlite'))
+      await ann.delete(`/orgs/${ann.org}`).then(expecting(204))
+      expect([types()[0], types().at(-1)]).to.deep.equal(['log.began', 'org.deleted rest'])
+    })
+
+  it('has the end of an organisation that is gone before anything of it was recorded', async () => {
+    await restart(() => remove('events.sqlite'))
+    await now()
+    renameSync(join(dataDir, ann.org), join(dataDir, 'aside'))
+    await sweepOnce()
+    await sweepOnce()
+    expect(types()).to.deep.equal(['log.began', 'org.deleted'])
   })
 
   for (const isRunning of [false, true])

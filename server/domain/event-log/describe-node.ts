@@ -16,6 +16,7 @@ import { timeOf } from '../format/signatures.ts'
 import {
   branchName,
   branchRefs,
+  deletionRef,
   ledgerRef,
   main,
   parseTrashedNode,
@@ -76,7 +77,12 @@ export async function describeNode(deps: Deps, node: DescribedNode): Promise<Des
   const digest = digestOf(ledger, refs)
   const isSame = state?.gone === 0 && state.digest === digest
   if (isSame && !isCoarse(digest)) return undefined
-  if (state === undefined && !(await isNews(node, ledger))) return silently(node, ledger, refs, digest)
+  const older = state === undefined ? await describeOlder(deps, node, ledger) : undefined
+  if (older !== undefined) {
+    const putRefs = new Map(refs.flatMap((some) => [...some]))
+    const step = { ...stepOf(node), ledger, digest, gone: 0, putRefs, removedRefs: [] }
+    return { step, events: older, isWhole: true, linked: [] }
+  }
   const recorded = state ? await readRecordedRefs(deps, state) : new Map<string, Oid>()
   const all = movesBetween(recorded, refs)
   if (isSame && all.length === 0) return undefined
@@ -128,20 +134,17 @@ function stepOf({ at, state }: DescribedNode) {
   return { node_id: at.nodeId, org_id: at.orgId, before: state?.version ?? null }
 }
 
-/** True if the node was created since the log began. An older one is taken as it is. */
-async function isNews({ log, repo }: DescribedNode, ledger: Oid): Promise<boolean> {
-  return log.whole === 1 || (await readNodeRecord(repo, ledger)).created_at >= log.began_at
-}
-
-function silently(
-  node: DescribedNode,
-  ledger: Oid,
-  refs: readonly ReadonlyMap<string, Oid>[],
-  digest: string,
-): Described {
-  const putRefs = new Map(refs.flatMap((some) => [...some]))
-  const step = { ...stepOf(node), ledger, digest, gone: 0, putRefs, removedRefs: [] }
-  return { step, events: [], isWhole: true, linked: [] }
+/**
+ * Describes a node that is older than the log and not recorded. It is taken as it is, or came out of the trash. Undefined
+ * if all of it is news, because the log has every node.
+ */
+async function describeOlder(deps: Deps, { at, log, repo }: DescribedNode, ledger: Oid) {
+  if ((await readNodeRecord(repo, ledger)).created_at >= log.began_at) return undefined
+  const intentOf = await readIntents(deps, at.nodeId, [ledger])
+  // A restored node keeps the record of its deletion, and its ledger is not moved.
+  if (readRef(repo, deletionRef) !== null && intentOf(ledgerRef, ledger) !== undefined)
+    return [await describeReturn({ repo, ledger }, { key: `${log.log_id}:1`, now: deps.now().toISOString(), intentOf })]
+  return log.whole === 1 ? undefined : []
 }
 
 /** Lists the moves between two sets of refs: deletions first, and main last. */
@@ -260,7 +263,10 @@ async function describeCreation({ repo, moves }: Seen, root: Oid, intentOf: Inte
   return { event, linked: edges_added.map(({ node_id }) => node_id) }
 }
 
-async function describeReturn({ repo, ledger }: Seen, { key, now, intentOf }: MoveContext): Promise<EventFacts> {
+async function describeReturn(
+  { repo, ledger }: Pick<Seen, 'repo' | 'ledger'>,
+  { key, now, intentOf }: MoveContext,
+): Promise<EventFacts> {
   const intent = intentOf(ledgerRef, ledger)
   const actor = intent?.actor && { actor: intent.actor }
   const made = { key: `${key}:${ledger}`, at: now, ...howOf(intent, 'path'), ...actor }

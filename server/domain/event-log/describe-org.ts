@@ -35,18 +35,18 @@ export async function describeOrg(deps: Deps, { orgId, state, log }: DescribedOr
   const step = { node_id: orgId, org_id: orgId, before: state?.version ?? null, putRefs: new Map(), removedRefs: [] }
   const key = `${log.log_id}:${(state?.version ?? 0) + 1}`
   if (!repoExists(repo)) {
-    if (!state || state.gone === 1) return undefined
+    if (state?.gone === 1) return undefined
     const intent = (await readIntents(deps, orgId, [null]))(main, null)
     const at = deps.now().toISOString()
     const event: EventFacts = { type: 'org.deleted', key, at, ...who(intent, undefined), data: {} }
-    return described({ ...step, ledger: state.ledger, digest: '', gone: 1 }, [event])
+    return described({ ...step, ledger: state?.ledger ?? '', digest: '', gone: 1 }, [event])
   }
   const head = readRef(repo, main)
   if (head === null || (state?.ledger === head && state.gone === 0)) return undefined
   if (state === undefined && log.whole === 0) return described({ ...step, ledger: head, digest: '', gone: 0 }, [])
   const { commits, isReset } = await listNewCommits(repo, state?.ledger ?? null, head)
   if (isReset || state?.gone === 1) {
-    const data = { before: state?.ledger, after: head }
+    const data = { before: state?.ledger || undefined, after: head }
     const event: EventFacts = { type: 'org.reset', key: `${key}:${head}`, at: deps.now().toISOString(), data }
     return described({ ...step, ledger: head, digest: '', gone: 0 }, [event])
   }

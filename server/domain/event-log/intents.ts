@@ -1,79 +1,11 @@
-/**
- * Records who is about to move refs, before the first move. Git does not say who moved a branch, and any process may be
- * the one that records the event. An intent is a hint: if it cannot be written, the event has no actor.
- */
-import { setTimeout as sleep } from 'node:timers/promises'
-import { allDone } from '../../../gitstore/durable.ts'
-import type { Decision, Move } from '../../../gitstore/refs/ref-transaction.ts'
+/** Reads who moved refs, and how. Git does not say who moved a branch (note-intents.ts). */
 import type { Oid } from '../../../gitstore/repo.ts'
-import { findIntents, findIntentsOf, type Intent, putIntents } from '../../../index/log/intents.ts'
+import { findIntents, findIntentsOf, type Intent } from '../../../index/log/intents.ts'
 import type { Deps } from '../../base/deps.ts'
-import type { Person } from '../actor.ts'
-import { idOfRepo, ledgerRef } from '../layout.ts'
-import { doors, type Origin } from '../origin.ts'
-import { isByAgent, parseRecordedVia, type Via, viaOf } from '../via.ts'
+import { ledgerRef } from '../layout.ts'
+import { doors } from '../origin.ts'
+import { isByAgent, parseRecordedVia, type Via } from '../via.ts'
 import type { EventActor, EventFacts } from './event-types.ts'
-
-type IntentDeps = Pick<Deps, 'events' | 'now' | 'log' | 'origin'>
-
-/** The user or the operator who makes a change. */
-export interface Mover extends Pick<Person, 'tokenId' | 'connection' | 'isBot'> {
-  readonly kind?: 'person' | 'operator'
-  readonly id?: string
-  readonly name: string
-}
-
-/** The longest wait for the database, in milliseconds. The caller holds locks of refs. */
-const patienceMs = 500
-
-/** Returns the decision with one more thing to save: who moves the refs. */
-export function withIntent<T>(deps: IntentDeps, mover: Mover, decision: Decision<T>): Decision<T> {
-  if (decision.moves.length === 0) return decision
-  return { ...decision, save: () => allDone([decision.save?.(), noteMoves(deps, mover, decision.moves)]) }
-}
-
-function noteMoves(deps: IntentDeps, mover: Mover, moves: readonly Move[]): Promise<void> {
-  return noteIntents(
-    deps,
-    mover,
-    moves.map(({ repo, ref, to }) => ({ id: idOfRepo(repo), ref, to })),
-  )
-}
-
-/** Records who is about to move refs. Never fails. @param moves `id`: see idOfRepo; `to` null: the ref goes */
-export async function noteIntents(
-  { events, now, log, origin }: IntentDeps,
-  mover: Mover,
-  moves: readonly { readonly id: string; readonly ref: string; readonly to: Oid | null }[],
-): Promise<void> {
-  const actor: EventActor = {
-    kind: mover.kind === 'operator' ? 'operator' : 'user',
-    ...(mover.id !== undefined && { id: mover.id }),
-    name: mover.name,
-  }
-  const { id: _, ...via } = viaOf(origin === undefined ? {} : { origin }, mover)
-  const shared = {
-    actor: JSON.stringify(actor),
-    via: JSON.stringify(via),
-    origin: origin ? encodeOrigin(origin, mover) : null,
-  }
-  const rows = moves.map(({ id, ref, to }) => ({ node_id: id, ref, to_oid: to ?? '', ...shared }))
-  const written = events
-    .write((trx) => putIntents(trx, rows, now()))
-    .catch((error: unknown) => log.warn({ err: error }, 'an intent could not be recorded; the event has no actor'))
-  await Promise.race([written, sleep(patienceMs, undefined, { ref: false })])
-}
-
-function encodeOrigin({ requestId, address, userAgent }: Origin, { tokenId, connection }: Mover): string {
-  const stored: StoredOrigin = {
-    request_id: requestId,
-    address,
-    ...(userAgent !== undefined && { user_agent: userAgent }),
-    ...(tokenId !== undefined && { token_id: tokenId }),
-    ...(connection && { connection_id: connection.id }),
-  }
-  return JSON.stringify(stored)
-}
 
 /** How a request came, as it is stored next to events. */
 export interface StoredOrigin {

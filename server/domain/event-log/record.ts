@@ -4,9 +4,10 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listNames } from '../../../gitstore/fs-exists.ts'
-import type { History } from '../../../gitstore/history/history.ts'
+import { type History, openHistory } from '../../../gitstore/history/history.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
+import { findKnownLogs } from '../../../index/derived/chains.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { appendEvents, beginLog, findLog, type Log } from '../../../index/log/events.ts'
 import { findLogWithRecorded, findRecordedRepos, replaceRecorded } from '../../../index/log/recorded.ts'
@@ -126,6 +127,23 @@ export async function recordOrg(deps: Deps, orgId: string): Promise<void> {
     await append(deps, log, [{ nodeId: null, ...found }])
     return found.isWhole
   })
+}
+
+/**
+ * Records repositories that the log does not know, before they change. Without that, a change between the beginning of
+ * a log and the first sweep has no event. A log that is whole knows all of them.
+ *
+ * @param ids of nodes, or of the organisation itself
+ * @throws the errors of recordNodes
+ */
+export async function recordUnknown(deps: Deps, orgId: string, ids: readonly string[]): Promise<void> {
+  const log = await ensureLog(deps, orgId)
+  if (log === undefined || log.whole === 1) return
+  const known = await findRecordedRepos(deps.events.read, ids)
+  const nodeIds = ids.filter((id) => id !== orgId && !known.has(id))
+  if (ids.includes(orgId) && !known.has(orgId)) await recordOrg(deps, orgId)
+  const historyOf = (nodeId: string, repo: Repo) => openHistory(repo, findKnownLogs(deps.index.read, nodeId))
+  if (nodeIds.length > 0) await recordNodes(deps, orgId, nodeIds, historyOf)
 }
 
 /** Repeats `work` until it returns true. */

@@ -9,13 +9,13 @@ import type { Deps } from '../../base/deps.ts'
 import { orgIsGone, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withGraphLockOn } from '../branches/branch-commits.ts'
-import { noteIntents } from '../event-log/intents.ts'
+import { noteIntents } from '../event-log/note-intents.ts'
 import { signature } from '../format/signatures.ts'
 import { withVia } from '../format/trailers.ts'
 import { indexNewNodes, tryIndexNode } from '../indexing/index-node.ts'
 import { newNodeRows } from '../indexing/node-rows.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
-import { ledgerRef, main, orgFolder } from '../layout.ts'
+import { ledgerRef, main, nodeRepo, orgFolder } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
 import { trailerOf } from '../via.ts'
 import { nodeExistsError, refuseTaken, withIdLock } from './taken-ids.ts'
@@ -115,7 +115,7 @@ async function writeOrders(orgId: string, deps: Deps, orders: readonly Order[]):
   }
   try {
     await each(async (order) => void rows.set(order, await stageAll(staged, order.nodes)))
-    await Promise.all([staged.sync(), ...orders.map(noteOrder)])
+    await Promise.all([staged.sync(), ...orders.map((order) => noteOrder(orgId, order))])
     const publish = async () => {
       await each((order) => recheck(orgId, order))
       const left = orders.filter((order) => !refused.has(order))
@@ -138,11 +138,11 @@ function folderOf(nodeId: string): string {
   return `${nodeId}.git`
 }
 
-function noteOrder({ deps, actor, nodes }: Order): Promise<void> {
+function noteOrder(orgId: string, { deps, actor, nodes }: Order): Promise<void> {
   return noteIntents(
     deps,
     actor,
-    nodes.map(({ id, ledger }) => ({ id, ref: ledgerRef, to: ledger })),
+    nodes.map(({ id, ledger }) => ({ repo: nodeRepo(deps.store, orgId, id), ref: ledgerRef, to: ledger })),
   )
 }
 

@@ -28,7 +28,7 @@ import { commitToBranch } from '../branches/branch-commits.ts'
 import { requireBranchName } from '../branches/revisions.ts'
 import { findTypeOf, requireKnownType } from '../branches/type-rules.ts'
 import { rulesOfBranch } from '../consent/branch-rules.ts'
-import { noteIntents } from '../event-log/intents.ts'
+import { noteIntents } from '../event-log/note-intents.ts'
 import {
   changedJson,
   mergedIntoNothing,
@@ -184,7 +184,7 @@ export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise
     await updateRefs(deps.store, [{ repo, ref: ledgerRef }], async () => {
       await recheckAccess(deps, actor, orgId, 'maintainer')
       await recordDeletion(deps, actor, { repo, title: node.title }, now)
-      await noteIntents(deps, actor, [{ id: nodeId, ref: ledgerRef, to: null }])
+      await noteIntents(deps, actor, [{ repo, ref: ledgerRef, to: null }])
       await moveRepo(repo.dir, trashed.dir)
       // If it is gone, the node was restored at once.
       await ignoreMissing(unlink(join(trashed.dir, `${ledgerRef}.lock`)))

@@ -16,7 +16,7 @@ import { authorizeNodeInOrg, authorizeOrg, orgNotFoundError, recheckAccess } fro
 import type { Actor, Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { refuseProblems, withGraphLockOn } from '../branches/branch-commits.ts'
-import { type Mover, noteIntents } from '../event-log/intents.ts'
+import { type Mover, noteIntents } from '../event-log/note-intents.ts'
 import { readContent } from '../format/node-format.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import { edgeFile } from '../format/paths.ts'
@@ -104,7 +104,7 @@ export async function putBack(
     refuseProblems(await findCycles(deps, at, copy.repo), () => ['path', 'node_id'])
     // A deletion that was killed after its commit point leaves this lock.
     await rm(join(copy.repo.dir, `${ledgerRef}.lock`), { force: true })
-    await noteIntents(deps, by, [{ id: nodeId, ref: ledgerRef, to: readRef(copy.repo, ledgerRef) }])
+    await noteIntents(deps, by, [{ repo, ref: ledgerRef, to: readRef(copy.repo, ledgerRef) }])
     await moveRepo(copy.repo.dir, repo.dir)
     await indexRestored(deps, at)
     await countTrash(deps, orgId, (id) => id === nodeId)

@@ -25,7 +25,7 @@ import {
 import type { Actor, Person } from '../actor.ts'
 import { readOrgTypes } from '../branches/type-rules.ts'
 import { rulesForMain } from '../consent/branch-rules.ts'
-import { type Mover, noteIntents } from '../event-log/intents.ts'
+import { type Mover, noteIntents } from '../event-log/note-intents.ts'
 import { commitOrg, embeddingsChoice, fitsOrgFile, type OrgRecord, readRecord } from '../format/org-format.ts'
 import { readRules } from '../format/org-rules.ts'
 import type { Rule, StoredRule } from '../format/rule-format.ts'
@@ -122,7 +122,7 @@ async function writeOrg(deps: Deps, actor: Person, input: OrgInput, id: string):
   await mkdir(making)
   await createRepo(join(making, orgRepository), async (draft) => {
     const head = await commitOrg(draft, null, record, actor, now, 'create')
-    await noteIntents(deps, actor, [{ id, ref: main, to: head }])
+    await noteIntents(deps, actor, [{ repo: orgRepo(deps.store, id), ref: main, to: head }])
     return new Map([[main, head]])
   })
   await withNodeIntent(deps, id, [], async () => {
@@ -234,7 +234,7 @@ export async function moveOrgToTrash(
   return withNodeIntent(deps, orgId, [], async () => {
     const isMoved = await updateRefs(deps.store, [name], async (current) => {
       if (!decide(await readUnlessDamaged(name.repo, () => current(name)))) return { moves: [], value: false }
-      await noteIntents(deps, by, [{ id: orgId, ref: main, to: null }])
+      await noteIntents(deps, by, [{ ...name, to: null }])
       await moveRepo(orgFolder(deps.store, orgId), trashed)
       await unlink(join(trashed, orgRepository, `${main}.lock`))
       return { moves: [], value: true }

@@ -4,7 +4,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { type Need, type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
-import { withIntent } from '../event-log/intents.ts'
+import { withIntent } from '../event-log/note-intents.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { ledgerRef } from '../layout.ts'
 

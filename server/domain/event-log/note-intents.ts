@@ -1,0 +1,78 @@
+/**
+ * Records who is about to move refs, before the first move. Git does not say who moved a branch, and any process may be
+ * the one that records the event. An intent is a hint: if it cannot be written, the event has no actor.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { allDone } from '../../../gitstore/durable.ts'
+import type { Decision, Move } from '../../../gitstore/refs/ref-transaction.ts'
+import { putIntents } from '../../../index/log/intents.ts'
+import type { Deps } from '../../base/deps.ts'
+import type { Person } from '../actor.ts'
+import { idOfRepo, orgIdOfRepo } from '../layout.ts'
+import type { Origin } from '../origin.ts'
+import { viaOf } from '../via.ts'
+import type { EventActor } from './event-types.ts'
+import type { StoredOrigin } from './intents.ts'
+import { recordUnknown } from './record.ts'
+
+/** The user or the operator who makes a change. */
+export interface Mover extends Pick<Person, 'tokenId' | 'connection' | 'isBot'> {
+  readonly kind?: 'person' | 'operator'
+  readonly id?: string
+  readonly name: string
+}
+
+/** The longest wait for the database, in milliseconds. The caller holds locks of refs. */
+const patienceMs = 500
+
+/** Returns the decision with one more thing to save: who moves the refs. */
+export function withIntent<T>(deps: Deps, mover: Mover, decision: Decision<T>): Decision<T> {
+  if (decision.moves.length === 0) return decision
+  return { ...decision, save: () => allDone([decision.save?.(), noteIntents(deps, mover, decision.moves)]) }
+}
+
+/**
+ * Records who is about to move refs, and the state before if the log does not know it. Never fails.
+ *
+ * @param moves of one organisation. `to` null: the ref goes
+ */
+export async function noteIntents(deps: Deps, mover: Mover, moves: readonly Move[]): Promise<void> {
+  const { events, now, log, origin } = deps
+  const actor: EventActor = {
+    kind: mover.kind === 'operator' ? 'operator' : 'user',
+    ...(mover.id !== undefined && { id: mover.id }),
+    name: mover.name,
+  }
+  const { id: _, ...via } = viaOf(origin === undefined ? {} : { origin }, mover)
+  const shared = {
+    actor: JSON.stringify(actor),
+    via: JSON.stringify(via),
+    origin: origin ? encodeOrigin(origin, mover) : null,
+  }
+  const rows = moves.map(({ repo, ref, to }) => ({ node_id: idOfRepo(repo), ref, to_oid: to ?? '', ...shared }))
+  const written = events
+    .write((trx) => putIntents(trx, rows, now()))
+    .catch((error: unknown) => log.warn({ err: error }, 'an intent could not be recorded; the event has no actor'))
+  // Rarely writes. Without it, the change has no event, so it is not cut short.
+  await recordBefore(deps, moves).catch((error: unknown) =>
+    log.warn({ err: error }, 'the state before a change could not be recorded; the change may have no event'),
+  )
+  await Promise.race([written, sleep(patienceMs, undefined, { ref: false })])
+}
+
+async function recordBefore(deps: Deps, moves: readonly Move[]): Promise<void> {
+  const [first] = moves
+  if (first === undefined) return
+  await recordUnknown(deps, orgIdOfRepo(first.repo), [...new Set(moves.map(({ repo }) => idOfRepo(repo)))])
+}
+
+function encodeOrigin({ requestId, address, userAgent }: Origin, { tokenId, connection }: Mover): string {
+  const stored: StoredOrigin = {
+    request_id: requestId,
+    address,
+    ...(userAgent !== undefined && { user_agent: userAgent }),
+    ...(tokenId !== undefined && { token_id: tokenId }),
+    ...(connection && { connection_id: connection.id }),
+  }
+  return JSON.stringify(stored)
+}
