@@ -5,23 +5,14 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { moveBranch, readBranch } from './git-files.ts'
+import { commitPlainly, defaults, type HandCommit, type HandFile, partsOf } from './plain-commits.ts'
+
+export { looseFile } from './git-files.ts'
 
 interface GitOptions {
   readonly input?: string | Buffer
   readonly env?: Readonly<Record<string, string>>
-}
-
-/** A file to write, or null to remove one. `oid` names an existing object, or a commit if the mode is 160000. */
-type HandFile = string | Buffer | null | { readonly mode: string; readonly content?: string; readonly oid?: string }
-
-interface HandCommit {
-  /** Files by path, on top of the first parent's tree. */
-  readonly files?: Readonly<Record<string, HandFile>>
-  readonly parents?: readonly string[]
-  readonly message?: string
-  /** Seconds since 1970 of author and committer. Default: 1,700,000,000. */
-  readonly at?: number
-  readonly author?: string
 }
 
 export interface Git {
@@ -32,7 +23,7 @@ export interface Git {
   run(args: readonly string[], options?: GitOptions): Buffer
   /** Creates a commit that no ref names yet, and returns its id. */
   commit(commit: HandCommit): string
-  /** Moves `refs/heads/<branch>` with `git update-ref`. null deletes it. */
+  /** Moves `refs/heads/<branch>` as `git update-ref` does. null deletes it. */
   point(branch: string, oid: string | null): void
   head(branch?: string): string
   /** Returns every id that `git log` shows of `branch`, in its order. */
@@ -41,11 +32,6 @@ export interface Git {
   loosen(): void
   /** @throws Error if `git fsck --full --strict` reports anything except dangling objects */
   fsck(): void
-}
-
-/** The path of a loose object in a bare repository. */
-export function looseFile({ dir }: { readonly dir: string }, oid: string): string {
-  return join(dir, 'objects', oid.slice(0, 2), oid.slice(2))
 }
 
 /** Opens the bare repository of a node. */
@@ -63,12 +49,12 @@ export function gitIn({ dataDir }: { readonly dataDir: string }, org: string, no
     say,
     lines,
     run,
-    commit: (commit) => commitByHand(run, commit),
-    point: (branch, oid) =>
-      void (oid === null
-        ? say('update-ref', '-d', `refs/heads/${branch}`)
-        : say('update-ref', `refs/heads/${branch}`, oid)),
-    head: (branch = 'main') => say('rev-parse', '--verify', `refs/heads/${branch}`),
+    commit: (commit) => commitPlainly(dir, commit) ?? commitByGit(run, commit),
+    point: (branch, oid) => {
+      if (oid === null) say('update-ref', '-d', `refs/heads/${branch}`)
+      else if (!moveBranch(dir, branch, oid)) say('update-ref', `refs/heads/${branch}`, oid)
+    },
+    head: (branch = 'main') => readBranch(dir, branch) ?? say('rev-parse', '--verify', `refs/heads/${branch}`),
     log: (branch = 'main') => lines('log', '--format=%H', `refs/heads/${branch}`),
     loosen: () => {
       const folder = join(dir, 'objects/pack')
@@ -119,8 +105,9 @@ export function environment(dir: string): Record<string, string> {
   }
 }
 
-function commitByHand(run: Git['run'], commit: HandCommit): string {
-  const { files = {}, parents = [], message = 'By hand', at = 1_700_000_000, author = 'Operator' } = commit
+/** Writes a commit by Git only. */
+export function commitByGit(run: Git['run'], commit: HandCommit): string {
+  const { files, parents, message, at, author }: Required<HandCommit> = { ...defaults, ...commit }
   const index = join(tmpdir(), `grove-test-index-${randomUUID()}`)
   const env = { GIT_INDEX_FILE: index }
   const say = (args: readonly string[], options: GitOptions = {}) =>
@@ -157,11 +144,6 @@ function blobsOf(run: Git['run'], files: readonly HandFile[]): Map<string | Buff
   } finally {
     rmSync(folder, { recursive: true })
   }
-}
-
-function partsOf(file: NonNullable<HandFile>): { mode: string; content: string | Buffer; oid?: string } {
-  if (typeof file === 'string' || Buffer.isBuffer(file)) return { mode: '100644', content: file }
-  return { ...file, content: file.content ?? '' }
 }
 
 /** Returns the mode and id of a file. Mode 0 removes it. */
