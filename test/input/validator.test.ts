@@ -1,6 +1,35 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
-import { stepsNamed } from '../../server/http/contract/openapi-validator.ts'
+import express, { type ErrorRequestHandler } from 'express'
+import { setOperation } from '../../server/http/context.ts'
+import { compileOnFirstUse, stepsNamed } from '../../server/http/contract/openapi-validator.ts'
+import { findPath } from '../../server/http/contract/spec.ts'
+import { validate } from '../../server/http/contract/validation.ts'
 import { toValidationErrors } from '../../server/http/contract/validation-errors.ts'
+
+/** Returns the status with which a service that checks its answers sends one of `getOrg`. */
+async function answered(status: number, body: object): Promise<number> {
+  const app = express()
+  app.use((req, _res, next) => {
+    const match = findPath(req.url)
+    const operation = match?.operations.get('GET')
+    if (match && operation) setOperation(req, operation, match)
+    next()
+  })
+  app.use(validate({ answersToo: true }))
+  app.use((_req, res) => void res.status(status).json(body))
+  app.use(((_error, _req, res, _next) => void res.status(500).end()) satisfies ErrorRequestHandler)
+  const server = app.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  try {
+    const { port } = server.address() as AddressInfo // it listens on a port
+    return (await fetch(`http://127.0.0.1:${port}/orgs/11111111-1111-4111-8111-111111111111`)).status
+  } finally {
+    server.close()
+    server.closeAllConnections()
+  }
+}
 
 describe('the validator', () => {
   const steps = ['pathParamsMiddleware', 'metadataMiddleware', 'requestMiddleware'].map((name) => ({ name }))
@@ -14,6 +43,35 @@ describe('the validator', () => {
       'express-openapi-validator should have one step called responseMiddleware; it has pathParamsMiddleware, metadataMiddleware, requestMiddleware'
     expect(() => stepsNamed(steps, ['requestMiddleware', 'responseMiddleware'])).to.throw(message)
     expect(() => stepsNamed([...steps, { name: 'requestMiddleware' }], ['requestMiddleware'])).to.throw('one step')
+  })
+
+  it('that compiles schemas otherwise keeps the service from starting', () => {
+    expect(() => compileOnFirstUse({})).to.throw('express-openapi-validator should have the method buildValidators')
+  })
+
+  it('compiles only the schemas of sent answers, and finds a fault in each of them', async () => {
+    const built: string[] = []
+    const compiler = {
+      buildValidators(responses: Readonly<Record<string, unknown>>) {
+        built.push(...Object.keys(responses))
+        return Object.fromEntries(Object.keys(responses).map((status) => [status, { json: status }]))
+      },
+    }
+    compileOnFirstUse(compiler)
+    const validators = compiler.buildValidators({ 200: {}, 422: {}, default: {} })
+    expect(Object.keys(validators)).to.deep.equal(['200', '422', 'default'])
+    expect(built).to.deep.equal([])
+    for (let n = 0; n < 2; n++) expect(validators[200]).to.deep.equal({ json: '200' })
+    expect(built).to.deep.equal(['200'])
+
+    const sent = [
+      [422, { detail: [{ loc: ['path', 'org_id'], msg: 'Field required', type: 'missing' }] }, 422],
+      [404, { detail: 'Not found', code: 'not_found', request_id: 'a', link: '/docs/errors#not_found' }, 404],
+      [404, { detail: 'Not found', code: 'not_found' }, 500],
+      [422, { detail: 'Not a list' }, 500],
+      [200, { status: 'ok' }, 500],
+    ] as const
+    for (const [status, body, expected] of sent) expect(await answered(status, body), `${status}`).to.equal(expected)
   })
 
   const schemas = {

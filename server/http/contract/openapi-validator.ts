@@ -6,6 +6,7 @@
 import { type RequestHandler, Router } from 'express'
 import type { Spec } from 'express-openapi-validator/dist/framework/openapi.spec.loader.js'
 import type { OpenApiRequest } from 'express-openapi-validator/dist/framework/types.js'
+import { ResponseValidator } from 'express-openapi-validator/dist/middlewares/openapi.response.validator.js'
 import { OpenApiValidator } from 'express-openapi-validator/dist/openapi.validator.js'
 import { contextOf } from '../context.ts'
 import { chain } from '../middleware-chain.ts'
@@ -17,6 +18,15 @@ import type { Finding } from './validation-errors.ts'
 /** The names of the functions that validate. */
 const requestStep = 'requestMiddleware'
 const answerStep = 'responseMiddleware'
+
+type Responses = Readonly<Record<string, unknown>>
+
+/** The private part of the library that compiles the schemas of an operation's responses. */
+interface ResponseCompiler {
+  buildValidators?(responses: Responses, key: string): Responses
+}
+
+compileOnFirstUse(ResponseValidator.prototype as unknown as ResponseCompiler) // its types hide the method
 
 /** Functions that check whether a string has a format of the spec, by its name. */
 export type Formats = Readonly<Record<string, (text: string) => boolean>>
@@ -65,6 +75,28 @@ export function openApiValidator(answersOf: OperationId | undefined, formats: Fo
       if (found === undefined) operations.set(operation.id, req.openapi)
       next(error)
     })
+  }
+}
+
+/**
+ * Compiles the schema of a response when the first response with its status is sent. Every operation has the same large
+ * schemas of errors, and most never send one.
+ *
+ * @throws Error the library has changed
+ */
+export function compileOnFirstUse(compiler: ResponseCompiler): void {
+  const { buildValidators } = compiler
+  if (buildValidators === undefined) throw new Error('express-openapi-validator should have the method buildValidators')
+  compiler.buildValidators = function (responses, key) {
+    const known = new Map<string, unknown>()
+    const compiled = (status: string) => {
+      const found = known.get(status) ?? buildValidators.call(this, { [status]: responses[status] }, key)[status]
+      known.set(status, found)
+      return found
+    }
+    // The library uses the default for a status without JSON.
+    const lazy = (status: string) => ({ enumerable: true, get: () => compiled(status) ?? compiled('default') })
+    return Object.defineProperties({}, Object.fromEntries(Object.keys(responses).map((one) => [one, lazy(one)])))
   }
 }
 
