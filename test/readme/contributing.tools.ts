@@ -22,11 +22,11 @@ describe('the page for contributors', () => {
 
   it('shows a test that passes, and fails when the service answers something else', async () => {
     const shown = /^```ts\n([\s\S]*?)^```$/m.exec(await readFile('CONTRIBUTING.md', 'utf8'))?.[1] ?? ''
-    const scene = pathToFileURL(resolve('test/pulls/scene.ts')).href
+    const world = pathToFileURL(resolve('test/support/world.ts')).href
     const file = join(folder, 'shown.test.ts')
-    await writeFile(file, shown.replace('./scene.ts', scene))
+    await writeFile(file, shown.replace('../support/world.ts', world))
     expect(await mocha(file)).to.deep.equal({ code: 0, counts: '1 passing' })
-    await writeFile(file, shown.replace('./scene.ts', scene).replace('422', '200'))
+    await writeFile(file, shown.replace('../support/world.ts', world).replace('422', '200'))
     expect(await mocha(file)).to.deep.equal({ code: 1, counts: '1 failing' })
   })
 })

@@ -61,17 +61,36 @@ const keptAlive = new Agent({ keepAlive: true })
 export class Unanswered extends Error {}
 
 /** Sends a request over a kept-alive connection. @throws Unanswered, Error after `answerTimeoutMs` */
-export async function exchange(address: string, { headers, ...message }: Message): Promise<Exchanged> {
+export async function exchange(address: string, message: Message): Promise<Exchanged> {
+  const { status, headers, body } = await answered(address, message)
+  const joined = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')])
+  return { status, headers: Object.fromEntries(joined), text: body.toString() }
+}
+
+/** `fetch` for the typed client. A request takes half of the CPU time that it takes with Node's `fetch`. */
+export const exchangeFetch: typeof fetch = async (address, { method, headers, body, signal } = {}) => {
+  const { status, ...reply } = await answered(String(address), {
+    ...(method !== undefined && { method }),
+    headers: Object.fromEntries(new Headers(headers)),
+    ...(body && { body: typeof body === 'string' ? body : Buffer.from(await new Response(body).arrayBuffer()) }),
+    ...(signal && { signal }),
+  })
+  const received = new Headers()
+  for (const [name, value = []] of Object.entries(reply.headers))
+    for (const one of [value].flat()) received.append(name, one)
+  return new Response(reply.body.length > 0 ? new Uint8Array(reply.body) : null, { status, headers: received })
+}
+
+async function answered(address: string, { headers, signal: ended, ...message }: Message): Promise<Reply> {
   // After a long computation the event loop needs two turns to see which idle connections the service has closed.
   await setImmediate()
   await setImmediate()
-  const signal = AbortSignal.timeout(answerTimeoutMs)
+  const timeout = AbortSignal.timeout(answerTimeoutMs)
+  const signal = ended ? AbortSignal.any([timeout, ended]) : timeout
   const asked = { ...message, headers: { 'user-agent': 'node', ...headers }, signal }
-  const reply = await send(address, asked, keptAlive).catch((cause: Error) => {
+  return send(address, asked, keptAlive).catch((cause: Error) => {
     const what = `${message.method ?? 'GET'} ${address}`
-    if (signal.aborted) throw new Error(`${what} had no complete answer within ${answerTimeoutMs} ms`, { cause })
+    if (timeout.aborted) throw new Error(`${what} had no complete answer within ${answerTimeoutMs} ms`, { cause })
     throw new Unanswered(`${what}: ${cause.message}`, { cause })
   })
-  const joined = Object.entries(reply.headers).map(([name, value]) => [name, [value].flat().join(', ')])
-  return { status: reply.status, headers: Object.fromEntries(joined), text: reply.body.toString() }
 }
