@@ -7,10 +7,11 @@ import { findAccountById, isDeletedAccount } from '../../index/credentials/accou
 import { removeDeletedMembers } from '../../server/domain/accounts/deletion.ts'
 import { here, there, useTwoServices } from '../accounts/two-services.ts'
 import { cli, folder, useDesk } from '../operator/desk.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
-import { newBot, sharedOrg, speaking } from './scene.ts'
+import { useWorld } from '../support/world.ts'
+import { newBot, speaking } from './scene.ts'
 
 describe('bots of two services on one data folder', () => {
   let ann: PersonClient
@@ -20,7 +21,8 @@ describe('bots of two services on one data folder', () => {
   before(async () => {
     ann = await signUp(here, 'Ann')
     bob = await signUp(there, 'Bob')
-    org = await sharedOrg(ann, bob)
+    org = ann.org
+    await ann.put(`/orgs/${org}/members/${bob.user.email}`, { role: 'owner' }).then(expecting(200))
   })
 
   it('are created, changed and deleted in one, and obeyed in the other', async () => {
@@ -63,22 +65,14 @@ describe('bots of two services on one data folder', () => {
 })
 
 describe('bots of an operator', () => {
-  let grove: Grove
-  let source: string
-  let ann: PersonClient
   useDesk()
-  before(async () => {
-    source = await folder()
-    grove = await startGrove({ dataDir: source })
-    ann = await signUp(grove, 'Ann')
-  })
-  after(() => grove.close())
+  const { grove, ann } = useWorld({ ann: 'owner' }, async () => ({ dataDir: await folder() }))
 
   it('come back from mirrors alone, without tokens, with their role and name', async () => {
     const bot = await newBot(ann, ann.org, { name: 'Gardener', role: 'editor' })
     const { token } = await speaking(grove, ann, ann.org, bot.id)
     const backup = join(await folder(), 'backup')
-    expect((await cli(source, 'backup', backup)).code).to.equal(0)
+    expect((await cli(grove.dataDir, 'backup', backup)).code).to.equal(0)
     for (const file of ['credentials.sqlite', 'manifest.json']) await rm(join(backup, file), { force: true })
     const target = await folder()
     const { stdout } = await cli(target, 'restore', backup)
@@ -109,20 +103,20 @@ describe('bots of an operator', () => {
       ['account', 'admin', bot.id],
       ['member', 'add', ann.org, bot.email, 'owner'],
     ])
-      expect((await cli(source, ...words)).code, words.join(' ')).to.not.equal(0)
-    const listed = await cli(source, 'account', 'list')
+      expect((await cli(grove.dataDir, ...words)).code, words.join(' ')).to.not.equal(0)
+    const listed = await cli(grove.dataDir, 'account', 'list')
     expect(listed.stdout).to.include(`${bot.email} (Clerk[bot], ${bot.id}): a bot of ${ann.org}`)
   })
 
   it('go with an organisation that is purged, and stay while it is in the trash', async () => {
-    const { id: org } = (await ann.post('/orgs', { name: 'Going' }).then(expecting(201))).body
+    const { id: org } = await ann.api.createOrg({ body: { name: 'Going' } })
     const bot = await newBot(ann, org)
     const { as } = await speaking(grove, ann, org, bot.id)
     await ann.delete(`/orgs/${org}`).then(expecting(204))
     expect((await as.get(`/orgs/${org}`)).status).to.equal(404)
     const { read } = grove.deps.credentials
     expect(await findAccountById(read, bot.id)).to.not.equal(undefined)
-    const purged = await cli(source, 'purge', '--older-than', '0', '--force')
+    const purged = await cli(grove.dataDir, 'purge', '--older-than', '0', '--force')
     expect(purged.stderr + purged.stdout).to.include(org)
     expect(await findAccountById(read, bot.id)).to.equal(undefined)
     expect((await as.get(`/orgs/${org}`)).status).to.equal(401)

@@ -3,22 +3,21 @@
 import { expect } from 'chai'
 import { table } from '../support/attempts.ts'
 import { castFor, type World, worldOf } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import type { Client } from '../support/people.ts'
 import { attemptOf, expectedStatus, type Operation, send, specOperations } from '../support/permissions.ts'
 import { metricsToken } from '../support/scrapes.ts'
 import { atBoundaries, isDeep } from '../support/seed.ts'
+import { useWorld } from '../support/world.ts'
 import { newBot, speaking } from './scene.ts'
 
 const roles = ['reader', 'contributor', 'editor', 'maintainer'] as const
 const accesses = ['read', 'propose', 'write'] as const
 
 describe('the permissions of a bot', () => {
-  let grove: Grove
+  const { grove } = useWorld({}, { publicUrl: 'https://grove.example', metricsToken })
   let world: World
   const bots = new Map<string, Client>()
   before(async () => {
-    grove = await startGrove({ publicUrl: 'https://grove.example', metricsToken })
     world = await worldOf(await castFor(grove), false)
     for (const role of roles) {
       const { id } = await newBot(world.owner, world.org, { role })
@@ -26,7 +25,6 @@ describe('the permissions of a bot', () => {
         bots.set(`${role} ${access}`, (await speaking(grove, world.owner, world.org, id, { access })).as)
     }
   })
-  after(() => grove.close())
 
   function expected({ id, path, token, security, success }: Operation, role: (typeof roles)[number], access: string) {
     const { need } = table[id]

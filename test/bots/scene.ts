@@ -1,17 +1,11 @@
-/** What the tests of bots share: an organisation with two owners. */
+/** What the tests of bots share: bots, and clients that speak for them. */
 
+import type { Schemas } from '../../spec/client/client.ts'
 import { expecting } from '../support/node.ts'
-import { type Client, client, type PersonClient } from '../support/people.ts'
+import { type Client, client } from '../support/people.ts'
 
 interface Service {
   readonly url: string
-}
-
-/** A bot as the service answers it. */
-interface Bot {
-  readonly id: string
-  readonly name: string
-  readonly email: string
 }
 
 interface NewBot {
@@ -24,7 +18,7 @@ export async function newBot(
   owner: Client,
   org: string,
   { name = 'Builder', role = 'editor' }: NewBot = {},
-): Promise<Bot> {
+): Promise<Schemas['Bot']> {
   return (await owner.post(`/orgs/${org}/bots`, { name, role }).then(expecting(201))).body
 }
 
@@ -33,11 +27,4 @@ export async function speaking(service: Service, owner: Client, org: string, bot
   const at = `/orgs/${org}/bots/${bot}/tokens`
   const { body } = await owner.post(at, { name: 'CI', access: 'write', ...fields }).then(expecting(201))
   return { as: client(service, body.token), token: body.token as string, id: body.id as string }
-}
-
-/** An organisation of Ann's with Bob as another owner. */
-export async function sharedOrg(ann: PersonClient, bob: PersonClient): Promise<string> {
-  const { id } = (await ann.post('/orgs', { name: 'Shared' }).then(expecting(201))).body
-  await ann.put(`/orgs/${id}/members/${bob.user.email}`, { role: 'owner' }).then(expecting(200))
-  return id
 }

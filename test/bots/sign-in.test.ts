@@ -7,53 +7,33 @@ import { createBrowserSession } from '../../server/domain/accounts/browser-sessi
 import { noPassword } from '../../server/domain/accounts/passwords.ts'
 import { accessToken, hashOf, newToken } from '../../server/domain/accounts/tokens.ts'
 import { personOf } from '../../server/domain/accounts/user-view.ts'
-import { castFor } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
-import { expecting } from '../support/node.ts'
-import { type Client, client, type PersonClient, password } from '../support/people.ts'
+import { type Client, client, password } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { newBot, speaking } from './scene.ts'
 
 const later = '2999-01-01T00:00:00.000Z'
 
 describe('a bot', () => {
-  let grove: Grove
-  let owner: PersonClient
-  let stranger: PersonClient
-  let administrator: Client
-  let anonymous: Client
+  const { grove, owner, stranger, administrator } = useWorld({
+    owner: 'owner',
+    stranger: 'stranger',
+    administrator: 'administrator',
+  })
   let org: string
   let bot: Awaited<ReturnType<typeof newBot>>
   let as: Client
+  let anonymous: Client
   before(async () => {
-    grove = await startGrove()
-    const cast = await castFor(grove)
-    ;({ owner } = cast)
-    stranger = cast.guest
-    ;({ administrator, anonymous } = cast.people)
     ;({ org } = owner)
     bot = await newBot(owner, org)
     ;({ as } = await speaking(grove, owner, org, bot.id))
+    anonymous = client(grove)
   })
-  after(() => grove.close())
 
-  const sessionRow = (id: string) => {
-    const unknown = {
-      user_agent: null,
-      address: null,
-      method: null,
-      cookie_hash: null,
-      identity_id: null,
-      confirmed_at: null,
-    }
-    return {
-      id,
-      account_id: bot.id,
-      created_at: '2025-01-01T00:00:00.000Z',
-      revoked_at: null,
-      last_used_at: null,
-      ...unknown,
-    }
-  }
+  const sessionRow = (id: string) => ({
+    ...{ id, account_id: bot.id, created_at: '2025-01-01T00:00:00.000Z', revoked_at: null, last_used_at: null },
+    ...{ user_agent: null, address: null, method: null, cookie_hash: null, identity_id: null, confirmed_at: null },
+  })
 
   it('signs in with no password, also not with its hash', async () => {
     for (const one of [noPassword, '!!!!!!!!', password, 'Builder[bot]']) {
@@ -67,10 +47,8 @@ describe('a bot', () => {
     const token = newToken('reset')
     const row = { hash: hashOf(token), account_id: bot.id, expires_at: later, used_at: null }
     await grove.deps.credentials.write((trx) => insertResetToken(trx, row))
-    const { status, body } = await anonymous.post('/auth/password', {
-      reset_token: token,
-      new_password: 'a good long one',
-    })
+    const fresh = { reset_token: token, new_password: 'a good long one' }
+    const { status, body } = await anonymous.post('/auth/password', fresh)
     expect([status, body.code]).to.deep.equal([401, 'invalid_credentials'])
   })
 
@@ -80,15 +58,8 @@ describe('a bot', () => {
     const { credentials, keys, now } = grove.deps
     await credentials.write(async (trx) => {
       await insertSession(trx, sessionRow(id))
-      const row = {
-        hash: hashOf(token),
-        session_id: id,
-        created_at: later,
-        expires_at: later,
-        used_at: null,
-        successor: null,
-      }
-      await insertRefreshToken(trx, row)
+      const row = { hash: hashOf(token), session_id: id, created_at: later, expires_at: later }
+      await insertRefreshToken(trx, { ...row, used_at: null, successor: null })
     })
     expect((await anonymous.post('/auth/refresh', { refreshToken: token })).body.code).to.equal('invalid_token')
     const row = await findBot(credentials.read, org, bot.id)
@@ -102,9 +73,8 @@ describe('a bot', () => {
   })
 
   it('joins nothing, by invitation or by an owner of another organisation', async () => {
-    const { token } = (
-      await stranger.post(`/orgs/${stranger.org}/invitations`, { role: 'reader' }).then(expecting(201))
-    ).body
+    const path = { org_id: stranger.org }
+    const { token } = await stranger.api.createInvitation({ path, body: { role: 'reader' } })
     expect((await as.post('/auth/invitations/accept', { token })).body.code).to.equal('token_scope')
     const put = await stranger.put(`/orgs/${stranger.org}/members/${bot.email}`, { role: 'reader' })
     expect([put.status, put.body.code]).to.deep.equal([404, 'account_not_found'])
@@ -120,11 +90,12 @@ describe('a bot', () => {
   it('is no administrator, and administrators disable and see it', async () => {
     const at = `/admin/accounts/${bot.id}`
     expect((await administrator.patch(at, { is_admin: true })).status).to.equal(403)
-    expect((await administrator.get(at).then(expecting(200))).body.owner_org_id).to.equal(org)
-    await administrator.patch(at, { disabled: true }).then(expecting(200))
+    const path = { account_id: bot.id }
+    expect(await administrator.api.getAccount({ path })).to.include({ owner_org_id: org })
+    await administrator.api.updateAccount({ path, body: { disabled: true } })
     expect((await as.get(`/orgs/${org}`)).status).to.equal(401)
-    expect((await owner.get(`/orgs/${org}/bots`).then(expecting(200))).body.bots[0]).to.have.property('disabled_at')
-    await administrator.patch(at, { disabled: false }).then(expecting(200))
+    expect((await owner.api.listBots({ path: { org_id: org } })).bots[0]).to.have.property('disabled_at')
+    await administrator.api.updateAccount({ path, body: { disabled: false } })
     expect((await as.get(`/orgs/${org}`)).status).to.equal(200)
   })
 
