@@ -64,19 +64,15 @@ describe('organisations', () => {
       const org = await newOrg()
       for (const choice of [true, false, null]) await choose(org, choice).then(expecting(200))
       const changes = [
-        [null, true],
-        [true, false],
-        [false, null],
-      ].map(([before, after]) => ({
-        changed: ['embeddings'],
-        before: { embeddings: before },
-        after: { embeddings: after },
-      }))
+        { before: { embeddings: null }, after: { embeddings: true } },
+        { before: { embeddings: true }, after: { embeddings: false } },
+        { before: { embeddings: false }, after: { embeddings: null } },
+      ].map((change) => ({ changed: ['embeddings'], ...change }))
       const { events } = await made(ann.get(`/orgs/${org}/events?types=org.updated`))
       expect(events.length).to.equal(changes.length)
       for (const [n, { data }] of events.entries()) expect(data).to.deep.include(changes[n])
-      const { entries } = await made(ann.get(`/orgs/${org}/audit`))
-      const audited = entries.filter(({ action }: { action: string }) => action === 'org.updated')
+      const { entries } = await ann.api.listOrgAudit({ path: { org_id: org } })
+      const audited = entries.filter(({ action }) => action === 'org.updated')
       expect(audited.length).to.equal(3)
     })
 

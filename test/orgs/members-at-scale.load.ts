@@ -6,20 +6,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { filesBelow } from '../support/data-folder.ts'
 import { type Git, gitIn } from '../support/git.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('an organisation with many members', () => {
-  let grove: Grove
-  let ann: PersonClient
-
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    await signUp(grove, 'Bob')
-  })
-  after(() => grove.close())
+  const { grove, ann } = useWorld({ ann: 'owner', bob: 'stranger' })
 
   /** An organisation with Ann and as many more, whose files were put there by git. */
   async function orgWith(count: number): Promise<{ at: string; git: Git }> {

@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { client, signUp } from '../support/people.ts'
-import { ann, bob, cleo, grove, later, newOrg, noOrg, put, rolesOf, time, useScene } from './scene.ts'
+import { expecting, type TestNode } from '../support/node.ts'
+import { client } from '../support/people.ts'
+import { ann, bob, cleo, grove, newOrg, newUser, noOrg, now, pass, put, rolesOf, useScene } from './scene.ts'
 
 const pullRequired = {
   status: 409,
@@ -58,22 +58,23 @@ describe('organisations', () => {
 
   describe('the list', () => {
     it('has the organisations of which the caller is a member, the oldest first, with the role in each', async () => {
-      const dora = await signUp(grove, 'Dora')
+      const dora = await newUser('Dora')
       const older = await newOrg({ name: 'Older' })
       const own = await newOrg({ name: 'Own' }, dora)
       await newOrg({ name: "Somebody else's", published: true })
       await put(older, dora, 'reader')
-      const { body } = await dora.get('/orgs')
-      expect(body.orgs.map(({ id, role }: { id: string; role: string }) => [id, role])).to.deep.equal([
+      const { orgs, ...page } = await dora.api.listOrgs()
+      const roles = [
         [dora.org, 'owner'],
         [older, 'reader'],
         [own, 'owner'],
-      ])
-      expect(body).to.include({ total: 3, limit: 50, offset: 0 })
+      ]
+      expect(orgs.map(({ id, role }) => [id, role])).to.deep.equal(roles)
+      expect(page).to.include({ total: 3, limit: 50, offset: 0 })
     })
 
     it('comes in pages, with a link to the next', async () => {
-      const edna = await signUp(grove, 'Edna')
+      const edna = await newUser('Edna')
       const second = await newOrg({}, edna)
       const first = await edna.get('/orgs?limit=1')
       expect(first.body).to.include({ total: 2, limit: 1, offset: 0 })
@@ -92,8 +93,8 @@ describe('organisations', () => {
     it('changes what is given and nothing else', async () => {
       const org = await newOrg()
       const { body: before } = await ann.get(`/orgs/${org}`)
-      later()
-      const after = { status: 200, body: { ...before, name: 'Oceans', updated_at: new Date(time).toISOString() } }
+      pass(1)
+      const after = { status: 200, body: { ...before, name: 'Oceans', updated_at: now().toISOString() } }
       expect(await ann.patch(`/orgs/${org}`, { name: 'Oceans' })).to.deep.equal(after)
       expect(await ann.get(`/orgs/${org}`)).to.deep.equal(after)
     })
@@ -101,7 +102,7 @@ describe('organisations', () => {
     it('is no change where it says what holds already', async () => {
       const org = await newOrg()
       const { body } = await ann.get(`/orgs/${org}`)
-      later()
+      pass(1)
       expect(await ann.patch(`/orgs/${org}`, { name: 'Atlas', published: false })).to.deep.equal({ status: 200, body })
       expect(await ann.patch(`/orgs/${org}`, {})).to.deep.equal({ status: 200, body })
     })
@@ -114,11 +115,8 @@ describe('organisations', () => {
         ann.patch(`/orgs/${org}`, { require_pull_requests: true }),
         put(org, bob, 'editor'),
       ])
-      expect((await ann.get(`/orgs/${org}`)).body).to.include({
-        name: 'Oceans',
-        published: true,
-        require_pull_requests: true,
-      })
+      const all = { name: 'Oceans', published: true, require_pull_requests: true }
+      expect(await ann.api.getOrg({ path: { org_id: org } })).to.include(all)
       expect(await rolesOf(org)).to.deep.equal({ Ann: 'owner', Bob: 'editor' })
     })
   })
@@ -158,8 +156,8 @@ describe('organisations', () => {
 
     beforeEach(async () => {
       org = await newOrg()
-      whales = await newNode(grove, { ...ann, org }, { text_content: 'Whales are mammals.' })
-      krill = await newNode(grove, { ...ann, org }, { title: 'Krill', parents: [whales.id] })
+      whales = await ann.node({ text_content: 'Whales are mammals.' }, org)
+      krill = await ann.node({ title: 'Krill', parents: [whales.id] }, org)
       const connected = { target: krill.id, id: 'food' }
       await ann.post(`${whales.at}/connections`, connected).then(expecting(201))
       await ann.patch(`/orgs/${org}`, { require_pull_requests: true }).then(expecting(200))
@@ -218,7 +216,7 @@ describe('organisations', () => {
     it('leaves nothing under it, for members and for the public', async () => {
       const org = await newOrg({ published: true })
       await put(org, bob, 'editor')
-      const whales = await newNode(grove, { ...ann, org })
+      const whales = await ann.node({}, org)
       const answer = await ann.delete(`/orgs/${org}`)
       expect(answer).to.deep.equal({ status: 204, body: undefined })
       const paths = ['', '/members', '/nodes', `/nodes/${whales.id}`, `/nodes/${whales.id}/tree/main/commits`]
@@ -231,19 +229,18 @@ describe('organisations', () => {
       expect(await ann.delete(`/orgs/${org}`)).to.deep.equal(noOrg)
       expect(await client(grove).get(`/public/orgs/${org}/graph`)).to.deep.equal(noOrg)
       expect((await client(grove).get(`/orgs/${org}`)).status).to.equal(401)
-      const { body } = await ann.get('/orgs?limit=200')
-      expect(body.orgs.map(({ id }: { id: string }) => id)).to.not.include(org)
+      const { orgs } = await ann.api.listOrgs({ query: { limit: 200 } })
+      expect(orgs.map(({ id }) => id)).to.not.include(org)
     })
 
     it('puts its repositories into the trash', async () => {
       const org = await newOrg()
-      const whales = await newNode(grove, { ...ann, org })
+      const whales = await ann.node({}, org)
       await ann.delete(`/orgs/${org}`).then(expecting(204))
       const trashed = readdirSync(join(grove.dataDir, 'trash')).filter((name) => name.startsWith(org))
       expect(trashed).to.have.length(1)
-      expect(readdirSync(join(grove.dataDir, 'trash', trashed[0] ?? '')).sort()).to.deep.equal(
-        [`${whales.id}.git`, 'org.git'].sort(),
-      )
+      const repositories = readdirSync(join(grove.dataDir, 'trash', trashed[0] ?? ''))
+      expect(repositories).to.have.members([`${whales.id}.git`, 'org.git'])
       expect(existsSync(join(grove.dataDir, org))).to.equal(false)
     })
 

@@ -3,26 +3,23 @@
 import { expect } from 'chai'
 import { castFor, made, type World, worldOf } from '../support/cast.ts'
 import { exchange } from '../support/exchange.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
 import { type Client, type PersonClient, signUp } from '../support/people.ts'
-
-const noOrg = { status: 404, body: { detail: 'Organisation not found', code: 'org_not_found' } }
+import { useWorld } from '../support/world.ts'
+import { noOrg } from './scene.ts'
 
 describe('the repositories of an organisation', () => {
-  let grove: Grove
+  const { grove } = useWorld({})
   let hidden: World
   let open: World
   before(async () => {
-    grove = await startGrove()
     const cast = await castFor(grove)
     hidden = await worldOf(cast, false)
     open = await worldOf(cast, true)
-    for (const { owner, org } of [hidden, open]) {
+    for (const { owner, org } of [hidden, open])
       await made(owner.post(`/orgs/${org}/nodes`, { title: 'Empty', initialize: false }))
-    }
   })
-  after(() => grove.close())
 
   const rowsFor = (who: Client, { org }: World, query = '') => made(who.get(`/orgs/${org}/repositories${query}`))
   const asText = (who: Client, { org }: World, accept = 'text/plain') =>
@@ -31,11 +28,7 @@ describe('the repositories of an organisation', () => {
   it('are the nodes, the oldest first, and for owners before them the organisation itself', async () => {
     const { owner, org, node, members } = hidden
     const nodes = (await made(owner.get(`/orgs/${org}/nodes`))).nodes as { id: string; title: string }[]
-    const rows = nodes.map(({ id, title }) => ({
-      node_id: id,
-      title,
-      clone_url: `${grove.url}/git/${org}/${id}.git`,
-    }))
+    const rows = nodes.map(({ id, title }) => ({ node_id: id, title, clone_url: `${grove.url}/git/${org}/${id}.git` }))
     const own = { title: 'Atlas', clone_url: `${grove.url}/git/${org}/org.git` }
     expect(nodes.map(({ title }) => title)).to.deep.equal(['Whales', 'Empty'])
     const page = { limit: 50, offset: 0 }

@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { cli } from '../operator/desk.ts'
 import { gitIn } from '../support/git.ts'
-import { expecting, newNode } from '../support/node.ts'
+import { expecting } from '../support/node.ts'
 import { client } from '../support/people.ts'
 import { ann, bob, cleo, grove, newOrg, put, rolesOf, useScene } from './scene.ts'
 
@@ -23,7 +23,7 @@ const defaults = {
 describe('rules of an organisation', () => {
   useScene()
 
-  const rulesOf = async (org: string, by = ann) => (await by.get(`/orgs/${org}`).then(expecting(200))).body.rules
+  const rulesOf = async (org: string, by = ann) => (await by.api.getOrg({ path: { org_id: org } })).rules
   const set = (org: string, rules: unknown, by = ann) => by.patch(`/orgs/${org}`, { rules })
   const fileOf = (org: string) => JSON.parse(gitIn(grove, org, 'org').say('show', 'main:org.json'))
   /** Commits org.json as another program does. */
@@ -37,7 +37,7 @@ describe('rules of an organisation', () => {
   it('are set and read with everything that they say', async () => {
     const org = await newOrg()
     await put(org, bob, 'reader')
-    const { id } = await newNode(grove, { ...ann, org })
+    const { id } = await ann.node({}, org)
     const rules = [
       {
         branches: ['main', 'release/**'],
@@ -96,7 +96,8 @@ describe('rules of an organisation', () => {
     expect((await client(grove).get(`/orgs/${org}`).then(expecting(200))).body).to.not.have.property('rules')
     expect((await cleo.get(`/orgs/${org}`).then(expecting(200))).body).to.not.have.property('rules')
     expect((await set(org, [], bob)).status).to.equal(403)
-    expect((await ann.get('/orgs?limit=200')).body.orgs.find(({ id }: { id: string }) => id === org))
+    const { orgs } = await ann.api.listOrgs({ query: { limit: 200 } })
+    expect(orgs.find(({ id }) => id === org))
       .to.include({ role: 'owner' })
       .and.to.not.have.property('rules')
     expect(await rulesOf(org, bob)).to.have.length(1)
@@ -214,7 +215,7 @@ describe('rules of an organisation', () => {
   it('keep users who left and nodes that were deleted, but take no new ones', async () => {
     const org = await newOrg()
     await put(org, bob, 'editor')
-    const node = await newNode(grove, { ...ann, org })
+    const node = await ann.node({}, org)
     const rule = { branches: ['main'], under: node.id, by: { people: [bob.user.id] }, approvals: 1 }
     await set(org, [rule]).then(expecting(200))
     await ann.delete(`/orgs/${org}/members/${bob.user.email}`).then(expecting(204))
