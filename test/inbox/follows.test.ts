@@ -1,27 +1,19 @@
 /** What users follow, with both engines of credentials. */
 import { expect } from 'chai'
 import { createFollowsSweep } from '../../server/domain/inbox/follows.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
-import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, password, signUp } from '../support/people.ts'
+import { expecting, type TestNode } from '../support/node.ts'
+import { password } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { edit, follow, followOrg, inbox } from './scene.ts'
 
 describe('follows', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let bob: PersonClient
+  const { grove, ann, bob } = useWorld({ ann: 'owner', bob: 'reader' }, { sweeps: false })
   let node: TestNode
-
   before(async () => {
-    grove = await startGrove({ sweeps: false })
-    ann = await signUp(grove, 'Ann')
-    bob = await signUp(grove, 'Bob')
-    await ann.put(`/orgs/${ann.org}/members/bob@example.org`, { role: 'reader' }).then(expecting(200))
-    node = await newNode(grove, ann)
+    node = await ann.node()
   })
-  after(() => grove.close())
 
-  const follows = async (query = '') => (await bob.get(`/follows${query}`).then(expecting(200))).body
+  const follows = (query = {}) => bob.api.listFollows({ query })
   const rows = () => grove.deps.credentials.read.selectFrom('follow').selectAll().execute()
 
   it('are listed, the newest first', async () => {
@@ -31,13 +23,13 @@ describe('follows', () => {
     await follow(bob, node, 'tree')
     const { follows: all, total } = await follows()
     expect(total).to.equal(2)
-    expect(all.map(({ created_at: _, ...one }: { created_at: string }) => one)).to.deep.equal([
+    expect(all.map(({ created_at: _, ...one }) => one)).to.deep.equal([
       { org_id: ann.org },
       { org_id: ann.org, node_id: node.id, node_title: 'Whales', scope: 'tree' },
     ])
-    expect((await follows(`?node_id=${node.id}`)).follows).to.have.length(1)
-    expect((await follows(`?org_id=${bob.org}`)).follows).to.deep.equal([])
-    expect((await follows('?limit=1&offset=1')).follows[0].node_id).to.equal(node.id)
+    expect((await follows({ node_id: node.id })).follows).to.have.length(1)
+    expect((await follows({ org_id: bob.org })).follows).to.deep.equal([])
+    expect((await follows({ limit: 1, offset: 1 })).follows[0]?.node_id).to.equal(node.id)
   })
 
   it('end when they are deleted, which can be repeated', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { ann, aProposal, bob, comment, cy, di, grove, pass, useScene } from '../review/scene.ts'
-import { expecting, newNode } from '../support/node.ts'
+import { expecting } from '../support/node.ts'
 import { allPages, edit, follow, followOrg, type Item, inbox, itemOf, page, saidOf } from './scene.ts'
 
 const cursor = 'Xi96m0wCAAAAAAMs'
@@ -16,7 +16,7 @@ describe('marks of an inbox', () => {
   const unread = async (by = cy) => (await inbox(by, '&unread=true')).length
 
   it('mark all as read, in one organisation or in all', async () => {
-    const node = await newNode(grove, ann)
+    const node = await ann.node()
     await follow(cy, node)
     await edit(ann, node, 'A')
     const { now } = await page(cy)
@@ -56,7 +56,7 @@ describe('marks of an inbox', () => {
   it('keep the last 200 items that were read one by one', async () => {
     const { now } = await page(bob)
     await bob.put('/inbox-mark', { cursor: now }).then(expecting(204))
-    await newNode(grove, ann)
+    await ann.node()
     const seq = Number(
       (await grove.deps.events.read.selectFrom('log').select('seq').where('org_id', '=', ann.org).executeTakeFirst())
         ?.seq,
@@ -88,7 +88,7 @@ describe('marks of an inbox', () => {
   })
 
   it('count as the present end of a log that was lost', async () => {
-    const node = await newNode(grove, ann)
+    const node = await ann.node()
     await follow(cy, node)
     await edit(ann, node, 'A')
     await cy.put('/inbox-mark', { cursor: (await page(cy)).now }).then(expecting(204))
@@ -109,14 +109,14 @@ describe('marks of an inbox', () => {
     await followOrg(di, ann.org)
     for (let index = 0; index < 12; index++) {
       pass(1)
-      await newNode(grove, index % 3 === 0 ? ann : bob).catch(() => newNode(grove, ann))
+      await (index % 3 === 0 ? ann : bob).node().catch(() => ann.node())
     }
     const countOf = (items: readonly Item[]) => items.reduce((sum, { count }) => sum + count, 0)
     const whole = await inbox(di)
     const quiet = await allPages(di, 3)
     expect(quiet.every(({ length }) => length <= 3)).to.equal(true)
     expect(countOf(quiet.flat())).to.equal(countOf(whole))
-    const busy = await allPages(di, 3, () => newNode(grove, ann))
+    const busy = await allPages(di, 3, () => ann.node())
     expect(busy.flat().map(({ id }) => id)).to.deep.equal(quiet.flat().map(({ id }) => id))
     expect(countOf(busy.flat())).to.equal(countOf(whole))
   })

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { ann, bob, cy, grove, pass, useScene } from '../review/scene.ts'
-import { expecting, type TestNode } from '../support/node.ts'
+import { expecting, newNode, type TestNode } from '../support/node.ts'
 import type { PersonClient } from '../support/people.ts'
 import { allPages, edit, follow, followOrg, type Item, page } from './scene.ts'
 
@@ -82,11 +82,9 @@ describe('an inbox after random acts', () => {
     one === top || (!one.isDeleted && [...one.parents].some((parent) => !parent.isDeleted && isBelow(parent, top)))
 
   async function create(by: PersonClient): Promise<void> {
-    const { id } = (await by.post(`/orgs/${ann.org}/nodes`, { title: 'A page' }).then(expecting(201))).body
-    const node = { ...(await nodeOf(id)) }
+    const node = await newNode(grove, { ...by, org: ann.org }, { title: 'A page' })
     nodes.push({ node, parents: new Set(), pulls: 0, isDeleted: false })
   }
-  const nodeOf = async (id: string) => ({ id, org: ann.org, at: `/orgs/${ann.org}/nodes/${id}` }) as TestNode
 
   /** Does it if it is possible. */
   async function perform({ what, who, one, other }: Act): Promise<void> {

@@ -2,35 +2,30 @@
 import { expect } from 'chai'
 import { sendForm } from '../pages/forms.ts'
 import { exchange } from '../support/exchange.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
-import { expecting, newNode, type TestNode } from '../support/node.ts'
+import type { TestNode } from '../support/node.ts'
 import { pageAt, readPage } from '../support/pages.ts'
-import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { client, password } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { edit, follow } from './scene.ts'
 
-describe('the feed of the inbox', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let bob: PersonClient
-  let node: TestNode
+const publicUrl = 'https://grove.example.org/wiki'
+const roles = { ann: 'owner', bob: 'reader' } as const
 
+describe('the feed of the inbox', () => {
+  const { grove, ann, bob } = useWorld(roles, { sweeps: false, logLevel: 'info', publicUrl })
+  let node: TestNode
   before(async () => {
-    grove = await startGrove({ sweeps: false, logLevel: 'info', publicUrl: 'https://grove.example.org/wiki' })
-    ann = await signUp(grove, 'Ann')
-    bob = await signUp(grove, 'Bob')
-    await ann.put(`/orgs/${ann.org}/members/bob@example.org`, { role: 'reader' }).then(expecting(200))
-    node = await newNode(grove, ann, { title: 'Whales & <seals>' })
+    node = await ann.node({ title: 'Whales & <seals>' })
   })
-  after(() => grove.close())
 
   const feed = (url: string, headers: Record<string, string> = {}) =>
-    exchange(url.replace('https://grove.example.org/wiki', grove.url), { method: 'GET', headers })
+    exchange(url.replace(publicUrl, grove.url), { method: 'GET', headers })
 
   it('has an Atom feed, whose token reads nothing else', async () => {
     await follow(bob, node)
     await edit(ann, node, 'Whales & <krill>')
-    const made = (await bob.post('/auth/feed-token').then(expecting(201))).body
-    expect(made.url).to.equal(`https://grove.example.org/wiki/me/inbox.atom?token=${made.token}`)
+    const made = await bob.api.createFeedToken()
+    expect(made.url).to.equal(`${publicUrl}/me/inbox.atom?token=${made.token}`)
     const first = await feed(made.url)
     expect(first.status).to.equal(200)
     expect(first.headers['content-type']).to.equal('application/atom+xml; charset=utf-8')
@@ -48,40 +43,32 @@ describe('the feed of the inbox', () => {
   })
 
   it('has a feed that is of the token, whoever asks, until the token ends', async () => {
-    const made = (await bob.post('/auth/feed-token').then(expecting(201))).body
-    const other = (await ann.post('/auth/feed-token').then(expecting(201))).body
+    const made = await bob.api.createFeedToken()
+    const other = await ann.api.createFeedToken()
     expect((await feed(made.url)).text).to.include('Inbox of Bob')
     expect((await feed(other.url)).text)
       .to.include('Inbox of Ann')
       .and.not.include('Whales')
     expect((await feed(`${made.url}x`)).status).to.equal(401)
-    expect((await feed(made.url.split('?')[0])).status).to.equal(401)
-    const next = (await bob.post('/auth/feed-token').then(expecting(201))).body
+    expect((await feed(made.url.replace(/\?.*/, ''))).status).to.equal(401)
+    const next = await bob.api.createFeedToken()
     expect((await feed(made.url)).status, 'replaced').to.equal(401)
     expect((await feed(next.url)).status).to.equal(200)
-    await bob.delete('/auth/feed-token').then(expecting(204))
+    await bob.api.endFeedToken()
     expect((await feed(next.url)).status, 'ended').to.equal(401)
     expect((await feed(other.url)).status).to.equal(200)
   })
 })
 
 describe('the inbox in a browser', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let bob: PersonClient
+  const { grove, ann, bob } = useWorld(roles, { sweeps: false })
   let node: TestNode
   let cookie = ''
-
   before(async () => {
-    grove = await startGrove({ sweeps: false })
-    ann = await signUp(grove, 'Ann')
-    bob = await signUp(grove, 'Bob')
-    await ann.put(`/orgs/${ann.org}/members/bob@example.org`, { role: 'reader' }).then(expecting(200))
-    node = await newNode(grove, ann, { title: 'Whales' })
+    node = await ann.node()
     const { headers } = await sendForm(grove, '/sign-in', { email: bob.user.email, password })
     cookie = headers['set-cookie']?.split(';')[0] ?? ''
   })
-  after(() => grove.close())
 
   const read = async (path: string) => {
     const headers = { cookie, accept: 'text/html', 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate' }

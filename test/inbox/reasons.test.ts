@@ -1,7 +1,7 @@
 /** What is in an inbox, and why. */
 import { expect } from 'chai'
 import { ann, aProposal, bob, comment, cy, di, eve, grove, pass, review, useScene } from '../review/scene.ts'
-import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { expecting, type TestNode } from '../support/node.ts'
 import { client, type PersonClient, password } from '../support/people.ts'
 import { edit, follow, followOrg, inbox, itemOf, page, said, saidOf } from './scene.ts'
 
@@ -11,16 +11,16 @@ describe('an inbox', () => {
   beforeEach(() => pass(10))
   afterEach(async () => {
     for (const person of [ann, bob, cy, di]) {
-      const { follows } = (await person.get('/follows?limit=200').then(expecting(200))).body
+      const { follows } = await person.api.listFollows({ query: { limit: 200 } })
       for (const { org_id, node_id } of follows)
-        await person
-          .delete(node_id ? `/orgs/${org_id}/nodes/${node_id}/follow` : `/orgs/${org_id}/follow`)
-          .then(expecting(204))
+        await (node_id
+          ? person.api.unfollowNode({ path: { org_id, node_id } })
+          : person.api.unfollowOrg({ path: { org_id } }))
     }
   })
 
   it('has what happens to a node that the user follows, and nothing else', async () => {
-    const [one, other] = [await newNode(grove, ann), await newNode(grove, ann)]
+    const [one, other] = [await ann.node(), await ann.node()]
     await follow(cy, one)
     pass(1)
     await edit(ann, one, 'Blue whales')
@@ -45,7 +45,7 @@ describe('an inbox', () => {
   })
 
   it('counts what happened before the follow as read', async () => {
-    const node = await newNode(grove, ann)
+    const node = await ann.node()
     pass(1)
     await follow(cy, node)
     expect(saidOf(await inbox(cy), node)).to.deep.equal(['following_node node.created 1'])
@@ -57,7 +57,7 @@ describe('an inbox', () => {
   })
 
   it('has what happens to the descendants of a tree, as it is now', async () => {
-    const [top, child, grandchild] = [await newNode(grove, ann), await newNode(grove, ann), await newNode(grove, ann)]
+    const [top, child, grandchild] = [await ann.node(), await ann.node(), await ann.node()]
     await ann.put(`${child.at}/parents/${top.id}`, {}).then(expecting(200))
     await ann.put(`${grandchild.at}/parents/${child.id}`, {}).then(expecting(200))
     pass(1)
@@ -78,7 +78,7 @@ describe('an inbox', () => {
   it('has everything of an organisation that the user follows', async () => {
     await followOrg(cy, ann.org)
     pass(1)
-    const node = await newNode(grove, ann)
+    const node = await ann.node()
     await ann.patch(`/orgs/${ann.org}`, { description: 'The sea.' }).then(expecting(200))
     const items = await inbox(cy, '&unread=true')
     expect(items.map(said)).to.deep.equal(['following_org org.updated 1 new', 'following_org node.created 1 new'])
@@ -134,7 +134,7 @@ describe('an inbox', () => {
   })
 
   it('groups the edits of a node by their author and by time', async () => {
-    const node = await newNode(grove, ann)
+    const node = await ann.node()
     await follow(cy, node)
     for (const title of ['A', 'B', 'C']) await edit(bob, node, title)
     pass(60)
@@ -147,7 +147,7 @@ describe('an inbox', () => {
   })
 
   it('has the deletion of a node, which then has no title', async () => {
-    const node = await newNode(grove, ann, { title: 'Secret' })
+    const node = await ann.node({ title: 'Secret' })
     await follow(cy, node)
     pass(1)
     await ann.delete(node.at).then(expecting(204))
@@ -162,7 +162,7 @@ describe('an inbox', () => {
   })
 
   it('has only organisations in which the user is still a member', async () => {
-    const node = await newNode(grove, ann)
+    const node = await ann.node()
     await ann.put(`/orgs/${ann.org}/members/eve@example.org`, { role: 'contributor' }).then(expecting(200))
     await follow(eve, node)
     await followOrg(eve, ann.org)
@@ -181,9 +181,9 @@ describe('an inbox', () => {
   })
 
   it('is one of all organisations, or of one', async () => {
-    const mine = await newNode(grove, bob)
+    const mine = await bob.node()
     await bob.put(`/orgs/${bob.org}/members/cy@example.org`, { role: 'reader' }).then(expecting(200))
-    const theirs: TestNode = await newNode(grove, ann)
+    const theirs: TestNode = await ann.node()
     await follow(cy, mine)
     await follow(cy, theirs)
     pass(1)
@@ -202,7 +202,7 @@ describe('an inbox of several hours', () => {
   useScene({ sweeps: false })
 
   it('makes another item of edits after more than six hours', async () => {
-    const node = await newNode(grove, ann)
+    const node = await ann.node()
     await follow(cy, node)
     await edit(bob, node, 'A')
     pass(7 * 60 * 60)

@@ -1,46 +1,16 @@
 /** What the tests of reviews share: a service whose clock they move, a proposal of Ann, and reviewers. */
-import { type Grove, type GroveOptions, startGrove } from '../support/grove.ts'
-import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { expecting, type TestNode } from '../support/node.ts'
+import type { PersonClient } from '../support/people.ts'
+import { newScene } from '../support/world.ts'
 
-export let grove: Grove
-/** Owns the organisation and the nodes. */
-export let ann: PersonClient
-/** Edits. */
-export let bob: PersonClient
-/** Reads. */
-export let cy: PersonClient
-/** Maintains. */
-export let di: PersonClient
-/** Is not a member. */
-export let eve: PersonClient
-/** The nodes that the file has made. */
-export let nodes: TestNode[] = []
+const roles = { ann: 'owner', bob: 'editor', cy: 'reader', di: 'maintainer', eve: 'stranger' } as const
 
-let time = 0
+const scene = newScene(roles, { clock: true })
 
-export const now = () => new Date(time).toISOString()
+/** Ann owns the nodes. */
+export const { grove, ann, bob, cy, di, eve, nodes, pass, useScene } = scene
 
-export const pass = (seconds: number) => {
-  time += seconds * 1000
-}
-
-/** Starts a service for the file. */
-export function useScene(options: GroveOptions = {}): void {
-  before(async () => {
-    nodes = []
-    time = Date.parse('2026-01-01T00:00:00Z')
-    grove = await startGrove({ ...options, now: () => new Date(time) })
-    ann = await signUp(grove, 'Ann')
-    bob = await signUp(grove, 'Bob')
-    cy = await signUp(grove, 'Cy')
-    di = await signUp(grove, 'Di')
-    eve = await signUp(grove, 'Eve')
-    for (const [name, role] of Object.entries({ bob: 'editor', cy: 'reader', di: 'maintainer' }))
-      await ann.put(`/orgs/${ann.org}/members/${name}@example.org`, { role }).then(expecting(200))
-  })
-  after(() => grove.close())
-}
+export const now = () => scene.now().toISOString()
 
 export interface Proposal {
   readonly node: TestNode
@@ -55,8 +25,7 @@ export interface Proposal {
 
 /** A new node with a proposal that Ann opened. @param text the proposed content.md */
 export async function aProposal(text = 'Whales sing.\n', fields: object = {}): Promise<Proposal> {
-  const node = await newNode(grove, ann, { text_content: 'Whales.\n' })
-  nodes.push(node)
+  const node = await ann.node({ text_content: 'Whales.\n' })
   const base = await node.branch('draft')
   const head = await node.commit('draft', { 'content.md': text })
   const pr = await node.open('draft', fields)
