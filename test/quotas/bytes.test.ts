@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
-import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { expecting, type TestNode } from '../support/node.ts'
+import type { PersonClient } from '../support/people.ts'
+import { type User, useWorld } from '../support/world.ts'
 import { countedBytes, diskBytes } from './disk.ts'
 
 const limit = 300_000
@@ -12,23 +12,19 @@ const limit = 300_000
 const indexBytes = 2_048
 
 describe('the quota of bytes', () => {
-  let grove: Grove
+  const { grove, newUser } = useWorld({}, { quotaBytes: limit, sweeps: false })
   let desk: Desk
   before(async () => {
-    grove = await startGrove({ quotaBytes: limit, sweeps: false })
     desk = await newDesk()
   })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
+  after(() => desk.remove())
 
   let people = 0
   /** A user with a node in their own organisation. */
-  async function someone(): Promise<{ ann: PersonClient; node: TestNode; token: string }> {
-    const ann = await signUp(grove, `Ann ${++people}`)
-    const node = await newNode(grove, ann)
-    const { token } = (await ann.post('/auth/tokens', { name: 'git', access: 'write' }).then(expecting(201))).body
+  async function someone(): Promise<{ ann: User; node: TestNode; token: string }> {
+    const ann = await newUser(`Ann ${++people}`)
+    const node = await ann.node()
+    const { token } = await ann.api.createToken({ body: { name: 'git', access: 'write' } })
     return { ann, node, token }
   }
   const noise = (bytes: number) => randomBytes(bytes / 2).toString('hex')
@@ -70,7 +66,7 @@ describe('the quota of bytes', () => {
   it('lets talk, closing, deleting and restoring', async () => {
     const { ann, node } = await someone()
     await node.proposal('change')
-    const other = await newNode(grove, ann)
+    const other = await ann.node()
     await fill({ ann, node })
     const { number } = await node.open('change')
     await ann.post(`${node.at}/pull-requests/${number}/comments`, { text: 'Full' }).then(expecting(201))
@@ -84,7 +80,7 @@ describe('the quota of bytes', () => {
   it('holds for commits that run at once', async () => {
     const { ann, node } = await someone()
     const nodes = [node]
-    for (let at = 0; at < 19; at++) nodes.push(await newNode(grove, ann))
+    for (let at = 0; at < 19; at++) nodes.push(await ann.node())
     const answers = await Promise.all(nodes.map((one) => commit(ann, one, noise(60_000))))
     const refused = answers.filter(({ status }) => status === 403).length
     expect(refused).to.be.greaterThan(5).and.lessThan(18)

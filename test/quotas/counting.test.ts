@@ -6,36 +6,29 @@ import { reindex } from '../../server/domain/indexing/reindex.ts'
 import { purge } from '../../server/domain/operator/trash.ts'
 import { git } from '../support/data-folder.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
-import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { expecting, type TestNode } from '../support/node.ts'
+import { useWorld } from '../support/world.ts'
 import { countedBytes, diskBytes } from './disk.ts'
 
 describe('the bytes of an organisation', () => {
-  let grove: Grove
-  let ann: PersonClient
+  // Background jobs would hide a wrong count.
+  const { grove, ann } = useWorld({ ann: 'owner' }, { sweeps: false })
   let desk: Desk
   before(async () => {
-    // Background jobs would hide a wrong count.
-    grove = await startGrove({ sweeps: false })
-    ann = await signUp(grove, 'Ann')
     desk = await newDesk()
   })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
+  after(() => desk.remove())
 
   const expectSame = async () => {
-    const [counted, disk] = [await countedBytes(grove, ann.org), await diskBytes(grove, ann.org)]
-    expect(counted).to.equal(disk)
+    const disk = await diskBytes(grove, ann.org)
+    expect(await countedBytes(grove, ann.org)).to.equal(disk)
     return disk
   }
   const text = (seed: number) => Array.from({ length: 200 }, (_, at) => `${seed * at ** 2}`).join(' ')
 
   /** Creates a node with commits, branches, pull requests and comments. */
   async function filled(): Promise<TestNode> {
-    const node = await newNode(grove, ann, { text_content: text(3) })
+    const node = await ann.node({ text_content: text(3) })
     await node.commit('main', { 'a.md': text(5), 'b.md': text(7) })
     await node.proposal('change')
     const { number } = await node.open('change')
@@ -51,17 +44,14 @@ describe('the bytes of an organisation', () => {
   it('counts what REST writes', async () => {
     const node = await filled()
     await ann.post(`${node.at}/copy`, {}).then(expecting(201))
-    await ann
-      .post(`/orgs/${ann.org}/nodes/batch`, {
-        nodes: [1, 2, 3].map((n) => ({ title: `N ${n}`, text_content: text(n) })),
-      })
-      .then(expecting(201))
+    const nodes = [1, 2, 3].map((n) => ({ title: `N ${n}`, text_content: text(n) }))
+    await ann.post(`/orgs/${ann.org}/nodes/batch`, { nodes }).then(expecting(201))
     expect(await expectSame()).to.be.greaterThan(4_000)
   })
 
   it('counts pushes, small and large, and refused ones', async () => {
-    const node = await newNode(grove, ann)
-    const { token } = (await ann.post('/auth/tokens', { name: 'git', access: 'write' }).then(expecting(201))).body
+    const node = await ann.node()
+    const { token } = await ann.api.createToken({ body: { name: 'git', access: 'write' } })
     await desk.done(`git clone -q ${remoteUrl(grove, node.org, node.id, token)} whales`)
     const push = (files: number, ref: string, path = 'f') =>
       desk.sh(`cd whales; for n in $(seq ${files}); do echo "$n $(date +%N) ${text(files)}" > "${path}$n.txt"; done

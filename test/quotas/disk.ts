@@ -12,22 +12,8 @@ export async function diskBytes({ dataDir }: Pick<Grove, 'dataDir'>, org: string
   const folders = [join(dataDir, org), join(dataDir, 'trash', org)]
   let bytes = 0
   for (const folder of folders) {
-    const words = [
-      folder,
-      '-type',
-      'f',
-      '-path',
-      '*.git/objects/*',
-      '-not',
-      '-path',
-      '*/org.git/*',
-      '-not',
-      '-path',
-      '*/tmp_*',
-      '-printf',
-      '%s\n',
-    ]
-    const { stdout } = await run('find', words).catch(() => ({ stdout: '' }))
+    const filter = '-type f -path *.git/objects/* -not -path */org.git/* -not -path */tmp_* -printf %s\\n'
+    const { stdout } = await run('find', [folder, ...filter.split(' ')]).catch(() => ({ stdout: '' }))
     for (const size of stdout.split('\n')) bytes += Number(size)
   }
   return bytes

@@ -1,43 +1,31 @@
 /** Limits that administrators set for one organisation. */
 import { expect } from 'chai'
-import { sql } from 'kysely'
 import { purge } from '../../server/domain/operator/trash.ts'
 import { visitOf } from '../pages/forms.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
-import { expecting, newNode } from '../support/node.ts'
+import { expecting } from '../support/node.ts'
 import { pageAt } from '../support/pages.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client, type PersonClient } from '../support/people.ts'
 import { metricsToken, parseScrape, sumOf } from '../support/scrapes.ts'
 import { chance } from '../support/seed.ts'
+import { useWorld } from '../support/world.ts'
 import { countedBytes } from './disk.ts'
 
 describe('the limits of one organisation', () => {
-  let grove: Grove
-  let root: PersonClient
-  let ann: PersonClient
-  before(async () => {
-    grove = await startGrove({ quotaBytes: 20_000, quotaNodes: 3, metricsToken, logLevel: 'warn' })
-    root = await signUp(grove, 'Root')
-    ann = await signUp(grove, 'Ann')
-    await grove.deps.credentials.write((trx) =>
-      sql`update account set is_admin = 1 where id = ${root.user.id}`.execute(trx),
-    )
-  })
-  after(() => grove.close())
+  const { grove, ann, root, newUser } = useWorld(
+    { root: 'administrator', ann: 'owner' },
+    { quotaBytes: 20_000, quotaNodes: 3, metricsToken, logLevel: 'warn' },
+  )
 
-  const set = (org: string, limits: object, who = root) => who.patch(`/admin/orgs/${org}`, limits)
+  const set = (org: string, limits: object, who: PersonClient = root) => who.patch(`/admin/orgs/${org}`, limits)
   const noise = (bytes: number) => Array.from({ length: bytes }, () => chance().toString(36)[3] ?? 'x').join('')
   const commit = ({ at }: { at: string }, content: string) =>
     ann.post(`${at}/tree/main/commits`, { message: 'A change', changes: [{ action: 'put', path: 'a.txt', content }] })
 
   it('let a refused change through at once, and return to the configured ones', async () => {
-    const node = await newNode(grove, ann)
+    const node = await ann.node()
     await commit(node, noise(40_000)).then(expecting(403))
-    expect((await set(ann.org, { max_bytes: 90_000 }).then(expecting(200))).body).to.include({
-      nodes: 1,
-      max_bytes: 90_000,
-      max_nodes: 3,
-    })
+    const { body } = await set(ann.org, { max_bytes: 90_000 }).then(expecting(200))
+    expect(body).to.include({ nodes: 1, max_bytes: 90_000, max_nodes: 3 })
     await commit(node, noise(40_000)).then(expecting(201))
     await commit(node, noise(120_000)).then(expecting(403))
     expect((await set(ann.org, { max_bytes: 0 }).then(expecting(200))).body).to.not.have.property('max_bytes')
@@ -47,7 +35,7 @@ describe('the limits of one organisation', () => {
   })
 
   it('count nodes, of this organisation only', async () => {
-    const bob = await signUp(grove, 'Bob')
+    const bob = await newUser('Bob')
     const add = (person: PersonClient) => person.post(`/orgs/${person.org}/nodes`, { title: 'Whale' })
     await set(bob.org, { max_nodes: 1 }).then(expecting(200))
     await add(bob).then(expecting(201))
@@ -65,14 +53,12 @@ describe('the limits of one organisation', () => {
   })
 
   it('are shown to members with the usage, in the response and on the page, and to nobody else', async () => {
-    const cat = await signUp(grove, 'Cat')
-    await newNode(grove, cat)
+    const cat = await newUser('Cat')
+    await cat.node()
     await cat.patch(`/orgs/${cat.org}`, { published: true }).then(expecting(200))
-    const { usage } = (await cat.get(`/orgs/${cat.org}`).then(expecting(200))).body
-    expect(usage).to.deep.equal({
-      ...{ nodes: 1, max_nodes: 3, max_bytes: 20_000 },
-      bytes: await countedBytes(grove, cat.org),
-    })
+    const { usage } = await cat.api.getOrg({ path: { org_id: cat.org } })
+    const bytes = await countedBytes(grove, cat.org)
+    expect(usage).to.deep.equal({ nodes: 1, max_nodes: 3, max_bytes: 20_000, bytes })
     for (const reader of [ann, client(grove)])
       expect((await reader.get(`/orgs/${cat.org}`).then(expecting(200))).body).to.not.have.property('usage')
     const page = await visitOf(grove, cat)
@@ -84,9 +70,9 @@ describe('the limits of one organisation', () => {
   })
 
   it('are nearly reached once until there is room again: a line of the log, and a metric', async () => {
-    const dan = await signUp(grove, 'Dan')
+    const dan = await newUser('Dan')
     await set(dan.org, { max_nodes: 10, max_bytes: 0 }).then(expecting(200))
-    const add = async () => (await dan.post(`/orgs/${dan.org}/nodes`, { title: 'Whale' }).then(expecting(201))).body.id
+    const add = async () => (await dan.node()).id
     const seen = async () => {
       const scrape = parseScrape((await client(grove, metricsToken).get('/metrics').then(expecting(200))).body)
       const lines = grove.logged().split('\n')
@@ -107,7 +93,7 @@ describe('the limits of one organisation', () => {
   })
 
   it('go with the organisation when it is purged', async () => {
-    const { id } = (await ann.post('/orgs', { name: 'Sea' }).then(expecting(201))).body
+    const { id } = await ann.api.createOrg({ body: { name: 'Sea' } })
     await set(id, { max_nodes: 9 }).then(expecting(200))
     const { deps } = grove
     const rows = () => deps.credentials.read.selectFrom('org_limit').selectAll().where('org_id', '=', id).execute()

@@ -1,45 +1,35 @@
 /** `QUOTA_NODES` refuses new nodes of a full organisation, and of no other. */
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('the quota of nodes', () => {
-  let grove: Grove
-  let ann: PersonClient
-  before(async () => {
-    grove = await startGrove({ quotaNodes: 3 })
-    ann = await signUp(grove, 'Ann')
-  })
-  after(() => grove.close())
+  const { ann } = useWorld({ ann: 'owner' }, { quotaNodes: 3 })
 
-  const newOrg = async (): Promise<string> => (await ann.post('/orgs', { name: 'Sea' }).then(expecting(201))).body.id
+  const newOrg = async () => (await ann.api.createOrg({ body: { name: 'Sea' } })).id
+  const listed = (org: string) => ann.api.listNodes({ path: { org_id: org } })
   const add = (org: string) => ann.post(`/orgs/${org}/nodes`, { title: 'Whale' })
   const many = (count: number) => ({ nodes: Array.from({ length: count }, (_, at) => ({ title: `Krill ${at}` })) })
 
   async function full(): Promise<{ org: string; nodes: string[] }> {
     const org = await newOrg()
-    const { nodes } = (await ann.post(`/orgs/${org}/nodes/batch`, many(3)).then(expecting(201))).body
-    return { org, nodes: nodes.map(({ id }: { id: string }) => id) }
+    await ann.post(`/orgs/${org}/nodes/batch`, many(3)).then(expecting(201))
+    return { org, nodes: (await listed(org)).nodes.map(({ id }) => id) }
   }
 
   it('refuses a node, a copy and a batch, and says why', async () => {
     const { org, nodes } = await full()
+    const exceeded = { code: 'quota_exceeded', used: 3, limit: 3, what: 'nodes' }
     const copy = () => ann.post(`/orgs/${org}/nodes/${nodes[0]}/copy`, {})
     for (const refused of [add(org), copy(), ann.post(`/orgs/${org}/nodes/batch`, many(1))])
-      expect((await refused.then(expecting(403))).body).to.deep.include({
-        code: 'quota_exceeded',
-        used: 3,
-        limit: 3,
-        what: 'nodes',
-      })
-    expect((await ann.get(`/orgs/${org}/nodes`).then(expecting(200))).body.total).to.equal(3)
+      expect((await refused.then(expecting(403))).body).to.deep.include(exceeded)
+    expect((await listed(org)).total).to.equal(3)
   })
 
   it('refuses a batch as a whole', async () => {
     const org = await newOrg()
     await ann.post(`/orgs/${org}/nodes/batch`, many(4)).then(expecting(403))
-    expect((await ann.get(`/orgs/${org}/nodes`).then(expecting(200))).body.total).to.equal(0)
+    expect((await listed(org)).total).to.equal(0)
   })
 
   it('lets a neighbour write, and changes of nodes that exist', async () => {
@@ -61,9 +51,9 @@ describe('the quota of nodes', () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => add(org)))
     const count = (status: number) => answers.filter((answer) => answer.status === status).length
     expect([count(201), count(403)]).to.deep.equal([3, 17])
-    const { nodes } = (await ann.get(`/orgs/${org}/nodes`).then(expecting(200))).body
+    const { nodes } = await listed(org)
     expect(nodes).to.have.length(3)
-    await ann.delete(`/orgs/${org}/nodes/${nodes[0].id}`).then(expecting(204))
+    await ann.delete(`/orgs/${org}/nodes/${nodes[0]?.id}`).then(expecting(204))
     expect((await add(org)).status).to.equal(201)
   })
 })
