@@ -18,6 +18,7 @@ import type { Metrics } from '../metrics/metrics.ts'
 import type { ImportQueue } from '../vault/uploads/order.ts'
 import type { Config } from './config.ts'
 import type { LimitMail, LimitSignIn } from './counters.ts'
+import type { Rounds } from './rounds.ts'
 
 export interface Deps {
   readonly config: Config
@@ -52,6 +53,8 @@ export interface Deps {
   readonly limitMail: LimitMail
   /** Aborted when the service stops accepting requests. */
   readonly draining: AbortSignal
+  /** The background work of this process. */
+  readonly rounds: Rounds
   /** Imports of uploaded archives. Absent in a command. */
   readonly imports?: ImportQueue
   /** Returns the metrics of all processes of this service as Prometheus text. Absent in a command. */

@@ -112,6 +112,11 @@ export class WorkerClient<C extends Calls<C>, Notice = never> {
     }
   }
 
+  /** True if the thread was started, and has not ended. */
+  get isRunning(): boolean {
+    return this.#worker !== undefined
+  }
+
   /** Refuses waiting and later requests, and ends the thread. */
   async close(): Promise<void> {
     this.#isClosed = true

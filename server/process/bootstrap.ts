@@ -17,7 +17,7 @@ import type { Config } from '../base/config.ts'
 import type { Deps } from '../base/deps.ts'
 import { openKeys } from '../domain/accounts/keys.ts'
 import { unlimitedSignIns } from '../domain/accounts/sign-ins.ts'
-import { flushAudit } from '../domain/audit/audit.ts'
+import { auditRound, flushAudit } from '../domain/audit/audit.ts'
 import { checkUntilWritable } from '../domain/background/read-only.ts'
 import { Cell } from '../domain/cells/cell.ts'
 import { openLease } from '../domain/cells/lease.ts'
@@ -111,7 +111,9 @@ async function open(config: Config, options: OpenOptions, closing: Closing): Pro
     placement,
     maintenance: watchMaintenanceMode(config.dataDir),
     draining,
+    rounds: new Set(),
   }
+  deps.rounds.add(auditRound(deps)).add({ name: 'the search thread', settle: search.settle })
   closing.push(() => flushAudit(deps))
   if (options.embeds !== true) return { deps, index }
   const embeddings = await openEmbeddings(deps, () => isAlone(config, alive), closing)

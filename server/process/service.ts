@@ -10,6 +10,7 @@ import manifest from '../../package.json' with { type: 'json' }
 import { type Config, ConfigError, workerNumber } from '../base/config.ts'
 import { counters } from '../base/counters.ts'
 import type { Deps } from '../base/deps.ts'
+import { addRunning } from '../base/rounds.ts'
 import { limitedSignIns, unlimitedSignIns } from '../domain/accounts/sign-ins.ts'
 import { auditConfig } from '../domain/audit/config-change.ts'
 import { maintainRepositories } from '../domain/background/maintenance.ts'
@@ -82,7 +83,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   let work: Work | undefined
   const scrapeOwn = () => scrapeProcess(deps, worker, sweeps, work?.follower)
   const scrape = cluster.isWorker ? openWorkerScrapes(scrapeOwn) : scrapeOwn
-  const imports = createImportQueue({ root: config.dataDir, run: importProcess(config), log, now: deps.now })
+  const imports = createImportQueue({ root: config.dataDir, run: importProcess(config), ...deps })
   const served: Deps = {
     ...deps,
     ...(fetchDocument && { fetchDocument }),
@@ -104,7 +105,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     config.logRequests === 'off' ? undefined : log,
   )
   const report = createReporter(deps)
-  const whole = index.keepWhole(() => fillIndex(deps, report))
+  const whole = index.keepWhole(() => addRunning(deps.rounds, 'the index', fillIndex(deps, report)))
   const waiting = new AbortController()
   try {
     // The timer of `sleep` keeps the process alive, unlike the timers of index retries.

@@ -63,7 +63,7 @@ describe('git: a push that takes long', () => {
     let timers: HeldTimers | undefined
 
     before(async () => {
-      const exchanges = exchangesUntil(new AbortController().signal)
+      const exchanges = exchangesUntil(new AbortController().signal, new Set())
       server = createServer(async (req, res) => {
         const { gone, stopping } = exchanges.begin(req as Request, res as Response) // Node's own will do
         const head = await readPush(req, { limitBytes: 1e6, hold: () => undefined, signal: gone })

@@ -9,6 +9,7 @@ import { startService } from '../../server/process/service.ts'
 import { newDataDir } from './data-folder.ts'
 import { type Grove, passwordCost } from './grove.ts'
 import { type Answer, client, password } from './people.ts'
+import { settled } from './settled.ts'
 
 export interface BehindProxyOptions {
   readonly now?: () => Date
@@ -40,7 +41,8 @@ export async function startBehindProxy({ now, rateLimit = true }: BehindProxyOpt
     await service.close()
     await rm(dataDir, { recursive: true, force: true })
   }
-  return { url: service.url, dataDir, deps: service.deps, logged: () => '', close }
+  const { url, deps } = service
+  return { url, dataDir, deps, logged: () => '', settled: () => settled(deps), close }
 }
 
 export function from(address: string): Record<string, string> {

@@ -8,6 +8,7 @@ import { startService } from '../../server/process/service.ts'
 import { newDataDir } from './data-folder.ts'
 import { databaseFor } from './postgres.ts'
 import { closeAfterFile } from './processes.ts'
+import { settled } from './settled.ts'
 
 export interface Grove {
   readonly url: string
@@ -15,6 +16,8 @@ export interface Grove {
   readonly deps: Deps
   /** The log so far, if `logLevel` was given. */
   logged(): string
+  /** Resolves when nothing is due at the service's clock, and nothing runs. @throws Error after five minutes */
+  settled(): Promise<void>
   /** Stops the service. Removes the data folder unless it was given. */
   close(): Promise<void>
 }
@@ -176,6 +179,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     dataDir,
     deps: service.deps,
     logged: () => logged,
+    settled: () => settled(service.deps),
     close: closeAfterFile(async () => {
       await service.close()
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })

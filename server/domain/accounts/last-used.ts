@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { type Profile, setAccountSeen } from '../../../index/credentials/accounts.ts'
 import type { CredentialsDb } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
+import { addRunning } from '../../base/rounds.ts'
 
 /** Milliseconds by which the times may lag. Recording a use is a synced write, which no request waits for. */
 const precisionMs = { use: 60_000, account: 3_600_000 } as const
@@ -30,12 +31,13 @@ export function recordLastUse(
   if (!isDue(now, Math.max(recordedAt.get(id) ?? 0, timeOf(usedAt)), precisionMs.use)) return
   recordedAt.set(id, now.getTime())
   const at = now.toISOString()
-  deps.credentials
+  const recorded = deps.credentials
     .write(async (trx) => {
       await write(trx, id, at)
       if (isDue(now, timeOf(account.last_seen_at), precisionMs.account)) await setAccountSeen(trx, account.id, at)
     })
     .catch((error: unknown) => deps.log.warn({ err: error, id }, 'the use of a token could not be recorded'))
+  void addRunning(deps.rounds, 'the last use of a token', recorded)
 }
 
 function isDue(now: Date, last: number, precision: number): boolean {

@@ -9,6 +9,7 @@ import { LRUCache } from 'lru-cache'
 import { v7 as newId } from 'uuid'
 import { type NewAuditRow, putAuditRow, putAuditRowOnce } from '../../../index/log/audit.ts'
 import type { Deps } from '../../base/deps.ts'
+import type { Round } from '../../base/rounds.ts'
 import type { Anonymous, Operator, Person } from '../actor.ts'
 import { syncEvents } from '../event-log/durable-events.ts'
 import { stripControls } from '../format/text-rules.ts'
@@ -77,6 +78,8 @@ interface State {
   /** Counts that are not written yet, by key. */
   readonly counts: Map<string, NewAuditRow>
   timer: NodeJS.Timeout | undefined
+  /** Flushes that run. */
+  flushing: number
 }
 
 const states = new WeakMap<Deps['events'], State>()
@@ -85,7 +88,7 @@ function stateOf({ events }: Pick<Deps, 'events'>): State {
   let state = states.get(events)
   if (state === undefined) {
     const written = new LRUCache<string, true>({ max: remembered })
-    state = { written, counts: new Map(), timer: undefined }
+    state = { written, counts: new Map(), timer: undefined, flushing: 0 }
     states.set(events, state)
   }
   return state
@@ -128,8 +131,23 @@ export async function flushAudit(deps: AuditDeps): Promise<void> {
   state.timer = undefined
   const rows = [...state.counts.values()]
   state.counts.clear()
+  state.flushing++
   if (rows.length > 0) await write(deps, rows, putAuditRow)
   await syncNow(deps)
+  state.flushing--
+}
+
+/** Writes at once what is counted. */
+export function auditRound(deps: AuditDeps): Round {
+  const state = stateOf(deps)
+  return {
+    name: 'the audit',
+    settle: async () => {
+      const isIdle = state.timer === undefined && state.flushing === 0
+      if (!isIdle) await flushAudit(deps)
+      return isIdle
+    },
+  }
 }
 
 async function write(deps: AuditDeps, rows: readonly NewAuditRow[], put: typeof putAuditRow): Promise<boolean> {

@@ -32,10 +32,14 @@ export async function maintainRepositories(deps: Deps): Promise<void> {
   const pause = (ms: number) => sleep(ms, undefined, { signal: deps.draining, ref: false }).catch(() => {})
   await pause(pausesMs.first)
   let [walkDueAt, walkedMs] = [0, 0]
+  let isWorking = false
+  // It waits for its timer, because no answer depends on it.
+  deps.rounds.add({ name: 'maintenance', settle: () => !isWorking })
   while (!deps.draining.aborted) {
     const began = performance.now()
     let gitMs = 0
     let isOver: boolean | undefined
+    isWorking = true
     try {
       const mayChange = () => lease.isHeld() && deps.maintenance.current() === undefined
       if (mayChange()) gitMs += await maintainMoved(deps, failures)
@@ -53,6 +57,7 @@ export async function maintainRepositories(deps: Deps): Promise<void> {
     } catch (error) {
       deps.log.error({ err: error }, 'the maintenance failed; it continues in a minute')
     }
+    isWorking = false
     const now = performance.now()
     walkedMs += now - began
     if (isOver) {

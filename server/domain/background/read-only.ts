@@ -1,16 +1,27 @@
 /** Checks repositories that a failed sync made read-only, until they are intact and writable. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { checkReadOnly } from '../../../gitstore/refs/read-only.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
+import { Pauses } from '../../base/rounds.ts'
 
 /** Milliseconds before the first check. They double before each further one, up to `longest`. */
 const pausesMs = { shortest: 1_000, longest: 60_000 } as const
 
-export async function checkUntilWritable({ log, draining }: Pick<Deps, 'log' | 'draining'>, repo: Repo): Promise<void> {
+export async function checkUntilWritable(
+  { log, draining, rounds }: Pick<Deps, 'log' | 'draining' | 'rounds'>,
+  repo: Repo,
+): Promise<void> {
+  const pauses = new Pauses(`the check of ${repo.dir}`, draining)
+  rounds.add(pauses)
+  await check({ log, draining }, repo, pauses)
+  rounds.delete(pauses)
+  pauses.close()
+}
+
+async function check({ log, draining }: Pick<Deps, 'log' | 'draining'>, repo: Repo, pauses: Pauses): Promise<void> {
   log.error({ path: repo.dir }, 'a sync failed; the repository is read-only until it is checked')
   for (let pause: number = pausesMs.shortest; ; pause = Math.min(2 * pause, pausesMs.longest)) {
-    await sleep(pause, undefined, { signal: draining, ref: false }).catch(() => {})
+    await pauses.rest(pause, true)
     if (draining.aborted) return
     const sound = await checkReadOnly(repo).catch((error: unknown) => {
       log.error({ err: error, path: repo.dir }, 'a read-only repository could not be checked yet')

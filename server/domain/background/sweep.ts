@@ -1,6 +1,6 @@
 /** Background jobs: recovery, clean-up, repair, reindexing. */
 import { join } from 'node:path'
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDamage } from '../../../gitstore/errors.ts'
 import { exists, listNames } from '../../../gitstore/fs-exists.ts'
 import { recoverAll } from '../../../gitstore/refs/ref-transaction.ts'
@@ -10,6 +10,7 @@ import { forgetLogs } from '../../../index/derived/chain-removal.ts'
 import { forgetWholeOrgs } from '../../../index/derived/whole-orgs.ts'
 import { findOldestPlanned } from '../../../index/log/hook-states.ts'
 import type { Deps } from '../../base/deps.ts'
+import { Pauses } from '../../base/rounds.ts'
 import { removeDeletedMembers } from '../accounts/deletion.ts'
 import { forgetEmailTokens } from '../accounts/email-proofs.ts'
 import { updateMembersBehind } from '../accounts/member-profiles.ts'
@@ -263,14 +264,23 @@ export async function sweep(deps: Deps, report: Report, more: readonly Job[]): P
   const jobs = jobsOf(report, more)
   const dueAt = new Map<Job, number>()
   const workedMs = new Map<Job, number>()
+  /** The ends of jobs that have no step left, by the service's clock. */
+  const overAt = new Map<Job, number>()
+  const pauses = new Pauses('the sweep', deps.draining)
+  deps.rounds.add(pauses)
+  const isDue = (job: Job) =>
+    performance.now() >= (dueAt.get(job) ?? 0) ||
+    (pauses.isAwaited && deps.now().getTime() - (overAt.get(job) ?? 0) >= job.everyMs)
   while (!deps.draining.aborted) {
+    let isIdle = true
     for (const job of jobs) {
       const began = performance.now()
-      if (deps.draining.aborted || began < (dueAt.get(job) ?? 0) || !lease.isHeld()) continue
+      if (deps.draining.aborted || !isDue(job) || !lease.isHeld()) continue
       if (job.changesContent && deps.maintenance.current()) {
         dueAt.set(job, began + maintenanceLookMs)
         continue
       }
+      isIdle = false
       const outcome = await job.work(deps).then(
         (isOver) => (isOver === false ? 'more' : 'over'),
         (error: unknown) => {
@@ -281,6 +291,7 @@ export async function sweep(deps: Deps, report: Report, more: readonly Job[]): P
       const now = performance.now()
       const worked = (workedMs.get(job) ?? 0) + now - began
       workedMs.set(job, outcome === 'over' ? 0 : worked)
+      overAt.set(job, outcome === 'more' ? 0 : deps.now().getTime())
       if (outcome === 'over') {
         deps.metrics.sweepSuccess.set({ chore: job.chore }, deps.now().getTime() / 1000)
         deps.metrics.sweepSeconds.set({ chore: job.chore }, worked / 1000)
@@ -288,7 +299,7 @@ export async function sweep(deps: Deps, report: Report, more: readonly Job[]): P
       dueAt.set(job, now + Math.max(outcome === 'more' ? 0 : job.everyMs, restFactor * (now - began)))
     }
     const next = lease.isHeld() ? Math.min(...dueAt.values()) - performance.now() : leaseLookMs
-    await sleep(Math.max(next, 1), undefined, { signal: deps.draining, ref: false }).catch(() => {})
+    await pauses.rest(Math.max(next, 1), isIdle)
   }
 }
 

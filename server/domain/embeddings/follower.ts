@@ -6,12 +6,12 @@
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ignoreMissing } from '../../../gitstore/fs-exists.ts'
 import { type FollowedOrg, listOrgStates } from '../../../index/derived/followed-nodes.ts'
 import { DatabaseError } from '../../../index/sqlite/database.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
 import type { Deps } from '../../base/deps.ts'
+import { Pauses } from '../../base/rounds.ts'
 import { vectorsFile } from '../layout.ts'
 import { embeddingLock } from './embed-now.ts'
 import type { Embeddings } from './embeddings.ts'
@@ -40,7 +40,7 @@ interface Intervals {
   readonly faultMs?: number
 }
 
-type FollowerDeps = Pick<Deps, 'index' | 'now' | 'log' | 'store' | 'placement' | 'draining'>
+type FollowerDeps = Pick<Deps, 'index' | 'now' | 'log' | 'store' | 'placement' | 'draining' | 'rounds'>
 
 /** Organisations per statement. */
 const orgsAtOnce = 500
@@ -57,6 +57,7 @@ export function followEmbeddings(deps: FollowerDeps, embeddings: Embeddings, int
     stop: async () => {
       stopping.abort()
       await running
+      loop.close()
     },
   }
 }
@@ -69,6 +70,7 @@ class FollowerLoop {
   readonly #deps: FollowerDeps
   readonly #following: Following
   readonly #intervals: Required<Intervals>
+  readonly #pauses: Pauses
   /** The states in which nothing was left to do, and when they were checked. */
   readonly #done = new Map<string, { readonly state: string; readonly checked: number }>()
   /** Nodes that wait, by organisation. */
@@ -81,6 +83,8 @@ class FollowerLoop {
     this.#deps = deps
     this.#following = following
     this.#intervals = { lookMs: 1_000, recheckMs: 60_000, lockMs: 5_000, faultMs: 30_000, ...intervals }
+    this.#pauses = new Pauses('embeddings', following.signal)
+    deps.rounds.add(this.#pauses)
   }
 
   async run(): Promise<void> {
@@ -92,8 +96,13 @@ class FollowerLoop {
         if (!(error instanceof DatabaseError && error.code === 'busy')) this.#report(error)
       })
       this.#pending.clear()
-      await this.#pause(this.#intervals.lockMs)
+      await this.#pauses.rest(this.#intervals.lockMs, true)
     }
+  }
+
+  close(): void {
+    this.#deps.rounds.delete(this.#pauses)
+    this.#pauses.close()
   }
 
   /** Texts of a node are counted as four, until they are known. */
@@ -109,8 +118,8 @@ class FollowerLoop {
     this.#done.clear()
     while (!signal.aborted) {
       try {
-        const pauseMs = await this.#round()
-        if (pauseMs > 0) await this.#pause(pauseMs)
+        const left = await this.#round()
+        if (left !== 'more') await this.#pauses.rest(this.#intervals.lookMs, left === 'nothing')
       } catch (error) {
         if (signal.aborted) return
         this.#report(error)
@@ -120,20 +129,21 @@ class FollowerLoop {
     }
   }
 
-  /** Takes a step of each organisation with changes. Returns the milliseconds until the next round. */
-  async #round(): Promise<number> {
+  /** Takes a step of each organisation with changes. Returns what is left for the next round. */
+  async #round(): Promise<'more' | 'retry' | 'nothing'> {
     const { signal } = this.#following
     const due = await this.#listDue()
-    let hasMore = false
+    const kinds = new Set<Step['kind']>()
     for (const org of due) {
       if (signal.aborted || !this.#deps.placement.lease.isHeld()) break
       this.#last = org.id
       const step = await followOrg(this.#following, org)
       this.#note(org, step)
-      hasMore ||= step.kind === 'more'
+      kinds.add(step.kind)
     }
     this.#lastFault = ''
-    return hasMore ? 0 : this.#intervals.lookMs
+    if (kinds.has('more')) return 'more'
+    return kinds.has('retry') ? 'retry' : 'nothing'
   }
 
   /** Waits after a fault, maybe for hours. So what waits is counted again and again. */
@@ -142,7 +152,7 @@ class FollowerLoop {
     for (let left = ms; left > 0 && !this.#following.signal.aborted; left = ends - performance.now()) {
       // A database that fails here also fails in the next step, which says so.
       await this.#countAll().catch(() => {})
-      await this.#pause(Math.min(left, this.#intervals.recheckMs))
+      await this.#pauses.rest(Math.min(left, this.#intervals.recheckMs), true)
     }
   }
 
@@ -186,11 +196,8 @@ class FollowerLoop {
 
   #isDue(org: FollowedOrg): boolean {
     const done = this.#done.get(org.id)
-    return done?.state !== stateOf(org) || performance.now() - done.checked > this.#intervals.recheckMs
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { ref: false, signal: this.#following.signal }).catch(() => {})
+    const { recheckMs } = this.#intervals
+    return done?.state !== stateOf(org) || this.#pauses.isAwaited || performance.now() - done.checked > recheckMs
   }
 
   #report(error: unknown): void {

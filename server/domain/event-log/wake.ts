@@ -26,7 +26,7 @@ class Bell {
   readonly #events: Events
   readonly #waiting = new Map<string, Set<Reader>>()
   #timer: NodeJS.Timeout | undefined
-  #isChecking = false
+  #checking: Promise<void> | undefined
   /** True if a reader has come since the last check. Its event may be there already. */
   #hasNew = false
   /** The connection of the last check, and its version. A database that replaces a damaged one has other versions. */
@@ -40,7 +40,7 @@ class Bell {
     const readers = this.#waiting.get(orgId) ?? new Set()
     this.#waiting.set(orgId, readers.add(reader))
     this.#hasNew = true
-    this.#timer ??= setInterval(() => void this.#check(), checkIntervalMs).unref()
+    this.#timer ??= setInterval(() => void this.check(), checkIntervalMs).unref()
     return () => this.#remove(orgId, reader)
   }
 
@@ -60,9 +60,15 @@ class Bell {
     this.#timer = undefined
   }
 
-  async #check(): Promise<void> {
-    if (this.#isChecking) return
-    this.#isChecking = true
+  /** Wakes the readers that are behind. */
+  check(): Promise<void> {
+    this.#checking ??= this.#wakeBehind().finally(() => {
+      this.#checking = undefined
+    })
+    return this.#checking
+  }
+
+  async #wakeBehind(): Promise<void> {
     try {
       const db = this.#events.read
       const version = await dataVersion(db)
@@ -75,8 +81,6 @@ class Bell {
     } catch {
       // The readers meet the same fault and report it.
       for (const orgId of [...this.#waiting.keys()]) this.ring(orgId)
-    } finally {
-      this.#isChecking = false
     }
   }
 }
@@ -112,4 +116,9 @@ export function onNewEvents(
 /** Wakes the readers of an organisation in this process. Call it after events were appended. */
 export function wakeReaders(deps: Pick<Deps, 'events'>, orgId: string): void {
   bellOf(deps).ring(orgId)
+}
+
+/** Wakes the readers of all organisations that are behind, also by writes of other processes. */
+export function wakeBehind(deps: Pick<Deps, 'events'>): Promise<void> {
+  return bellOf(deps).check()
 }

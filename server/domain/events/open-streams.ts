@@ -1,6 +1,7 @@
 /** Limits the streams of a process, and ends them when the service stops. */
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import { wakeBehind } from '../event-log/wake.ts'
 
 /** The most open streams of a process, of a user and of an organisation. */
 const mostStreams = { process: 1_000, person: 20, org: 200 } as const
@@ -12,25 +13,31 @@ interface Owner {
   readonly files: number
   /** Ends the stream. Called once, when the service stops. */
   readonly end: () => void
+  /** True if the stream has sent everything, and waits for the next event. */
+  readonly isWaiting: () => boolean
 }
 
+type StreamDeps = Pick<Deps, 'events' | 'draining' | 'metrics' | 'rounds'>
+
 class OpenStreams {
-  readonly #ends = new Set<() => void>()
+  readonly #open = new Set<Owner>()
   readonly #counts = new Map<string, number>()
 
-  constructor(draining: AbortSignal) {
+  constructor(deps: StreamDeps) {
     // One listener for all streams.
-    draining.addEventListener('abort', () => this.#endAll(), { once: true })
+    deps.draining.addEventListener('abort', () => this.#endAll(), { once: true })
+    deps.rounds.add({ name: 'streams of events', settle: () => this.#settle(deps) })
   }
 
   get size(): number {
-    return this.#ends.size
+    return this.#open.size
   }
 
   /** @throws AppError too_many_streams */
-  add({ personId, orgId, files, end }: Owner): () => void {
+  add(owner: Owner): () => void {
+    const { personId, orgId, files } = owner
     const all = Math.min(mostStreams.process, files)
-    if (this.#ends.size >= all) throw refusal('This service has too many open streams; try again later')
+    if (this.#open.size >= all) throw refusal('This service has too many open streams; try again later')
     const limits = [
       [`person ${personId}`, mostStreams.person, 'You have'],
       [`org ${orgId}`, mostStreams.org, 'This organisation has'],
@@ -39,9 +46,9 @@ class OpenStreams {
       if (this.#countOf(key) >= most) throw refusal(`${who} ${most} open streams; close one, then try again`)
     const keys = limits.map(([key]) => key)
     for (const key of keys) this.#change(key, 1)
-    this.#ends.add(end)
+    this.#open.add(owner)
     return () => {
-      if (!this.#ends.delete(end)) return
+      if (!this.#open.delete(owner)) return
       for (const key of keys) this.#change(key, -1)
     }
   }
@@ -57,7 +64,12 @@ class OpenStreams {
   }
 
   #endAll(): void {
-    for (const end of [...this.#ends]) end()
+    for (const { end } of [...this.#open]) end()
+  }
+
+  async #settle(deps: StreamDeps): Promise<boolean> {
+    await wakeBehind(deps)
+    return [...this.#open].every(({ isWaiting }) => isWaiting())
   }
 }
 
@@ -73,10 +85,10 @@ const all = new WeakMap<Deps['events'], OpenStreams>()
  *
  * @throws AppError too_many_streams; draining
  */
-export function admitStream(deps: Pick<Deps, 'events' | 'draining' | 'metrics'>, owner: Owner): () => void {
+export function admitStream(deps: StreamDeps, owner: Owner): () => void {
   const { events, draining, metrics } = deps
   if (draining.aborted) throw new AppError('draining', 'The service is about to stop; try again in a moment')
-  const open = all.get(events) ?? new OpenStreams(draining)
+  const open = all.get(events) ?? new OpenStreams(deps)
   all.set(events, open)
   const remove = open.add(owner)
   metrics.eventStreams.set(open.size)

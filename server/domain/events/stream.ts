@@ -51,6 +51,7 @@ export class EventStream {
   /** Events of the next read. Large ones are read in smaller numbers. */
   #limit: number = batch.least
   #isClosed = false
+  #isWaiting = false
   #wake: () => void = () => {}
 
   /** @throws AppError too_many_streams, draining */
@@ -59,7 +60,13 @@ export class EventStream {
     this.#subscription = subscription
     this.#position = start
     const { person, orgId } = subscription
-    this.#leave = admitStream(deps, { personId: person.id, orgId, files, end: () => this.close() })
+    this.#leave = admitStream(deps, {
+      personId: person.id,
+      orgId,
+      files,
+      end: () => this.close(),
+      isWaiting: () => this.#isWaiting,
+    })
   }
 
   /** The cursor up to which everything was returned. */
@@ -121,11 +128,13 @@ export class EventStream {
 
   #wait(ms: number): Promise<void> {
     return new Promise((resolve) => {
+      this.#isWaiting = true
       const timer = setTimeout(() => this.#wake(), ms)
       const cancel = onNewEvents(this.#deps, this.#subscription.orgId, this.#position, () => this.#wake())
       this.#wake = () => {
         clearTimeout(timer)
         cancel()
+        this.#isWaiting = false
         this.#wake = () => {}
         resolve()
       }

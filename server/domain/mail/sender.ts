@@ -2,7 +2,6 @@
  * Sends the mails of the outbox. Each is claimed in the database first, so several processes may send. A process that
  * dies after the server has accepted a mail leaves a claim. Another process then sends it again, under the same id.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   claimMails,
   deleteMail,
@@ -14,6 +13,7 @@ import {
 } from '../../../index/credentials/mail.ts'
 import type { Mail } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
+import { Pauses } from '../../base/rounds.ts'
 import { isLiveProcess } from '../live-processes.ts'
 import { type Letter, mailContent } from './letter.ts'
 import type { MailKind } from './outbox.ts'
@@ -42,11 +42,14 @@ export type Letters = Readonly<Record<MailKind, WriteLetter>>
 /** Sends mails until `deps.draining`. */
 export async function sendMails(deps: Deps, letters: Letters): Promise<void> {
   const sender = new Sender(deps, letters)
+  const pauses = new Pauses('mails', deps.draining)
+  deps.rounds.add(pauses)
   let failure = ''
   while (!deps.draining.aborted) {
     let pause = pollMs
+    let isIdle = false
     try {
-      if (deps.placement.lease.isHeld()) await sender.round()
+      isIdle = !deps.placement.lease.isHeld() || (await sender.round())
       failure = ''
     } catch (error) {
       pause = failedMs
@@ -55,7 +58,7 @@ export async function sendMails(deps: Deps, letters: Letters): Promise<void> {
         deps.log.warn({ err: error }, 'the outbox of mails could not be read; it will be retried')
       failure = message
     }
-    await sleep(pause, undefined, { signal: deps.draining, ref: false }).catch(() => {})
+    await pauses.rest(pause, isIdle)
   }
 }
 
@@ -74,8 +77,10 @@ class Sender {
     this.#folder = `${this.#cell ?? ''}/`
   }
 
-  async round(): Promise<void> {
+  /** Sends what is due. Returns true if there was nothing that may be sent. */
+  async round(): Promise<boolean> {
     const { credentials, store, now, draining } = this.#deps
+    let isIdle = true
     if (performance.now() >= this.#deadAt) {
       this.#deadAt = performance.now() + deadMs
       await this.#releaseDead()
@@ -84,8 +89,10 @@ class Sender {
       const claim = { by: this.#folder + store.process, cell: this.#cell, now: now(), ms: claimMs, limit: most }
       const mails = await credentials.write((trx) => claimMails(trx, claim))
       const sent = await Promise.all(mails.map((mail) => this.#send(mail)))
-      if (mails.length === 0 || sent.includes(false)) return
+      isIdle &&= !sent.includes(true)
+      if (mails.length === 0 || sent.includes(false)) break
     }
+    return isIdle
   }
 
   /** Ends the claims of dead processes of this folder. */

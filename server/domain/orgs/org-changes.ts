@@ -7,6 +7,7 @@ import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import { addRunning } from '../../base/rounds.ts'
 import { orgIsGone, orgNotFoundError } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withIntent } from '../event-log/note-intents.ts'
@@ -88,7 +89,7 @@ export async function indexChangedOrg(deps: Deps, orgId: string, declare?: () =>
       { err: error, orgId },
       'an organisation could not be indexed, or written to the directory of cells; it is retried',
     )
-    void retry(deps, index)
+    void addRunning(deps.rounds, `the index of ${orgId}`, retry(deps, index))
     throw new AppError(
       'outcome_unknown',
       'The change is stored, but not in effect everywhere yet; read again in a moment',

@@ -19,6 +19,8 @@ export interface Follower {
 export interface Ahead {
   /** Runs a query of an organisation. Nothing is read ahead until it ends. @throws errors of `query` */
   during<T>(orgId: string, query: () => Promise<T>): Promise<T>
+  /** Reads at once what is left. Returns true if nothing was, and no query runs. */
+  settle(): Promise<boolean>
   /** The number of organisations that are followed. */
   readonly followed: () => number
 }
@@ -48,15 +50,11 @@ export function openAhead({ followers, readStates, advanced, now = () => perform
   const queriedAt = new Map<string, number>()
   /** The versions at the last look. */
   let seen: ReadonlyMap<string, OrgState> = new Map()
-  let queries = 0
-  let isLooking = false
+  let [queries, advances, isLooking, isSettling] = [0, 0, false, false]
+  let running = Promise.resolve()
 
   const follow = (orgId: string) => {
-    queriedAt.delete(orgId)
-    queriedAt.set(orgId, now())
-    for (const [oldest, at] of queriedAt)
-      if (queriedAt.size > mostFollowed || now() - at > followMs) queriedAt.delete(oldest)
-      else break
+    noteQuery(queriedAt, orgId, now())
     if (!isLooking) lookLater()
     isLooking = true
   }
@@ -65,13 +63,14 @@ export function openAhead({ followers, readStates, advanced, now = () => perform
 
   const look = async () => {
     for (const [orgId, at] of queriedAt) if (now() - at > followMs) queriedAt.delete(orgId)
-    if (queries === 0) await catchUp()
+    if (queries === 0 && !isSettling) running = catchUp(false)
+    await running
     isLooking = queriedAt.size > 0
     if (isLooking) lookLater()
   }
 
-  /** Errors end the following. The next query meets the same error, and reports it. */
-  const catchUp = async () => {
+  /** Errors end the following. The next query meets the same error. @param isAll also changes that are left alone */
+  const catchUp = async (isAll: boolean) => {
     const open = [...queriedAt.keys()].filter((orgId) => followers.some((one) => one.stateOf(orgId) !== undefined))
     if (open.length === 0) return
     const before = seen
@@ -82,7 +81,7 @@ export function openAhead({ followers, readStates, advanced, now = () => perform
       return
     }
     for (const [orgId, state] of seen) {
-      const isQuiet = before.get(orgId)?.version === state.version
+      const isQuiet = isAll || before.get(orgId)?.version === state.version
       for (const follower of followers)
         if (isDue(follower.stateOf(orgId), state, isQuiet))
           await advanceAll(follower, orgId).catch(() => queriedAt.delete(orgId))
@@ -93,6 +92,7 @@ export function openAhead({ followers, readStates, advanced, now = () => perform
   const advanceAll = async (follower: Follower, orgId: string) => {
     let isLeft = queries === 0
     while (isLeft) {
+      advances++
       isLeft = await follower.advance(orgId)
       advanced()
       await nextTurn()
@@ -110,8 +110,23 @@ export function openAhead({ followers, readStates, advanced, now = () => perform
         follow(orgId)
       }
     },
+    settle: async () => {
+      const before = advances
+      isSettling = true
+      await running.then(() => catchUp(true))
+      isSettling = false
+      return queries === 0 && advances === before
+    },
     followed: () => queriedAt.size,
   }
+}
+
+function noteQuery(queriedAt: Map<string, number>, orgId: string, nowMs: number): void {
+  queriedAt.delete(orgId)
+  queriedAt.set(orgId, nowMs)
+  for (const [oldest, at] of queriedAt)
+    if (queriedAt.size > mostFollowed || nowMs - at > followMs) queriedAt.delete(oldest)
+    else break
 }
 
 function isDue(held: OrgState | undefined, state: OrgState, isQuiet: boolean): boolean {

@@ -45,6 +45,7 @@ export interface SearchCalls {
   countTypes(input: { readonly orgId: string }): readonly TypeCount[] | undefined
   listBroken(input: BrokenInput): BrokenPage | undefined
   compareTypes(input: CompareInput): Impact | undefined
+  settle(input: undefined): boolean
 }
 
 interface TypeCount {
@@ -116,6 +117,8 @@ export interface SearchThread {
   /** Says what a definition changes for the nodes of main. Otherwise the same as ask. */
   compareTypes(input: CompareInput): Promise<Impact | undefined>
   gauges(): ThreadGauges
+  /** Reads at once what is left to read ahead. Returns true if nothing was, and no query runs. */
+  settle(): Promise<boolean>
   /** Ends the thread; nothing is lost. */
   close(): Promise<void>
 }
@@ -174,6 +177,7 @@ export function openSearchThread(options: ThreadOptions, observer: ThreadObserve
     countTypes: (orgId) => client.ask('countTypes', { orgId }),
     listBroken: (input) => client.ask('listBroken', input),
     compareTypes: (input) => client.ask('compareTypes', input),
+    settle: async () => !client.isRunning || client.ask('settle', undefined),
     gauges: () => ({ ...known, ...addCountsOf(past, known) }),
     close: () => client.close(),
   }

@@ -30,7 +30,6 @@ async function start(): Promise<void> {
   const languageOf = await loadLanguages()
   const snapshots = openSnapshots(file)
   const indexes = openIndexes(snapshots, folder, memoryBytes, languageOf, report)
-
   const tables = openTables(snapshots)
   const storedVectors = openVectorRows(vectorsFile)
   const vectors = openVectors(storedVectors, report)
@@ -91,5 +90,6 @@ async function start(): Promise<void> {
     ),
     listBroken: first(({ orgId, judged, page }) => judging.listBroken(orgId, judged, page)),
     compareTypes: first(({ orgId, before, after }) => judging.compare(orgId, before, after)),
+    settle: () => ahead.settle(),
   })
 }

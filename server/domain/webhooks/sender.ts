@@ -9,6 +9,7 @@ import { type ClaimedDelivery, claimDelivery, endClaimsOf, listClaimers } from '
 import { dataVersion } from '../../../index/log/events.ts'
 import { type HookState, listHooksDue } from '../../../index/log/hook-states.ts'
 import type { Deps } from '../../base/deps.ts'
+import { Pauses } from '../../base/rounds.ts'
 import { syncEvents } from '../event-log/durable-events.ts'
 import { wakeReaders } from '../event-log/wake.ts'
 import { isLiveProcess } from '../live-processes.ts'
@@ -36,13 +37,16 @@ const graceMs = 3_000
 
 /** Sends deliveries until `deps.draining`. Then running attempts end, or their claims do. */
 export async function sendWebhooks(deps: Deps): Promise<void> {
-  const sender = new Sender(deps)
+  const pauses = new Pauses('webhooks', deps.draining)
+  const sender = new Sender(deps, pauses)
+  deps.rounds.add(pauses)
   let failure = ''
   while (!deps.draining.aborted) {
     const began = performance.now()
     let pause = pollMs
+    let isIdle = false
     try {
-      if (deps.placement.lease.isHeld()) await sender.round()
+      isIdle = !deps.placement.lease.isHeld() || (await sender.round())
       failure = ''
     } catch (error) {
       pause = failedMs
@@ -50,7 +54,7 @@ export async function sendWebhooks(deps: Deps): Promise<void> {
       if (message !== failure) deps.log.warn({ err: error }, 'webhooks could not be sent; they will be retried')
       failure = message
     }
-    await sender.rest(Math.max(pause, restFactor * (performance.now() - began)))
+    await pauses.rest(Math.max(pause, restFactor * (performance.now() - began)), isIdle)
   }
   await sender.end()
 }
@@ -63,6 +67,7 @@ interface Sending {
 
 class Sender {
   readonly #deps: Deps
+  readonly #pauses: Pauses
   /** The running attempts, by the id of their delivery. */
   readonly #sending = new Map<string, Sending>()
   readonly #stopping = new AbortController()
@@ -72,36 +77,20 @@ class Sender {
   #reconcileAt = 0
   /** The organisation that was served last. The next round begins after it. */
   #lastOrg = ''
-  #isWoken = false
-  #stopResting = () => {}
+  /** Attempts that were begun. */
+  #begun = 0
 
-  constructor(deps: Deps) {
+  constructor(deps: Deps, pauses: Pauses) {
     this.#deps = deps
-    deps.draining.addEventListener('abort', () => this.#wake(), { once: true })
+    this.#pauses = pauses
     // Each attempt listens a few times.
     setMaxListeners(8 * most.ofProcess, this.#stopping.signal)
   }
 
-  /** Waits. It ends early if an attempt has ended and made room, or if the service stops. */
-  async rest(ms: number): Promise<void> {
-    if (!this.#isWoken)
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms).unref()
-        this.#stopResting = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-    this.#isWoken = false
-  }
-
-  #wake(): void {
-    this.#isWoken = true
-    this.#stopResting()
-  }
-
-  async round(): Promise<void> {
+  /** Plans, and begins to send. Returns true if nothing was due, and no attempt runs. */
+  async round(): Promise<boolean> {
     const { events } = this.#deps
+    const begun = this.#begun
     const now = performance.now()
     if (now >= this.#reconcileAt) {
       this.#reconcileAt = now + reconcileMs
@@ -115,10 +104,12 @@ class Sender {
     if (version !== this.#plannedVersion) await planAll(this.#deps)
     this.#plannedVersion = version
     const due = await listHooksDue(events.read, this.#deps.now().getTime())
-    if (due.length === 0) return
-    if (version !== this.#syncedVersion) await syncEvents(this.#deps)
-    this.#syncedVersion = version
-    await this.#serve(due)
+    if (due.length > 0) {
+      if (version !== this.#syncedVersion) await syncEvents(this.#deps)
+      this.#syncedVersion = version
+      await this.#serve(due)
+    }
+    return this.#begun === begun && this.#sending.size === 0
   }
 
   /** Ends the claims of processes that no longer run. */
@@ -194,13 +185,15 @@ class Sender {
       }),
     )
     if (delivery === undefined) return false
+    this.#begun++
     const done = this.#send(hook, secrets, delivery)
       .catch((error: unknown) => {
         this.#deps.log.error({ err: error, webhookId: hook.id }, 'the outcome of a delivery could not be recorded')
       })
       .finally(() => {
         this.#sending.delete(delivery.id)
-        this.#wake()
+        // There is room for another one.
+        this.#pauses.wake()
       })
     this.#sending.set(delivery.id, { hookId: hook.id, orgId: hook.org_id, done })
     return true

@@ -5,6 +5,7 @@ import { createGunzip } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import type { Rounds } from '../../base/rounds.ts'
 import { invalidTokenError } from '../../domain/access.ts'
 import type { Credential } from '../../domain/accounts/access-tokens.ts'
 import { isMeantAsToken } from '../../domain/accounts/tokens.ts'
@@ -46,7 +47,7 @@ interface GitParts {
 }
 
 export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: GitParts): RequestHandler {
-  const exchanges = exchangesUntil(deps.draining)
+  const exchanges = exchangesUntil(deps.draining, deps.rounds)
   return async (req, res, next) => {
     if (!isGitRequest(req)) {
       next()
@@ -246,8 +247,12 @@ interface Controls {
 }
 
 /** Tracks running Git requests, which end with their client or with the service. */
-export function exchangesUntil(draining: AbortSignal): { begin(req: Request, res: Response): Exchange } {
+export function exchangesUntil(
+  draining: AbortSignal,
+  rounds: Rounds,
+): { begin(req: Request, res: Response): Exchange } {
   const all = new Set<Controls>()
+  rounds.add({ name: 'requests of Git', settle: () => all.size === 0 })
   const drain = () => {
     for (const { admitted, gone } of all) if (!admitted) gone.abort(stops())
     setTimeout(() => {

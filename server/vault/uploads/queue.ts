@@ -4,6 +4,7 @@ import pLimit from 'p-limit'
 import type { Logger } from 'pino'
 import { answerOf } from '../../base/error-mapping.ts'
 import { AppError } from '../../base/errors.ts'
+import { addRunning, type Rounds } from '../../base/rounds.ts'
 import { uploadLimits } from './limits.ts'
 import type { ImportQueue, Outcome, QueuedImport, RunImport } from './order.ts'
 import type { ImportRecord } from './record-format.ts'
@@ -16,6 +17,7 @@ interface Parts {
   readonly root: string
   readonly run: RunImport
   readonly log: Logger
+  readonly rounds: Rounds
   now(): Date
 }
 
@@ -52,6 +54,7 @@ export function createImportQueue(parts: Parts): ImportQueue {
         pending.delete(work)
       })
     pending.add(work)
+    void addRunning(parts.rounds, 'an import', work)
   }
 
   async function close(): Promise<void> {
