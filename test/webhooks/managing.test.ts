@@ -23,8 +23,8 @@ import {
   nowMs,
   pass,
   read,
-  untilAll,
-  untilAttempts,
+  settledAll,
+  settledAttempts,
   useScene,
 } from './scene.ts'
 
@@ -33,9 +33,6 @@ describe('webhooks', () => {
   let hooks: string
   before(() => {
     hooks = `/orgs/${ann.org}/webhooks`
-  })
-  afterEach(async () => {
-    for (const { id } of (await ann.get(hooks)).body.webhooks) await ann.delete(`${hooks}/${id}`)
   })
 
   it('have defaults, are listed oldest first, changed and deleted', async () => {
@@ -99,7 +96,7 @@ describe('webhooks', () => {
     expect((await bob.post(`/orgs/${bob.org}/webhooks`, { url })).status).to.equal(201)
     expect((await bob.get(hook.at.replace(ann.org, bob.org))).body.code).to.equal('webhook_not_found')
     await happen(1)
-    await untilAttempts(hook, 1)
+    await settledAttempts(hook, 1)
     const [{ id }] = await deliveriesOf(hook)
     const { body: other } = await ann.post(hooks, { url })
     expect((await ann.get(`${hooks}/${other.id}/deliveries/${id}`)).body.code).to.equal('delivery_not_found')
@@ -138,7 +135,7 @@ describe('webhooks', () => {
     }
     await ann.patch(node.at, { title: 'Changed' }).then(expecting(200))
     await ann.patch(other.at, { title: 'Changed' }).then(expecting(200))
-    await untilAll({ id: own.id, secret: own.secret, at }, 1, 'delivered')
+    await settledAll({ id: own.id, secret: own.secret, at }, 1, 'delivered')
     const { deliveries } = (await bound.get(`${at}/deliveries`).then(expecting(200))).body
     await bound.post(`${at}/deliveries/${deliveries[0].id}/redeliver`).then(expecting(200))
     await bound.post(`${at}/rotate`).then(expecting(200))
@@ -162,10 +159,10 @@ describe('webhooks', () => {
       .and.not.equal(hook.secret)
     expect(rotated.previous_secret_until).to.equal(new Date(nowMs() + 24 * 3_600_000).toISOString())
     await happen(1)
-    await until(() => receiver.received.length === 1)
+    await grove.settled()
     pass(24 * 3600 + 1)
     await happen(1)
-    await until(() => receiver.received.length === 2)
+    await grove.settled()
     const signatures = receiver.received.map(({ headers }) => `${headers['webhook-signature']}`.split(' ').length)
     expect(signatures).to.deep.equal([2, 1])
     expect(await read(hook)).to.not.have.property('previous_secret_until')
@@ -195,37 +192,40 @@ describe('webhooks', () => {
     const receiver = await startReceiver(status(500))
     const hook = await aHook(receiver.url)
     await happen(1)
-    await untilAttempts(hook, 1)
+    await settledAttempts(hook, 1)
     await happen(3)
-    await until(async () => (await read(hook)).pending === 4)
+    await grove.settled()
+    expect((await read(hook)).pending).to.equal(4)
     receiver.answer = status(204)
     await ann.post(`${hook.at}/ping`).then(expecting(200))
-    await until(async () => (await deliveriesOf(hook, '&state=delivered')).length === 3)
+    await grove.settled()
+    expect(await deliveriesOf(hook, '&state=delivered')).to.have.length(3)
   })
 
   it('send one delivery again, or all that failed since a time, under the same ids', async () => {
     const receiver = await startReceiver(status(410))
     const hook = await aHook(receiver.url, { ordered: true })
     const [first] = await happen(1)
-    await untilAttempts(hook, 1)
+    await settledAttempts(hook, 1)
     const [{ id }] = await deliveriesOf(hook)
     receiver.answer = status(204)
     await ann.patch(hook.at, { active: true, from: 'now' })
-    await untilAll(hook, 1, 'failed')
+    await settledAll(hook, 1, 'failed')
     const again = await ann.post(`${hook.at}/deliveries/${id}/redeliver`).then(expecting(200))
     expect(again.body).to.include({ id, state: 'pending', attempts: 0 })
-    await untilAll(hook, 1, 'delivered')
+    await settledAll(hook, 1, 'delivered')
     receiver.answer = status(410)
     pass(60)
     const since = new Date(nowMs()).toISOString()
     const [second] = await happen(1)
-    await until(async () => (await read(hook)).state === 'disabled')
+    await grove.settled()
+    expect((await read(hook)).state).to.equal('disabled')
     receiver.answer = status(204)
     await ann.patch(hook.at, { active: true, from: 'now' })
     const later = new Date(nowMs() + 1).toISOString()
     expect((await ann.post(`${hook.at}/redeliver`, { since: later })).body).to.deep.equal({ redelivered: 0 })
     expect((await ann.post(`${hook.at}/redeliver`, { since })).body).to.deep.equal({ redelivered: 1 })
-    await untilAll(hook, 2, 'delivered')
+    await settledAll(hook, 2, 'delivered')
     const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
     expect(ids).to.deep.equal([first, first, second, second])
     const details = (await ann.get(`${hook.at}/deliveries/${id}`).then(expecting(200))).body
@@ -240,13 +240,13 @@ describe('webhooks', () => {
     expect((await ann.patch(hook.at, { active: false })).body).to.include({ state: 'disabled', reason: 'by_owner' })
     const missed = await happen(2)
     expect((await ann.patch(hook.at, { active: true })).body).to.include({ state: 'active', active: true })
-    await untilAll(hook, 2, 'delivered')
+    await settledAll(hook, 2, 'delivered')
     expect(receiver.received.map(({ headers }) => headers['webhook-id'])).to.have.members(missed)
     await ann.patch(hook.at, { active: false })
     await happen(2)
     await ann.patch(hook.at, { active: true, from: 'now' })
     const [later] = await happen(1)
-    await untilAll(hook, 3, 'delivered')
+    await settledAll(hook, 3, 'delivered')
     expect(receiver.received.at(-1)?.headers['webhook-id']).to.equal(later)
   })
 
@@ -298,7 +298,8 @@ describe('webhooks', () => {
       const row = (await findWebhooks(keyed.deps.credentials.read, [body.id])).get(body.id)
       return [row?.secret_sealed ?? '', row?.previous_sealed ?? '']
     }
-    await until(async () => (await stored()).every((one) => one.startsWith('aes-256-gcm:')))
+    await keyed.settled()
+    for (const one of await stored()) expect(one).to.match(/^aes-256-gcm:/)
     const opened = (await stored()).map((one) => openSecret(keyed.deps, body.id, one))
     expect(opened).to.deep.equal([rotated.secret, body.secret])
     await keyed.close()
@@ -313,6 +314,7 @@ describe('webhooks', () => {
     const receiver = await startReceiver()
     await aHook(receiver.url, {}, eve)
     const ids = await happen(5, { by: eve })
+    // Not `settled`, which would wait for those that hang.
     await until(() => receiver.received.length === 5)
     expect(receiver.received.map(({ headers }) => headers['webhook-id'])).to.have.members(ids)
     // Of one organisation, 8 run at once; all of them hang still.

@@ -7,7 +7,6 @@ import { expect } from 'chai'
 import { startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { signUp } from '../support/people.ts'
-import { until } from '../support/until.ts'
 import { startReceiver } from './receiver.ts'
 
 describe('the README', () => {
@@ -24,7 +23,7 @@ describe('the README', () => {
     const hook = (await ann.post(`/orgs/${ann.org}/webhooks`, { url: receiver.url }).then(expecting(201))).body
     await ann.post(`/orgs/${ann.org}/webhooks/${hook.id}/rotate`).then(expecting(200))
     await ann.post(`/orgs/${ann.org}/webhooks/${hook.id}/ping`).then(expecting(200))
-    await until(() => receiver.received.length === 1)
+    await grove.settled()
     const [{ headers, body }] = receiver.received as [(typeof receiver.received)[number]]
     const inShell = async (text: string) => {
       await writeFile(join(folder, 'body'), text)

@@ -6,9 +6,8 @@ import { newDataDir } from '../support/data-folder.ts'
 import { startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { client, signUp } from '../support/people.ts'
-import { until } from '../support/until.ts'
 import { startReceiver, status } from './receiver.ts'
-import { aHook, ann, deliveriesOf, happen, pass, read, untilAll, untilAttempts, useScene } from './scene.ts'
+import { aHook, ann, deliveriesOf, grove, happen, pass, read, settledAll, settledAttempts, useScene } from './scene.ts'
 
 describe('webhooks whose receivers misbehave', () => {
   useScene()
@@ -23,7 +22,7 @@ describe('webhooks whose receivers misbehave', () => {
     const hooks = [await aHook(silent.url), await aHook(trickling.url)]
     await happen(1)
     for (const hook of hooks) {
-      await untilAttempts(hook, 1)
+      await settledAttempts(hook, 1)
       const [{ state, error, ms }] = await deliveriesOf(hook)
       expect({ state, error }).to.deep.equal({
         state: 'pending',
@@ -45,7 +44,7 @@ describe('webhooks whose receivers misbehave', () => {
     })
     const hook = await aHook(receiver.url)
     await happen(1)
-    await untilAll(hook, 1, 'delivered')
+    await settledAll(hook, 1, 'delivered')
     const [{ id }] = await deliveriesOf(hook)
     const { response } = (await ann.get(`${hook.at}/deliveries/${id}`)).body
     expect(response).to.deep.equal({ status: 200, body: 'x'.repeat(1_024) })
@@ -64,12 +63,12 @@ describe('webhooks whose receivers misbehave', () => {
     })
     const hook = await aHook(receiver.url, { ordered: true })
     const ids = await happen(6)
-    await untilAttempts(hook, 1)
+    await settledAttempts(hook, 1)
     pass(6)
-    await untilAttempts(hook, 2)
+    await settledAttempts(hook, 2)
     expect(receiver.received.map(({ headers }) => headers['webhook-id'])).to.deep.equal([ids[0], ids[0]])
     pass(361)
-    await untilAll(hook, 6, 'delivered')
+    await settledAll(hook, 6, 'delivered')
     const order = receiver.received.map(({ headers }) => headers['webhook-id'])
     expect(order).to.deep.equal([ids[0], ids[0], ...ids])
     expect(most).to.equal(1)
@@ -79,19 +78,16 @@ describe('webhooks whose receivers misbehave', () => {
     const receiver = await startReceiver(status(500))
     const hook = await aHook(receiver.url)
     await happen(1_100)
-    await until(async () => (await read(hook)).pending > 800)
-    await until(async () => (await deliveriesOf(hook)).length === 200)
-    expect((await read(hook)).pending).to.be.at.most(1_000)
+    await grove.settled()
+    expect((await read(hook)).pending).to.be.within(801, 1_000)
     receiver.answer = status(204)
     await ann.post(`${hook.at}/ping`).then(expecting(200))
-    const ids = new Set<unknown>()
-    await until(() => {
-      for (const { headers } of receiver.received) ids.add(headers['webhook-id'])
-      return ids.size === 1_101
-    })
+    await grove.settled()
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).to.equal(1_101)
     // The time of those that failed comes.
     pass(400)
-    await until(async () => (await read(hook)).pending === 0)
+    await grove.settled()
+    expect((await read(hook)).pending).to.equal(0)
     // Those that ended are kept up to 1,000, until the next are planned.
     const { total } = (await ann.get(`${hook.at}/deliveries?limit=1`)).body
     expect(total).to.be.within(1_000, 1_100)
@@ -108,14 +104,16 @@ describe('webhooks', () => {
     const { id: org } = (await eve.post('/orgs', { name: 'Atlas' }).then(expecting(201))).body
     await eve.post(`/orgs/${org}/webhooks`, { url: receiver.url }).then(expecting(201))
     const node = (await eve.post(`/orgs/${org}/nodes`, { title: 'Whales' }).then(expecting(201))).body
-    await until(() => types().includes('node.created'))
+    await first.settled()
+    expect(types()).to.include('node.created')
     await first.close()
     for (const more of ['', '-wal', '-shm']) await rm(join(dataDir, `events.sqlite${more}`), { force: true })
     const second = await startGrove({ dataDir })
     const again = client(second, eve.session.accessToken)
     await again.patch(`/orgs/${org}/nodes/${node.id}`, { title: 'Krill' }).then(expecting(200))
     await again.delete(`/orgs/${org}`).then(expecting(204))
-    await until(() => ['log.began', 'node.updated', 'org.deleted'].every((type) => types().includes(type)))
+    await second.settled()
+    expect(types()).to.include.members(['log.began', 'node.updated', 'org.deleted'])
     await second.close()
     await rm(dataDir, { recursive: true })
   })

@@ -1,11 +1,11 @@
 /** What the tests of webhooks share: a service whose clock they move, and an organisation. */
+import { expect } from 'chai'
 import { appendEvents, beginLog, findLog } from '../../index/log/events.ts'
 import { encodeEvent } from '../../server/domain/event-log/event-json.ts'
 import type { EventType } from '../../server/domain/event-log/event-types.ts'
 import { type Grove, type GroveOptions, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
-import { until } from '../support/until.ts'
 
 export let grove: Grove
 /** Owns the organisation. */
@@ -30,6 +30,11 @@ export function useScene(options: GroveOptions = {}): void {
     ann = await lasting('Ann')
     bob = await lasting('Bob')
     await member(bob, 'editor')
+  })
+  // Otherwise later tests also wait for the receivers of this one.
+  afterEach(async () => {
+    const { webhooks } = (await ann.get(`/orgs/${ann.org}/webhooks`).then(expecting(200))).body
+    for (const { id } of webhooks) await ann.delete(`/orgs/${ann.org}/webhooks/${id}`).then(expecting(204))
   })
   after(() => grove.close())
 }
@@ -74,19 +79,18 @@ export const read = async ({ at }: Hook, by: PersonClient = ann) => (await by.ge
 export const deliveriesOf = async ({ at }: Hook, query = '', by: PersonClient = ann) =>
   (await by.get(`${at}/deliveries?limit=200${query}`).then(expecting(200))).body.deliveries
 
-/** Waits until all deliveries of the webhook are in one of these states. */
-export async function untilAll(hook: Hook, count: number, state: 'pending' | 'delivered' | 'failed') {
-  await until(async () => {
-    const all = await deliveriesOf(hook)
-    return all.length === count && all.every((one: { state: string }) => one.state === state)
-  })
+/** Lets the service send all that is due. Then the webhook must have so many deliveries, all in this state. */
+export async function settledAll(hook: Hook, count: number, state: 'pending' | 'delivered' | 'failed') {
+  await grove.settled()
+  const states = (await deliveriesOf(hook)).map((one: { state: string }) => one.state)
+  expect(states).to.deep.equal(Array(count).fill(state))
 }
 
-/** Waits until a delivery has had so many attempts. */
-export async function untilAttempts(hook: Hook, attempts: number, by: PersonClient = ann) {
-  await until(async () =>
-    (await deliveriesOf(hook, '', by)).some((one: { attempts: number }) => one.attempts >= attempts),
-  )
+/** Lets the service send all that is due. Then a delivery must have had so many attempts, and none more. */
+export async function settledAttempts(hook: Hook, attempts: number) {
+  await grove.settled()
+  const all = (await deliveriesOf(hook)).map((one: { attempts: number }) => one.attempts)
+  expect(Math.max(...all)).to.equal(attempts)
 }
 
 let happened = 0

@@ -1,11 +1,9 @@
 /** What receivers get, and how often. */
 import { execFileSync } from 'node:child_process'
-import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
 import { expecting } from '../support/node.ts'
-import { until } from '../support/until.ts'
 import { startReceiver, status } from './receiver.ts'
-import { aHook, ann, deliveriesOf, happen, pass, read, untilAll, untilAttempts, useScene } from './scene.ts'
+import { aHook, ann, deliveriesOf, grove, happen, pass, read, settledAll, settledAttempts, useScene } from './scene.ts'
 
 /** The signature by openssl, which knows nothing of this service. */
 function signatureOf(secret: string, signed: string): string {
@@ -21,7 +19,7 @@ describe('messages to webhooks', () => {
     const receiver = await startReceiver()
     const hook = await aHook(receiver.url)
     const [id] = await happen(1)
-    await untilAll(hook, 1, 'delivered')
+    await settledAll(hook, 1, 'delivered')
     const [{ headers, body }] = receiver.received as [(typeof receiver.received)[number]]
     expect({ ...JSON.parse(body), seq: 0 }).to.deep.equal({
       specversion: '1.0',
@@ -53,9 +51,8 @@ describe('messages to webhooks', () => {
       ...(await happen(1, { type: 'org.updated' })),
     ]
     const idsAt = ({ received }: typeof all) => received.map(({ headers }) => headers['webhook-id'])
-    await until(
-      () => wanted.every((id) => idsAt(all).includes(id)) && idsAt(pulls).length >= 2 && idsAt(one).length >= 1,
-    )
+    await grove.settled()
+    expect(idsAt(all)).to.include.members(wanted)
     expect(idsAt(pulls)).to.have.members([wanted[0], wanted[2]])
     expect(idsAt(one).filter((id) => wanted.includes(`${id}`))).to.deep.equal([wanted[1]])
     expect(one.received[0]?.headers['content-type']).to.equal('application/cloudevents+json')
@@ -66,7 +63,7 @@ describe('messages to webhooks', () => {
     const receiver = await startReceiver()
     const hook = await aHook(receiver.url)
     const ids = await happen(2)
-    await untilAll(hook, 2, 'delivered')
+    await settledAll(hook, 2, 'delivered')
     expect(receiver.received.map(({ headers }) => headers['webhook-id'])).to.have.members(ids)
   })
 
@@ -77,14 +74,14 @@ describe('messages to webhooks', () => {
     const [minute, hour] = [60, 3600]
     const waits = [5, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour]
     for (const [at, wait] of waits.entries()) {
-      await untilAttempts(hook, at + 1)
+      await settledAttempts(hook, at + 1)
       const [{ state, last_attempt_at, next_attempt_at }] = await deliveriesOf(hook)
       const planned = (Date.parse(next_attempt_at) - Date.parse(last_attempt_at)) / 1000
       expect(planned, `after attempt ${at + 1}`).to.be.within(0.8 * wait, 1.2 * wait)
       expect(state).to.equal('pending')
       pass(1.2 * wait)
     }
-    await untilAll(hook, 1, 'failed')
+    await settledAll(hook, 1, 'failed')
     const [delivery] = await deliveriesOf(hook)
     expect(delivery).to.include({
       attempts: 10,
@@ -106,7 +103,7 @@ describe('messages to webhooks', () => {
       const receiver = await startReceiver(status(503, { 'retry-after': header }))
       const hook = await aHook(receiver.url)
       await happen(1)
-      await untilAttempts(hook, 1)
+      await settledAttempts(hook, 1)
       const [{ last_attempt_at, next_attempt_at }] = await deliveriesOf(hook)
       const wait = (Date.parse(next_attempt_at) - Date.parse(last_attempt_at)) / 1000
       expect(wait, header).to.be.within(least, most)
@@ -119,24 +116,24 @@ describe('messages to webhooks', () => {
     const receiver = await startReceiver(status(502))
     const hook = await aHook(receiver.url)
     await happen(1)
-    await untilAttempts(hook, 1)
+    await settledAttempts(hook, 1)
     await happen(5)
-    await until(async () => (await read(hook)).pending === 6)
+    await grove.settled()
     const before = await read(hook)
     expect(before).to.include({
+      pending: 6,
       state: 'paused',
       active: true,
       failing_since: before.next_attempt_at && before.failing_since,
     })
     pass(6)
     // The probe is the first delivery or a new one. Its outcome sets the time of the next.
-    await until(async () => {
-      const all: { attempts: number }[] = await deliveriesOf(hook)
-      return all.reduce((sum, { attempts }) => sum + attempts, 0) === 2
-    })
+    await grove.settled()
+    const all: { attempts: number }[] = await deliveriesOf(hook)
+    expect(all.reduce((sum, { attempts }) => sum + attempts, 0)).to.equal(2)
     receiver.answer = status(200)
     pass(360)
-    await untilAll(hook, 6, 'delivered')
+    await settledAll(hook, 6, 'delivered')
     expect(await read(hook))
       .to.include({ state: 'active', pending: 0 })
       .and.not.to.have.any.keys('failing_since', 'reason')
@@ -147,28 +144,26 @@ describe('messages to webhooks', () => {
     const [hook, witness] = [await aHook(receiver.url), await startReceiver()]
     const other = await aHook(witness.url, { types: ['webhook.*'] })
     const [refused] = await happen(1)
-    await untilAttempts(hook, 1)
+    await settledAttempts(hook, 1)
     expect(await read(hook)).to.include({ state: 'disabled', active: false, reason: 'gone', pending: 1 })
-    await untilAll(other, 1, 'delivered')
+    await settledAll(other, 1, 'delivered')
     expect(JSON.parse(witness.received[0]?.body ?? '')).to.deep.include({
       type: 'webhook.disabled',
       data: { actor: { kind: 'service', name: 'Grove' }, webhook_id: hook.id, reason: 'gone' },
     })
-    await until(async () => {
-      const { entries } = (await ann.get(`/orgs/${ann.org}/audit?action=webhook.disabled&actor=service`)).body
-      return entries.some(({ target, detail }: { target: unknown; detail: unknown }) =>
-        isDeepStrictEqual([target, detail], [{ type: 'webhook', id: hook.id }, { reason: 'gone' }]),
-      )
-    })
+    const { entries } = (await ann.get(`/orgs/${ann.org}/audit?action=webhook.disabled&actor=service`)).body
+    expect(
+      entries.map(({ target, detail }: { target: unknown; detail: unknown }) => ({ target, detail })),
+    ).to.deep.include({ target: { type: 'webhook', id: hook.id }, detail: { reason: 'gone' } })
     const missed = await happen(2)
     receiver.answer = status(200)
     expect((await ann.patch(hook.at, { active: true })).body).to.include({ state: 'active', active: true })
-    await untilAll(hook, 3, 'delivered')
+    await settledAll(hook, 3, 'delivered')
     // It continues where it stopped: with the event that was answered 410.
     const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
     expect(ids.slice(0, 2)).to.deep.equal([refused, refused])
     expect(ids.slice(2)).to.have.members(missed)
-    await untilAll(other, 2, 'delivered')
+    await settledAll(other, 2, 'delivered')
     expect(JSON.parse(witness.received[1]?.body ?? '')).to.deep.include({ type: 'webhook.enabled' })
   })
 
@@ -176,11 +171,12 @@ describe('messages to webhooks', () => {
     const receiver = await startReceiver(status(410))
     const hook = await aHook(receiver.url, { ordered: true })
     await happen(1)
-    await untilAttempts(hook, 1)
+    await settledAttempts(hook, 1)
     receiver.answer = status(200)
     await ann.patch(hook.at, { active: true, from: 'now' }).then(expecting(200))
     const [later] = await happen(1)
-    await until(async () => (await deliveriesOf(hook, '&state=delivered')).length === 1)
+    await grove.settled()
+    expect(await deliveriesOf(hook, '&state=delivered')).to.have.length(1)
     expect(receiver.received.slice(1).map(({ headers }) => headers['webhook-id'])).to.deep.equal([later])
     const [{ error }] = await deliveriesOf(hook, '&state=failed')
     expect(error).to.equal('An owner left it out.')
@@ -191,7 +187,7 @@ describe('messages to webhooks', () => {
     const receiver = await startReceiver(status(307, { location: target.url }))
     const hook = await aHook(receiver.url)
     await happen(1)
-    await untilAttempts(hook, 1)
+    await settledAttempts(hook, 1)
     const [{ status: answered, error }] = await deliveriesOf(hook)
     expect({ answered, error }).to.deep.equal({
       answered: 307,
@@ -208,12 +204,13 @@ describe('messages to webhooks', () => {
       (await deliveriesOf(hook)).reduce((sum: number, { attempts }: { attempts: number }) => sum + attempts, 0)
     // One a day probes, although three wait.
     for (let attempts = 1; attempts < 6; attempts += 1) {
-      await until(async () => (await recorded()) === attempts)
+      await grove.settled()
+      expect(await recorded()).to.equal(attempts)
       if (attempts === 1) await happen(2)
       expect((await read(hook)).state, `after ${attempts} attempts`).to.equal('paused')
       pass(24 * 3600)
     }
-    await until(async () => (await read(hook)).state === 'disabled')
+    await grove.settled()
     expect(await read(hook)).to.include({ state: 'disabled', reason: 'failing' })
     await ann.patch(hook.at, { active: true, from: 'now' })
     expect(await read(hook)).to.include({ state: 'active', pending: 0 })
