@@ -3,7 +3,6 @@ import { expect } from 'chai'
 import { grove as command } from '../support/command.ts'
 import { expecting } from '../support/node.ts'
 import { client, signUp } from '../support/people.ts'
-import { until } from '../support/until.ts'
 import { grove, smtp, useMail } from './scene.ts'
 
 describe('grove mail', () => {
@@ -15,7 +14,7 @@ describe('grove mail', () => {
     smtp.answer = () => 550
     await client(grove).post('/auth/password/forgot', { email: ann.user.email }).then(expecting(202))
     const failed = () => grove.deps.credentials.read.selectFrom('mail').selectAll().where('failed_at', 'is not', null)
-    await until(async () => (await failed().execute()).length === 1)
+    await grove.settled()
     const { id } = await failed().executeTakeFirstOrThrow()
     const { code, stdout } = await command(grove.dataDir, 'mail', 'list')
     expect(code).to.equal(0)
@@ -27,6 +26,7 @@ describe('grove mail', () => {
       '1 mail will be sent again by the running service\n',
     )
     await smtp.mailTo(ann.user.email)
-    await until(async () => (await command(grove.dataDir, 'mail', 'list')).stdout === '')
+    await grove.settled()
+    expect((await command(grove.dataDir, 'mail', 'list')).stdout).to.equal('')
   })
 })

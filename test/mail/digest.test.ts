@@ -6,7 +6,6 @@ import { visitOf } from '../pages/forms.ts'
 import { expecting } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 import { tokenIn } from '../support/smtp.ts'
-import { until } from '../support/until.ts'
 import { grove, pass, smtp, useMail } from './scene.ts'
 
 const day = 24 * 3_600
@@ -17,7 +16,8 @@ const digestsTo = ({ user }: PersonClient) =>
 /** Queues what is due, and waits until it was sent or dropped. */
 async function send(): Promise<void> {
   await queueDigests(grove.deps)
-  await until(async () => (await rows()).length === 0)
+  await grove.settled()
+  expect(await rows()).to.deep.equal([])
 }
 
 /** Moves the clock, also that of PostgreSQL, which decides when a digest is due. */

@@ -4,7 +4,6 @@ import { rotateKeys } from '../../server/domain/accounts/key-rotation.ts'
 import { visitOf } from '../pages/forms.ts'
 import { expecting } from '../support/node.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
-import { until } from '../support/until.ts'
 import { grove, newAddress, pass, smtp, useMail } from './scene.ts'
 
 const rows = () => grove.deps.credentials.read.selectFrom('mail').selectAll().execute()
@@ -56,11 +55,13 @@ describe('an invitation with an address', () => {
     const address = newAddress()
     smtp.answer = () => 451
     const { id } = await invite(ann, org, address)
-    await until(async () => (await rows()).some(({ error }) => error?.includes('451') === true))
+    await grove.settled()
+    expect((await rows()).some(({ error }) => error?.includes('451'))).to.equal(true)
     await ann.delete(`/orgs/${org}/invitations/${id}`).then(expecting(204))
     smtp.answer = undefined
     await grove.deps.credentials.write((trx) => trx.updateTable('mail').set({ next_at: 0 }).execute())
-    await until(async () => (await rows()).length === 0)
+    await grove.settled()
+    expect(await rows()).to.deep.equal([])
     expect(smtp.received.some(({ to }) => to.includes(address))).to.equal(false)
   })
 
@@ -68,7 +69,8 @@ describe('an invitation with an address', () => {
     const address = newAddress()
     smtp.answer = () => 451
     const { token } = await invite(ann, org, address)
-    await until(async () => (await rows()).some(({ error }) => error?.includes('451') === true))
+    await grove.settled()
+    expect((await rows()).some(({ error }) => error?.includes('451'))).to.equal(true)
     await rotateKeys(grove.deps, { immediately: false })
     pass(15 * 60)
     smtp.answer = undefined

@@ -7,7 +7,6 @@ import { visitOf } from '../pages/forms.ts'
 import { allow, exchange, register } from '../support/connector.ts'
 import { type PersonClient, password, signUp } from '../support/people.ts'
 import { isVerification, type ReceivedMail, startMailServer } from '../support/smtp.ts'
-import { until } from '../support/until.ts'
 import { grove, pass, smtp, useMail } from './scene.ts'
 
 /** Checks that the mail has one link in both forms, to this page. */
@@ -30,8 +29,6 @@ function signInFrom(localAddress: string, { user: { email } }: PersonClient, age
   })
 }
 
-const isSent = () =>
-  until(async () => (await grove.deps.credentials.read.selectFrom('mail').selectAll().execute()).length === 0)
 const mailsTo = ({ user }: PersonClient) =>
   smtp.received.filter((mail) => mail.to.includes(user.email) && !isVerification(mail))
 
@@ -45,7 +42,7 @@ describe('a notice', () => {
       pass(1)
       expect(await signInFrom(address, ann, agent)).to.equal(200)
     }
-    await isSent()
+    await grove.settled()
     const [mail, ...others] = mailsTo(ann)
     expect(others).to.deep.equal([])
     expect(mail?.headers.subject).to.equal('New sign-in to Grove')
@@ -69,7 +66,7 @@ describe('a notice', () => {
     expect(reused.headers.subject).to.equal('A connection of your account was ended')
     expectLink(reused, '/me/connections')
     expect((await exchange(program, code)).body.error).to.equal('invalid_grant')
-    await isSent()
+    await grove.settled()
     expect(mailsTo(bob)).to.have.length(2)
   })
 

@@ -4,7 +4,6 @@ import { startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { isVerification, tokenIn } from '../support/smtp.ts'
-import { until } from '../support/until.ts'
 import { grove, newAddress, pass, smtp, useMail } from './scene.ts'
 
 describe('a new password by mail', () => {
@@ -17,7 +16,6 @@ describe('a new password by mail', () => {
   const anyone = () => client(grove)
   const ask = (email: string) => anyone().post('/auth/password/forgot', { email })
   const set = (reset_token: string) => anyone().post('/auth/password', { reset_token, new_password: password })
-  const rows = () => grove.deps.credentials.read.selectFrom('mail').selectAll().execute()
 
   it('works once, for one hour, and ends what was before', async () => {
     const { token } = (await ann.post('/auth/tokens', { name: 'Laptop', access: 'read' }).then(expecting(201))).body
@@ -55,7 +53,7 @@ describe('a new password by mail', () => {
     }))
     expect(one).to.deep.equal(other)
     expect(one?.status).to.equal(202)
-    await until(async () => (await rows()).length === 0)
+    await grove.settled()
     expect(smtp.received.some(({ to }) => to.includes(unknown))).to.equal(false)
     expect(smtp.received.some(({ to }) => to.includes(bea.user.email))).to.equal(true)
   })
@@ -66,7 +64,7 @@ describe('a new password by mail', () => {
       trx.updateTable('account').set({ disabled_at: '2026-01-01T00:00:00Z' }).where('id', '=', cat.user.id).execute(),
     )
     await ask(cat.user.email).then(expecting(202))
-    await until(async () => (await rows()).length === 0)
+    await grove.settled()
     expect(smtp.received.some((mail) => mail.to.includes(cat.user.email) && !isVerification(mail))).to.equal(false)
   })
 
@@ -118,7 +116,7 @@ describe('requests for a new password, with limits', () => {
       answers.push((await client(grove).post('/auth/password/forgot', { email: fay.user.email })).body)
     expect(new Set(answers.map((body) => JSON.stringify(body))).size).to.equal(1)
     await smtp.mailTo(fay.user.email, 3)
-    await until(async () => (await grove.deps.credentials.read.selectFrom('mail').selectAll().execute()).length === 0)
+    await grove.settled()
     expect(smtp.received.filter((mail) => mail.to.includes(fay.user.email) && !isVerification(mail)).length).to.equal(3)
   })
 

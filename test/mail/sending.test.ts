@@ -45,7 +45,7 @@ describe('a mail', () => {
       return tried.length === 1 ? 451 : undefined
     }
     await ask(grove, bob.user.email)
-    await until(async () => (await rowsOf(grove)).some(({ error }) => error?.includes('451') === true))
+    await grove.settled()
     const [row] = await rowsOf(grove)
     expect(row).to.deep.include({ attempts: 1, failed_at: null, claimed_by: null })
     expect(row?.error).not.to.contain('@')
@@ -60,7 +60,7 @@ describe('a mail', () => {
     const cat = await newUser(grove, smtp, 'Cat')
     smtp.answer = () => 550
     await ask(grove, cat.user.email)
-    await until(async () => (await rowsOf(grove)).some(({ failed_at }) => failed_at !== null))
+    await grove.settled()
     const [row] = await rowsOf(grove)
     expect(row).to.deep.include({ attempts: 1, claimed_by: null })
     expect(smtp.received.some((mail) => mail.to.includes(cat.user.email) && !isVerification(mail))).to.equal(false)
@@ -80,7 +80,7 @@ describe('a mail server on another machine', () => {
     try {
       const dan = await signUp(far, 'Dan')
       await ask(far, dan.user.email)
-      await until(async () => (await rowsOf(far)).some(({ error }) => error !== null))
+      await far.settled()
       const [row] = await rowsOf(far)
       expect(row).to.deep.include({ attempts: 1, failed_at: null })
       expect(server.received).to.deep.equal([])
@@ -140,7 +140,8 @@ describe('two services on one folder', () => {
       const people = []
       for (let n = 0; n < 12; n += 1) people.push(await signUp(n % 2 === 0 ? one : other, `User ${n}`))
       await Promise.all(people.map(({ user }, n) => ask(n % 2 === 0 ? other : one, user.email)))
-      await until(async () => server.received.length >= 2 * people.length && (await rowsOf(one)).length === 0)
+      await Promise.all([one.settled(), other.settled()])
+      expect(await rowsOf(one)).to.deep.equal([])
       const sentTo = server.received
         .filter((mail) => !isVerification(mail))
         .flatMap(({ to }) => to)

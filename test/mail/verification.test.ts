@@ -11,7 +11,6 @@ import { startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 import { startMailServer, tokenIn } from '../support/smtp.ts'
-import { until } from '../support/until.ts'
 import { grove, newAddress, pass, smtp, useMail } from './scene.ts'
 
 const verify = (token: string, at = grove) => client(at).post('/auth/verify', { token })
@@ -65,7 +64,8 @@ describe('an address', () => {
       return tried.length === 1 ? 451 : undefined
     }
     const dan = await signUp(grove, 'Dan')
-    await until(async () => (await rows()).some(({ error }) => error?.includes('451') === true))
+    await grove.settled()
+    expect((await rows()).some(({ error }) => error?.includes('451'))).to.equal(true)
     await rotateKeys(grove.deps, { immediately: false })
     pass(15 * 60)
     await sendNow()
