@@ -10,7 +10,6 @@ import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { spawnGrove } from '../support/spawned-grove.ts'
-import { until } from '../support/until.ts'
 
 const noToken = { status: 404, body: { detail: 'Token not found', code: 'token_not_found' } }
 
@@ -163,7 +162,10 @@ describe('personal access tokens', () => {
       const { id: idle } = await issue({ name: 'Idle' })
       const lastUse = async (of = id) => (await list()).find((one) => one.id === of).last_used_at
       /** The use is written after the answer. */
-      const used = (when: number) => until(async () => (await lastUse()) === at(when))
+      const used = async (when: number) => {
+        await grove.settled()
+        expect(await lastUse()).to.equal(at(when))
+      }
       expect(await lastUse()).to.equal(undefined)
       await me(token).then(expecting(200))
       await used(started)

@@ -9,7 +9,6 @@ import { newDataDir } from '../support/data-folder.ts'
 import { startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
-import { until } from '../support/until.ts'
 import { anEvent, append, eventsOf, forgetAll, grove, idsOf, useScene } from './scene.ts'
 
 const dayMs = 86_400_000
@@ -133,12 +132,11 @@ describe('old events', () => {
       expect(cursor.events.some(({ type }: { type: string }) => type === 'webhook.enabled')).to.equal(true)
       await other.close()
       other = await startGrove({ dataDir })
-      await until(async () => {
-        const { read } = other.deps.events
-        return (
-          (await read.selectFrom('event').select('id').where('type', '=', 'webhook.enabled').execute()).length === 0
-        )
-      })
+      await other.settled()
+      const { read } = other.deps.events
+      expect(await read.selectFrom('event').select('id').where('type', '=', 'webhook.enabled').execute()).to.deep.equal(
+        [],
+      )
     } finally {
       await other.close()
       await rm(dataDir, { recursive: true, force: true })
