@@ -12,10 +12,10 @@ const patience = 300_000
 export function patiently(someone: Client): Client {
   const again = async (request: () => Promise<Answer>): Promise<Answer> => {
     const deadline = performance.now() + patience
-    for (;;) {
+    for (let pause = 20; ; pause = Math.min(1.5 * pause, 100)) {
       const answer = await request()
       if (answer.status !== 503 || answer.body.code !== 'busy' || performance.now() > deadline) return answer
-      await sleep(20 + 80 * Math.random())
+      await sleep(pause)
     }
   }
   return {
