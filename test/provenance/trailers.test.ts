@@ -1,8 +1,12 @@
 /** The trailer `Grove-Via` in messages of every shape. `git interpret-trailers` is the oracle. */
 
 import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { viaOfMessage, withVia } from '../../server/domain/format/trailers.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { environment } from '../support/git.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
@@ -32,6 +36,7 @@ const lines = [
   'key:value',
   ': no key',
   'not a key: value',
+  '\tsea.md',
   'Grove-Viable: yes',
   'See Grove-Via: in the middle',
   '> Quoted words',
@@ -40,19 +45,83 @@ const lines = [
   '🐋 Wale',
 ]
 
-const messages = fc
-  .tuple(
-    fc.array(fc.constantFrom(...lines), { minLength: 1, maxLength: 9 }),
-    fc.constantFrom('\n', '\r\n', '\r'),
-    fc.constantFrom('', '\n', '\n\n', '\n \n'),
-  )
-  .map(([parts, end, last]) => parts.join(end) + last)
-  .filter((message) => /^[^\S\x0b\x0c]*[^\s]/.test(message))
+/** Messages as a commit has them, of these lines and of others. Each array is one call of git. */
+const messagesOf = (...others: string[]) => {
+  const message = fc
+    .tuple(
+      fc.array(fc.constantFrom(...lines, ...others), { minLength: 1, maxLength: 9 }),
+      fc.constantFrom('', '\n', '\n\n', '\n \n'),
+    )
+    .map(([parts, last]) => `${parts.join('\n')}${last}`.replace(/^\n+|\n+$/g, ''))
+  return fc.array(message, { minLength: 1, maxLength: 100, size: 'max' })
+}
+
+/** The trailers of each message, as git reads them. */
+function trailersOf(folder: string, messages: readonly string[]): string[][] {
+  const names = messages.map((message, at) => {
+    writeFileSync(join(folder, `${at}`), `${message}\n`)
+    return [`${at}`, 'end']
+  })
+  writeFileSync(join(folder, 'end'), 'x\n\nEnd-Of-Message: x\n')
+  const args = ['-C', folder, 'interpret-trailers', '--parse', '--no-divider', ...names.flat()]
+  const found = execFileSync('git', args, { env: environment(folder), encoding: 'utf8' })
+  return found
+    .split('End-Of-Message: x\n')
+    .slice(0, -1)
+    .map((text) => text.split('\n').filter(Boolean))
+}
+
+/** The words of a message. */
+const wordsOf = (message: string) => message.split(/\s+/).filter(Boolean)
+
+describe('the trailer of an agent, in any message', () => {
+  const value = 'rest agent:scribe/1.0'
+  let folder: string
+
+  before(async () => {
+    folder = await newDataDir()
+  })
+
+  it('is found by git, after all trailers that it found before, and changes nothing else', () => {
+    const property = fc.property(messagesOf(), (messages) => {
+      const signed = messages.map((message) => withVia(message, value))
+      const [before, after] = [trailersOf(folder, messages), trailersOf(folder, signed)]
+      for (const [at, message] of messages.entries()) {
+        const text = signed[at] ?? ''
+        expect(after[at], JSON.stringify(message)).to.deep.equal([...(before[at] ?? []), `Grove-Via: ${value}`])
+        expect(viaOfMessage(text)?.client_name).to.equal('scribe/1.0')
+        expect(withVia(text, 'rest agent:another')).to.equal(text)
+        const kept = wordsOf(text.replace(`Grove-Via: ${value}`, '').replace(/^No message\n/, ''))
+        expect(kept).to.deep.equal(wordsOf(message))
+      }
+    })
+    const rare = [
+      '\t\nCo-authored-by: Zoë <zoe@example.org>\n\nConflicts:',
+      'Conflicts:\n#\n\tsea.md',
+      'Conflicts:\nSubject\n \nkey:value\n\n\tsea.md',
+    ]
+    fc.assert(property, { numRuns: 30, examples: [[rare]] })
+  })
+
+  it('is read where git reads it', () => {
+    const own = ['Grove-Via: rest agent:a', 'grove-via : rest agent:b', 'Grove-Via: by hand']
+    const property = fc.property(messagesOf(...own, ...own), (messages) => {
+      const found = trailersOf(folder, messages)
+      for (const [at, message] of messages.entries()) {
+        const last = found[at]?.findLast((line) => /^grove-via *:/i.test(line))
+        const expected = /: rest agent:(\w)/.exec(last ?? '')?.[1]
+        expect(viaOfMessage(message)?.client_name.slice(0, 1), JSON.stringify(message)).to.equal(expected)
+      }
+    })
+    fc.assert(property, { numRuns: 10 })
+  })
+})
 
 describe('the trailer of an agent', () => {
   let grove: Grove
   let ann: PersonClient
   let node: TestNode
+  let made = 0
 
   before(async () => {
     grove = await startGrove()
@@ -61,15 +130,8 @@ describe('the trailer of an agent', () => {
   })
   after(() => grove.close())
 
-  const git = (args: readonly string[], input: string) =>
-    execFileSync('git', args, { env: environment(node.git.dir), input, stdio: 'pipe' }).toString()
-  /** Git's own reading of the trailers of a commit message. */
-  const trailersOf = (message: string) =>
-    git(['interpret-trailers', '--parse', '--no-divider'], `${message.replace(/\n+$/, '')}\n`)
-      .split('\n')
-      .filter(Boolean)
   const committed = async (message: string, headers = {}) => {
-    const changes = [{ action: 'put', path: 'a.txt', content: `${message}${Math.random()}` }]
+    const changes = [{ action: 'put', path: 'a.txt', content: `${++made}` }]
     const path = `${node.at}/tree/main/commits`
     const { id } = (await ann.post(path, { message, changes }, headers).then(expecting(201))).body
     return (await ann.get(`${node.at}/tree/main/commits/${id}`).then(expecting(200))).body
@@ -79,30 +141,16 @@ describe('the trailer of an agent', () => {
     return content.slice(content.indexOf('\n\n') + 2)
   }
 
-  it('is found by git after every message, and hides no other trailer', async function () {
-    this.timeout(60_000)
-    const property = fc.asyncProperty(messages, async (message) => {
-      const sent = message.replace(/\r\n?/g, '\n')
-      const own = await committed(message)
-      const plain = stored(own.id)
-      expect(plain).to.equal(`${sent.replace(/^\n+|\n+$/g, '')}\n`)
-      expect(own).to.not.have.property('via')
-      const { id, via } = await committed(message, { 'grove-agent': 'scribe/1.0' })
-      const signed = stored(id)
-      const found = trailersOf(signed)
-      expect(found.at(-1)).to.equal('Grove-Via: rest agent:scribe/1.0')
-      // Git reads a last paragraph of conflicts only as trailers if something follows.
-      expect(found).to.include.members(trailersOf(plain))
-      expect(via).to.deep.equal({
-        door: 'rest',
-        client: 'agent:scribe/1.0',
-        client_name: 'scribe/1.0',
-        recorded: 'message',
-      })
-      const kept = signed.replace('Grove-Via: rest agent:scribe/1.0\n', '').replace(/\s+/g, ' ').trim()
-      expect(kept.replace(/^No message /, '')).to.equal(plain.replace(/\s+/g, ' ').trim())
+  it('is only in the messages of agents, whose answers have it as `via`', async () => {
+    const message = '\nSubject\r\n\r\nKey: one\r\n'
+    const own = await committed(message)
+    expect(stored(own.id)).to.equal('Subject\n\nKey: one\n')
+    expect(own).to.not.have.property('via')
+    const { id, via } = await committed(message, { 'grove-agent': 'scribe/1.0' })
+    expect(stored(id)).to.equal('Subject\n\nKey: one\nGrove-Via: rest agent:scribe/1.0\n')
+    expect(via).to.deep.equal({
+      ...{ door: 'rest', client: 'agent:scribe/1.0', client_name: 'scribe/1.0', recorded: 'message' },
     })
-    await fc.assert(property, { numRuns: 50 })
   })
 
   it('stands in a paragraph of its own after a subject, and joins trailers', async () => {
@@ -112,6 +160,8 @@ describe('the trailer of an agent', () => {
       ['Subject\n\nBody: one\nand text', 'Subject\n\nBody: one\nand text\n\nGrove-Via: rest agent:a\n'],
       ['Subject\n\nKey: one\n', 'Subject\n\nKey: one\nGrove-Via: rest agent:a\n'],
       ['Subject\n\n---\nA patch', 'Subject\n\n---\nA patch\n\nGrove-Via: rest agent:a\n'],
+      ['Subject\n\nA: b\n\n# c', 'Subject\n\nA: b\nGrove-Via: rest agent:a\n\n# c\n'],
+      ['Subject\n\nA: b\n\nConflicts:\n\tsea.md', 'Subject\n\nA: b\nGrove-Via: rest agent:a\n\nConflicts:\n\tsea.md\n'],
       [`Subject\n${scissors}\nrest`, `Subject\n\nGrove-Via: rest agent:a\n\n${scissors}\nrest\n`],
       [`${scissors}\nrest`, `No message\n\nGrove-Via: rest agent:a\n\n${scissors}\nrest\n`],
     ]

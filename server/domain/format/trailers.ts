@@ -8,7 +8,7 @@ const key = 'Grove-Via'
 const ownLine = /^grove-via[ \t]*:/im
 
 /** Git ignores this line and what follows it. */
-const scissors = /^# -{24} >8 -{24}$/m
+const scissors = `# ${'-'.repeat(24)} >8 ${'-'.repeat(24)}`
 
 /** A line that makes git accept a paragraph which is not only trailers. */
 const generated = /^(?:Signed-off-by: |\(cherry picked from commit )/
@@ -28,32 +28,62 @@ export function refuseOwnVia(loc: readonly (string | number)[], message: string)
  */
 export function withVia(message: string, value: string | undefined): string {
   if (value === undefined || viaOfMessage(message) !== undefined) return message
-  const text = message.replace(/[\r\0]/g, '')
-  const cut = scissors.exec(text)?.index ?? text.length
-  const head = text.slice(0, cut).replace(/^\n+|[ \t\n]+$/g, '')
-  const subject = head.trim() === '' ? noSubject : head
-  const separator = trailerBlock(subject) === undefined ? '\n\n' : '\n'
-  const tail = cut === text.length ? '' : `\n\n${text.slice(cut)}`
-  return `${subject}${separator}${key}: ${value}${tail}`
+  const { lines, start, end } = findTrailers(message)
+  const subject = lines.slice(0, end).join('\n').trimEnd() || noSubject
+  const separator = start === end ? '\n\n' : '\n'
+  // A tab continues a list of conflicts.
+  const tail = lines
+    .slice(end)
+    .join('\n')
+    .replace(/^\s*\n/, '')
+  return `${subject}${separator}${key}: ${value}${tail.trim() === '' ? '' : `\n\n${tail}`}`
 }
 
 /** Returns what the last trailer of this kind says. Undefined without one, or if the service would not have written it. */
 export function viaOfMessage(message: string): ClaimedVia | undefined {
   if (!ownLine.test(message)) return undefined
-  const text = message.replace(/\r/g, '')
-  const cut = scissors.exec(text)?.index ?? text.length
-  const lines = trailerBlock(text.slice(0, cut)) ?? []
-  const line = lines.findLast((one) => ownLine.test(one))
+  const { lines, start, end } = findTrailers(message)
+  const line = lines.slice(start, end).findLast((one) => ownLine.test(one))
   return line === undefined ? undefined : parseTrailer(line.replace(/^[^:]*:/, '').trim())
 }
 
-/** Returns the lines of the last paragraph, if git reads it as trailers. It is not the first one. */
-function trailerBlock(text: string): readonly string[] | undefined {
-  const lines = text.replace(/^\n+|[ \t\n]+$/g, '').split('\n')
-  const start = lines.findLastIndex((line) => isBlank(line)) + 1
-  if (start === 0) return undefined
-  const block = lines.slice(start)
-  return isTrailers(block) ? block : undefined
+/** The lines of a message. Git reads those from `start` to `end` as trailers. */
+interface Trailers {
+  readonly lines: readonly string[]
+  readonly start: number
+  readonly end: number
+}
+
+/** Finds the trailers: the last paragraph, not the first one. Without trailers, both places are where text ends. */
+function findTrailers(message: string): Trailers {
+  const lines = message
+    .replace(/[\r\0]/g, '')
+    .replace(/^\n+/, '')
+    .split('\n')
+  const cut = lines.indexOf(scissors)
+  const text = cut === -1 ? lines : lines.slice(0, cut)
+  const searched = text.slice(0, searchedLines(text))
+  const end = searched.findLastIndex((line) => !isBlank(line) && !line.startsWith('#')) + 1
+  const start = searched.slice(0, end).findLastIndex(isBlank) + 1
+  if (start > 0 && isTrailers(searched.slice(start, end))) return { lines, start, end }
+  return { lines, start: text.length, end: text.length }
+}
+
+/** Returns how many lines git searches. It skips comments, blank lines and a list of conflicts at the end. */
+function searchedLines(lines: readonly string[]): number {
+  // As in git, 0 means that no skipped lines have begun, so the first line is always searched.
+  let end = 0
+  let inConflicts = false
+  for (const [at, line] of lines.entries()) {
+    const isConflicts = line === 'Conflicts:'
+    inConflicts ||= isConflicts
+    if (line === '' || line.startsWith('#') || isConflicts) end ||= at
+    else if (end > 0 && !(inConflicts && line.startsWith('\t'))) {
+      end = 0
+      inConflicts = false
+    }
+  }
+  return end || lines.length
 }
 
 function isBlank(line: string): boolean {
