@@ -16,7 +16,7 @@ export interface ReadOptions {
 /**
  * Calls `take` with each frame of `input` until it returns true or `input` ends. Returns which of the two happened.
  * Bytes after the last frame stay in `input`, which is paused. This is also true if this function throws, so no more of
- * the input is inflated.
+ * the input is inflated, and the next call continues there.
  *
  * @throws GitError limit_exceeded, malformed_request (a frame or the compression is cut off)
  * @throws the reason of `signal`, and any error of `take` and `hold`
@@ -36,15 +36,17 @@ export function readFrames(
     const fail = (error: unknown) => {
       stop()
       input.once('error', () => undefined).pause()
+      const rest = buffered.rest()
+      if (rest.length > 0 && input.readable) input.unshift(rest)
       reject(isInflateError(error) ? new GitError('malformed_request', 'The body is not gzip') : error)
     }
     const leave = () => fail(signal.reason)
     const cutOff = () => fail(new GitError('malformed_request', 'The request is cut off'))
     const read = (chunk: Buffer) => {
       size += chunk.length
+      buffered.add(chunk)
       try {
         hold(chunk.length)
-        buffered.add(chunk)
         for (let pkt = buffered.next(); pkt !== undefined; pkt = buffered.next()) {
           if (!take(pkt)) continue
           stop()

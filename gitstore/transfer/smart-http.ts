@@ -61,11 +61,19 @@ export async function readFetch(input: Readable, version: 0 | 1 | 2, reading: Re
   return reader.request(outcome === 'ended')
 }
 
-/** Reads the request of a push up to its pack, which stays in `input`. @throws the errors of readFrames */
-export async function readPush(input: Readable, reading: ReadOptions): Promise<PushHead> {
+/**
+ * Returns a function that reads the request of a push up to its pack, which stays in `input`. Once it has succeeded, it
+ * returns the same again. If it throws, the next call continues where it broke off.
+ *
+ * @throws the errors of readFrames
+ */
+export function pushHeadOf(input: Readable): (reading: ReadOptions) => Promise<PushHead> {
   const reader = pushReader()
-  const outcome = await readFrames(input, reading, reader.take)
-  return reader.head(outcome === 'ended')
+  let head: PushHead | undefined
+  return async (reading) => {
+    head ??= reader.head((await readFrames(input, reading, reader.take)) === 'ended')
+    return head
+  }
 }
 
 /**

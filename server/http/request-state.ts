@@ -21,6 +21,8 @@ export interface RequestState {
   bodyText: string | undefined
   /** Shows an error as a page; undefined: errors are JSON. */
   errorPage: ErrorPage | undefined
+  /** Returns the response that shows a Git client why its push is refused. Absent for other requests. */
+  pushReport: ((reason: string) => Promise<Buffer>) | undefined
   /** True if the rate limit has counted the request. */
   isCounted: boolean
   /** True if the response must not be compressed again. */
@@ -93,6 +95,7 @@ export function stateOf(req: Carrier): RequestState {
     authenticatedIn: undefined,
     bodyText: undefined,
     errorPage: undefined,
+    pushReport: undefined,
     isCounted: false,
     isPacked: false,
   }

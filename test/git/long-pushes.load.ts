@@ -9,7 +9,7 @@ import { expect } from 'chai'
 import type { Request, Response } from 'express'
 import { flush, pktLine } from '../../gitstore/transfer/pkt-line.ts'
 import type { Judge } from '../../gitstore/transfer/proc-receive.ts'
-import { readPush, servePush } from '../../gitstore/transfer/smart-http.ts'
+import { pushHeadOf, servePush } from '../../gitstore/transfer/smart-http.ts'
 import { exchangesUntil } from '../../server/http/git/git.ts'
 import { workingIn } from '../bench/processes.ts'
 import { newDataDir } from '../support/data-folder.ts'
@@ -66,7 +66,7 @@ describe('git: a push that takes long', () => {
       const exchanges = exchangesUntil(new AbortController().signal, new Set())
       server = createServer(async (req, res) => {
         const { gone, stopping } = exchanges.begin(req as Request, res as Response) // Node's own will do
-        const head = await readPush(req, { limitBytes: 1e6, hold: () => undefined, signal: gone })
+        const head = await pushHeadOf(req)({ limitBytes: 1e6, hold: () => undefined, signal: gone })
         const conversation = {
           service: 'git-receive-pack',
           shown: ['refs/'],

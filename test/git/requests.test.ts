@@ -159,7 +159,7 @@ describe('git: requests', () => {
       syncBuiltinESMExports()
     }
 
-    it('for which the machine has no process left are 503 with Retry-After', async () => {
+    it('for which the machine has no process left are 503 with Retry-After, and a report for a push', async () => {
       replaceSpawn((_command: string, args: readonly string[], options: childProcess.SpawnOptions) => {
         const child = spawn('/nonexistent', args, options)
         // The first to hear of it makes it the fault that all others see.
@@ -173,6 +173,12 @@ describe('git: requests', () => {
         token: ann.session.accessToken,
       })
       expect(fetched.status).to.equal(503)
+      const line = `${'0'.repeat(40)} ${node.git.head()} refs/heads/x\0 report-status`
+      const pushed = await askGit(grove, node, [line, flush], {
+        ...{ service: 'git-receive-pack', token: ann.session.accessToken },
+      })
+      expect(pushed.status).to.equal(200)
+      expect(pushed.body.toString()).to.include('ng refs/heads/x Another write is in progress; try again in a moment\n')
     })
 
     it('count against the limit of their address before anybody is asked who they are', async () => {

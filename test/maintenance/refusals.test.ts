@@ -1,6 +1,8 @@
 /** Answers of a service in maintenance mode. */
 
-import { writeFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { rights } from '../../spec/rights.ts'
@@ -89,6 +91,32 @@ describe('a service in maintenance mode', () => {
     expect(code).to.equal(128)
     expect(text).to.include(`remote: The service is in maintenance, so nothing can be changed now. ${message}`)
   })
+
+  for (const [what, options, content] of [
+    ['a push', '', 'more'],
+    ['a large push, which begins with an empty request,', '-c http.postBuffer=65536', 'much'],
+  ] as const)
+    it(`refuses ${what} after Git has read the refs, and shows why`, async () => {
+      const file = join(grove.dataDir, 'maintenance.json')
+      const mode = await readFile(file)
+      await rm(file)
+      await until(async () => !(await isOn()))
+      const { token } = await made(world.owner.post('/auth/tokens', { name: content, access: 'write' }))
+      const REMOTE = remoteUrl(grove, world.org, world.node, token)
+      await desk.done(`git clone -q $REMOTE ${content}`, { REMOTE })
+      await writeFile(join(desk.dir, content, 'bytes'), content === 'much' ? randomBytes(200_000) : content)
+      // Git runs this hook between its two requests.
+      const hook = `touch ../${content}.read; until [ -e ../${content}.on ]; do sleep 0.05; done`
+      await writeFile(join(desk.dir, content, '.git/hooks/pre-push'), `#!/bin/sh\n${hook}\n`, { mode: 0o755 })
+      const pushed = desk.sh(`cd ${content}; git add bytes; git commit -q -m Bytes; git ${options} push -q origin main`)
+      await until(() => existsSync(join(desk.dir, `${content}.read`)))
+      await writeFile(file, mode)
+      await until(isOn)
+      await writeFile(join(desk.dir, `${content}.on`), '')
+      const { code, text } = await pushed
+      expect(code, text).to.equal(1)
+      expect(text).to.include(`(The service is in maintenance, so nothing can be changed now. ${message})`)
+    })
 
   it('tells a model why a tool changes nothing', async () => {
     const { token } = await made(world.owner.post('/auth/tokens', { name: 'A model', access: 'write' }))

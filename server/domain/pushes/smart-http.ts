@@ -7,13 +7,13 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { ReadOptions } from '../../../gitstore/transfer/bounded-input.ts'
 import type { Exchange } from '../../../gitstore/transfer/exchange.ts'
 import type { FetchRequest } from '../../../gitstore/transfer/fetch-request.ts'
-import type { Judge, Push } from '../../../gitstore/transfer/proc-receive.ts'
-import { refusalOf } from '../../../gitstore/transfer/push-request.ts'
+import { type Judge, oneLine, type Push } from '../../../gitstore/transfer/proc-receive.ts'
+import { type PushHead, refusalOf } from '../../../gitstore/transfer/push-request.ts'
 import { judgeFetch, withWholeNames } from '../../../gitstore/transfer/reachability.ts'
 import {
   advertise,
+  pushHeadOf,
   readFetch,
-  readPush,
   sendError,
   serveFetch,
   servePush,
@@ -56,11 +56,21 @@ export interface SmartHttp {
   /**
    * Reads the request; for a push, the part before the pack. No Git process runs yet.
    *
-   * @param input the decoded body
    * @throws GitError limit_exceeded, malformed_request
    * @throws the reason of `signal`, or the errors of `hold`
    */
-  read(input: Readable, wire: Wire, hold: ReadOptions['hold']): Promise<Answer>
+  read(body: GitBody, wire: Wire, hold: ReadOptions['hold']): Promise<Answer>
+}
+
+/** The decoded body of a request. */
+export interface GitBody {
+  readonly input: Readable
+  /** Reads the part of a push before the pack, as `pushHeadOf` does. */
+  readonly head: (reading: ReadOptions) => Promise<PushHead>
+}
+
+export function gitBody(input: Readable): GitBody {
+  return { input, head: pushHeadOf(input) }
 }
 
 /** The name of the organisation's own repository, among those of its nodes. */
@@ -132,7 +142,7 @@ function fetchService(repo: Repo, audience: Audience): SmartHttp {
   return {
     isPublic: audience === 'public',
     advertisement: { work: 'list', answer: (output, wire) => advertise(repo, conversation(wire), output) },
-    read: async (input, wire, hold) => {
+    read: async ({ input }, wire, hold) => {
       const reading = { signal: wire.signal, hold, limitBytes: fetchLimitBytes[audience] }
       const asked = await errorsAsText(() => readFetch(input, wire.version, reading))
       if (typeof asked === 'string') return { work: 'list', answer: async (output) => sendError(output, asked) }
@@ -180,6 +190,22 @@ function isRefusedWhole(refused: ReadonlyMap<string, string | undefined>): refus
   return [...refused.values()].every((problem) => problem !== undefined)
 }
 
+/**
+ * Returns the response that refuses each ref of a push. Git does not show the text of another status. It also ignores
+ * what refuses a request without refs, which precedes a large one, so the response to that is empty.
+ *
+ * @throws the errors of readFrames; a list that is still to be read has a second and 64 KiB
+ */
+export async function reportRefusal({ head }: GitBody, reason: string): Promise<Buffer> {
+  const signal = AbortSignal.timeout(1_000)
+  const read = await head({ signal, hold: () => undefined, limitBytes: 2 ** 16 })
+  return read.refs.length === 0 ? Buffer.alloc(0) : refusalOfAll(read, oneLine(reason))
+}
+
+function refusalOfAll(head: PushHead, reason: string): Buffer {
+  return refusalOf(head, new Map(head.refs.map((ref) => [ref, reason])))
+}
+
 /** Returns the message of a full quota. @throws any other error */
 function quotaReason(error: unknown): string {
   if (error instanceof AppError && error.code === 'quota_exceeded') return error.message
@@ -196,8 +222,8 @@ function pushService(deps: Deps, access: NodeAccess, judge: (push: Push) => Prom
   return {
     isPublic: false,
     advertisement: { work: 'list', answer: (output, wire) => advertise(repo, conversation(wire), output) },
-    read: async (input, wire, hold) => {
-      const head = await readPush(input, { signal: wire.signal, hold, limitBytes: pushLimitBytes })
+    read: async ({ input, head: readHead }, wire, hold) => {
+      const head = await readHead({ signal: wire.signal, hold, limitBytes: pushLimitBytes })
       if (head.refs.length === 0) return { work: 'list', answer: async (output) => void output.end() }
       const refused: ReadonlyMap<string, string | undefined> = new Map(
         head.refs.map((ref) => [ref, findRefusal(access, ref)]),
@@ -222,7 +248,7 @@ function pushService(deps: Deps, access: NodeAccess, judge: (push: Push) => Prom
         const room = await openPushRoom(deps, access.org.id, later.bodyBytes).catch(quotaReason)
         if (typeof room === 'string') {
           await later.refused([room])
-          output.end(refusalOf(head, new Map(head.refs.map((ref) => [ref, room]))))
+          output.end(refusalOfAll(head, room))
           return
         }
         await markOutcomeUnknown(noted, (watched) =>

@@ -97,7 +97,7 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
       res.set('Retry-After', String(meaning.waitSeconds))
     }
     if (shown !== undefined) showError(res, shown, meaning, request_id)
-    else if (isGitRequest(req)) answerGit(res, meaning, request_id)
+    else if (isGitRequest(req)) void answerGit(res, meaning, request_id)
     else if (meaning === undefined)
       res.status(500).json({ detail: 'Internal error', ...codeFields(res, 'internal_error', request_id) })
     else answerRefusal(res, meaning, request_id)
@@ -182,14 +182,23 @@ function logFault(log: Logger, err: unknown, meaning: AppError | undefined, requ
 }
 
 /**
- * Answers a Git client. Git shows plain text, asks for credentials if the challenge is Basic, and does not know 422.
+ * Answers a Git client. Git shows plain text, asks for credentials if the challenge is Basic, and does not know 422. When
+ * it pushes, it shows only a report. The report refuses each ref, and has status 200.
  */
-function answerGit(res: Response, meaning: AppError | undefined, request_id: string): void {
+async function answerGit(res: Response, meaning: AppError | undefined, request_id: string): Promise<void> {
   const status = meaning === undefined ? 500 : statusOf[meaning.code]
   if (status === 401) res.set('WWW-Authenticate', 'Basic realm="Grove", charset="UTF-8"')
   if (meaning) setRetryAfter(res, meaning)
   const text = meaning?.message ?? `Internal error. Report this id to the operator: ${request_id}`
-  res.status(status).type('text/plain').send(`${text}\n`)
+  const isReported = status === 429 || status >= 500 || meaning?.code === 'quota_exceeded'
+  // A client that sends no list of refs gets the status.
+  const report = isReported
+    ? await stateOf(res.req)
+        .pushReport?.(text)
+        .catch(() => undefined)
+    : undefined
+  if (report === undefined) res.status(status).type('text/plain').send(`${text}\n`)
+  else res.status(200).type('application/x-git-receive-pack-result').send(report)
 }
 
 function setRetryAfter(res: Response, { code, facts }: AppError): void {

@@ -14,7 +14,14 @@ import { auditFetch, auditGitRefusal } from '../../domain/audit/git-use.ts'
 import { auditFirstUse } from '../../domain/audit/token-use.ts'
 import type { PullPage } from '../../domain/consent/wording.ts'
 import { canonicalId } from '../../domain/layout.ts'
-import { type GitService, openSmartHttp, type SmartHttp } from '../../domain/pushes/smart-http.ts'
+import {
+  type GitBody,
+  type GitService,
+  gitBody,
+  openSmartHttp,
+  reportRefusal,
+  type SmartHttp,
+} from '../../domain/pushes/smart-http.ts'
 import type { RepositoryAt } from '../../domain/targets.ts'
 import type { FindCredential } from '../authentication.ts'
 import { networkOf } from '../connection/addresses.ts'
@@ -67,6 +74,9 @@ export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: 
     stateOf(req).door = service === 'git-receive-pack' ? 'push' : 'fetch'
     const credential = await gitCredentialOf(req, findCredential)
     if (credential !== undefined) noteCaller(req, credential)
+    const body = decodedOnce(req)
+    if (credential !== undefined && route.rest === 'git-receive-pack')
+      stateOf(req).pushReport = (reason) => reportOf(req, res, body, reason)
     await count(req, res, credential?.person.id)
     const base = baseUrl(deps.config.publicUrl, req)
     const pageOf: PullPage = (number) => proposalUrl(base, route, number)
@@ -93,9 +103,7 @@ export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: 
     const held = newHold(caller)
     try {
       const isAdvertisement = route.rest === 'info/refs'
-      const { work, answer } = isAdvertisement
-        ? smartHttp.advertisement
-        : await smartHttp.read(bodyOf(req), wire, held.hold)
+      const { work, answer } = isAdvertisement ? smartHttp.advertisement : await smartHttp.read(body(), wire, held.hold)
       const asked = performance.now()
       const release = await acquireGit(work, caller, exchange.gone)
       noteWait(req, performance.now() - asked)
@@ -193,6 +201,25 @@ function versionOf(req: Request): 0 | 1 | 2 {
 function bodyBytesOf(req: Request): number | undefined {
   const length = req.get('Content-Length')
   return length === undefined ? undefined : Number(length)
+}
+
+/** Returns the response to a push that is refused, and reads the rest of the request afterwards. */
+async function reportOf(req: Request, res: Response, body: () => GitBody, reason: string): Promise<Buffer> {
+  const report = await reportRefusal(body(), reason)
+  note(req, { refused: [reason] })
+  // Git reads the response only after it has sent everything. The exchange may not have begun.
+  res.once('finish', () => req.unpipe().resume())
+  enforceClientTimeouts(req, res, () => undefined)
+  return report
+}
+
+/** Returns a function that always returns the same body. */
+function decodedOnce(req: Request): () => GitBody {
+  let body: GitBody | undefined
+  return () => {
+    body ??= gitBody(bodyOf(req))
+    return body
+  }
 }
 
 /** The decompressed body. gitstore limits how much of it is read. */
