@@ -58,10 +58,14 @@ describe('the validator', () => {
       },
     }
     compileOnFirstUse(compiler)
-    const validators = compiler.buildValidators({ 200: {}, 422: {}, default: {} })
+    const responses = { 200: { a: 1 }, 422: { a: 2 }, default: { a: 3 } }
+    const validators = compiler.buildValidators(responses)
     expect(Object.keys(validators)).to.deep.equal(['200', '422', 'default'])
     expect(built).to.deep.equal([])
     for (let n = 0; n < 2; n++) expect(validators[200]).to.deep.equal({ json: '200' })
+    expect(built).to.deep.equal(['200'])
+    // Another operation with an equal schema shares what is compiled.
+    expect(compiler.buildValidators({ 201: { a: 1 } })[201]).to.deep.equal({ json: '200' })
     expect(built).to.deep.equal(['200'])
 
     const sent = [

@@ -95,18 +95,19 @@ class UnoptimizedValidator extends OpenApiValidator {
 
 /**
  * Compiles the schema of a response when the first response with its status is sent. Every operation has the same large
- * schemas of errors, and most never send one.
+ * schemas of errors, most never send one, and those that do share the compiled one.
  *
  * @throws Error the library has changed
  */
 export function compileOnFirstUse(compiler: ResponseCompiler): void {
   const { buildValidators } = compiler
   if (buildValidators === undefined) throw new Error('express-openapi-validator should have the method buildValidators')
+  const known = new Map<string, unknown>()
   compiler.buildValidators = function (responses, key) {
-    const known = new Map<string, unknown>()
     const compiled = (status: string) => {
-      const found = known.get(status) ?? buildValidators.call(this, { [status]: responses[status] }, key)[status]
-      known.set(status, found)
+      const schema = JSON.stringify(responses[status])
+      const found = known.get(schema) ?? buildValidators.call(this, { [status]: responses[status] }, key)[status]
+      known.set(schema, found)
       return found
     }
     // The library uses the default for a status without JSON.
