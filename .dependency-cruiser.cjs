@@ -140,9 +140,9 @@ module.exports = {
     ),
     never(
       'domain-has-two-neighbours',
-      'From the server, the domain imports only dependencies, errors, counters, bounds, loopback hosts, words of titles, observers and Markdown.',
+      'From the server, the domain imports only dependencies, errors, counters, bounds, loopback hosts, words of titles, rounds of background work, observers and Markdown.',
       '^server/domain/',
-      '^server/(?!domain/|markdown/|base/(deps|errors|error-mapping|counters|is-loopback|json-bounds|page-segments)\\.ts$|metrics/observers\\.ts$)',
+      '^server/(?!domain/|markdown/|base/(deps|errors|error-mapping|counters|is-loopback|json-bounds|page-segments|rounds)\\.ts$|metrics/observers\\.ts$)',
     ),
     never(
       'domain-files-know-no-folder',
@@ -184,7 +184,7 @@ module.exports = {
       'uploads-are-imported-here',
       'An upload is imported through the domain of this service, as a folder is.',
       '^server/vault/uploads/',
-      `(^spec/|^server/(?!domain/|markdown/|vault/(read|plan|apply|uploads)/|base/(deps|errors|error-mapping|config)\\.ts$)|${http})`,
+      `(^spec/|^server/(?!domain/|markdown/|vault/(read|plan|apply|uploads)/|base/(deps|errors|error-mapping|config|rounds)\\.ts$)|${http})`,
     ),
     never(
       'export-reads-repositories',
