@@ -1,7 +1,5 @@
 /** Compares what a test file leaves in its process with what it found, so that files do not depend on their order. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
-
 /** Functions that tests replace. */
 const replaceable = {
   fetch: () => globalThis.fetch,
@@ -32,28 +30,19 @@ const heard = [
   'disconnect',
 ]
 
-/** Resources that keep a process alive and that a file must end. Mocha's worker has a message port and pipes itself. */
-const counted = ['Timeout', 'Immediate', 'TCPServerWrap', 'TCPSocketWrap', 'ProcessWrap', 'FSEventWrap'] as const
-
-/** Milliseconds that sockets and processes have to end. */
-const patience = 10_000
-
 interface Snapshot {
   readonly folder: string
   readonly environment: Readonly<NodeJS.ProcessEnv>
   readonly functions: ReadonlyMap<string, unknown>
   readonly listeners: ReadonlyMap<string, number>
-  readonly resources: ReadonlyMap<string, number>
 }
 
 function snapshot(): Snapshot {
-  const active = process.getActiveResourcesInfo()
   return {
     folder: process.cwd(),
     environment: { ...process.env },
     functions: new Map(Object.entries(replaceable).map(([name, read]) => [name, read()])),
     listeners: new Map(heard.map((name) => [name, process.listenerCount(name)])),
-    resources: new Map(counted.map((name) => [name, active.filter((one) => one === name).length])),
   }
 }
 
@@ -62,13 +51,11 @@ function differences(before: Snapshot, after: Snapshot): string[] {
   const variables = [...names].filter((name) => before.environment[name] !== after.environment[name])
   const functions = [...after.functions].filter(([name, value]) => before.functions.get(name) !== value)
   const listeners = [...after.listeners].filter(([name, count]) => count > (before.listeners.get(name) ?? 0))
-  const resources = [...after.resources].filter(([name, count]) => count > (before.resources.get(name) ?? 0))
   return [
     ...(before.folder === after.folder ? [] : ['the working folder']),
     ...variables.map((name) => `the environment variable ${name}`),
     ...functions.map(([name]) => `another ${name}`),
     ...listeners.map(([name, count]) => `${count - (before.listeners.get(name) ?? 0)} listeners of ${name}`),
-    ...resources.map(([name, count]) => `${count - (before.resources.get(name) ?? 0)} of ${name}`),
   ]
 }
 
@@ -84,14 +71,9 @@ export function lookBefore(): void {
  *
  * @throws Error that names what was left
  */
-export async function expectNothingLeft(): Promise<void> {
-  const before = known ?? snapshot()
-  const deadline = performance.now() + patience
-  let left = differences(before, snapshot())
-  while (left.length > 0 && performance.now() < deadline) {
-    await sleep(20)
-    left = differences(before, snapshot())
-  }
-  known = snapshot()
+export function expectNothingLeft(): void {
+  const now = snapshot()
+  const left = differences(known ?? now, now)
+  known = now
   if (left.length > 0) throw new Error(`The file leaves in its process: ${left.join(', ')}.`)
 }
