@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { TextChange } from '../../server/domain/format/anchors.ts'
 import { linesOf, mapLines, shiftLines } from '../../server/domain/format/line-map.ts'
+import { runs } from '../support/seed.ts'
 
 type Pairs = readonly (readonly [before: number, after: number])[]
 
@@ -56,7 +57,7 @@ describe('lines of a later version', () => {
           }
         }
       }),
-      { numRuns: 3_000, seed: 3 },
+      { numRuns: runs(3_000), seed: 3 },
     )
   })
 

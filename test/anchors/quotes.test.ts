@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { TextChange } from '../../server/domain/format/anchors.ts'
 import { mapLines, shiftLines } from '../../server/domain/format/line-map.ts'
 import { type Quote, SearchableLines } from '../../server/domain/format/quotes.ts'
+import { runs } from '../support/seed.ts'
 
 const plain = (text: string) => text.normalize('NFC').replace(/\s+/gu, ' ')
 
@@ -131,7 +132,7 @@ describe('a quote', () => {
         else if (own.length === then.length) expect(found).to.equal(now[0])
         else expect(found).to.be.oneOf(['outdated', now[0]])
       }),
-      { numRuns: 3_000, seed: 5 },
+      { numRuns: runs(3_000), seed: 5 },
     )
   })
 })

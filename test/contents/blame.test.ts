@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { expecting, type TestNode } from '../support/node.ts'
 import { client } from '../support/people.ts'
+import { runs } from '../support/seed.ts'
 import { anyHistory, importHistory } from './random-history.ts'
 import { aNode, ann, grove, leavesCleanRepositories, pass, useScene } from './scene.ts'
 
@@ -68,7 +69,7 @@ describe('contents', () => {
             if (isText) expect(linesOf(body), entry).to.deep.equal(byGit(node, 'dev', path))
           }
         }),
-        { numRuns: 10, endOnFailure: true },
+        { numRuns: runs(10), endOnFailure: true },
       )
     })
 

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { expecting, type TestNode } from '../support/node.ts'
+import { runs } from '../support/seed.ts'
 import { aNode, ann, changesByGit, leavesCleanRepositories, pass, post, put, time, useScene } from './scene.ts'
 
 const mebi = 1_048_576
@@ -231,7 +232,7 @@ describe('contents', () => {
           expect(listed).to.deep.equal([...files.keys()].sort())
           for (const [path, text] of files) expect(node.git.run(['show', `main:${path}`]).toString()).to.equal(text)
         }),
-        { numRuns: 15 },
+        { numRuns: runs(15) },
       )
     })
   })

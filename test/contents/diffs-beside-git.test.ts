@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { TestNode } from '../support/node.ts'
+import { runs } from '../support/seed.ts'
 import { anyHistory, applied, importHistory } from './random-history.ts'
 import { aNode, ann, grove, leavesCleanRepositories, useScene } from './scene.ts'
 
@@ -66,7 +67,7 @@ describe('contents', () => {
           await expectPatch(node, other, head, `${node.at}/compare?base=${other}&head=dev&text=true`)
           await expectPatch(node, head, other, `${node.at}/compare?base=dev&head=${other}&text=true&direct=true`)
         }),
-        { numRuns: 12, endOnFailure: true },
+        { numRuns: runs(12), endOnFailure: true },
       )
     })
   })

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import type { Git } from '../support/git.ts'
 import { looseFile } from '../support/git.ts'
 import { expecting } from '../support/node.ts'
+import { runs } from '../support/seed.ts'
 import { anyHistory, anyPath, importHistory } from './random-history.ts'
 import { aNode, ann, leavesCleanRepositories, useScene } from './scene.ts'
 
@@ -76,7 +77,7 @@ describe('contents', () => {
             }
           },
         ),
-        { numRuns: 10, endOnFailure: true },
+        { numRuns: runs(10), endOnFailure: true },
       )
     })
 

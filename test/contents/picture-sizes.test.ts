@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { commandsBelow } from '../bench/processes.ts'
 import type { TestNode } from '../support/node.ts'
+import { runs } from '../support/seed.ts'
 import { aNode, ann, useScene } from './scene.ts'
 
 const u16 = (value: number) => Buffer.of(value >> 8, value & 255)
@@ -94,7 +95,7 @@ describe('the files that a text links to', () => {
           Object.fromEntries(names.map(([name, at]) => [name, sizes[at]])),
         )
       }),
-      { numRuns: 10 },
+      { numRuns: runs(10) },
     )
   })
 

@@ -13,6 +13,7 @@ import fc from 'fast-check'
 import { commandsBelow } from '../bench/processes.ts'
 import { expecting, type TestNode } from '../support/node.ts'
 import { client } from '../support/people.ts'
+import { runs } from '../support/seed.ts'
 import { until } from '../support/until.ts'
 import { aNode, ann, grove, leavesCleanRepositories, useScene } from './scene.ts'
 
@@ -199,7 +200,7 @@ describe('contents', () => {
           const slice = expected === 200 ? contents.small : contents.small.subarray(begin, end)
           if (status !== 416) expect(bytes.equals(slice)).to.equal(true)
         }),
-        { numRuns: 150 },
+        { numRuns: runs(150) },
       )
     })
 

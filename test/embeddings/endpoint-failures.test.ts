@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { type EmbeddingsEndpoint, sendJson, startEmbeddingsEndpoint } from '../support/embeddings-endpoint.ts'
+import { runs } from '../support/seed.ts'
 import { embed, failed, key, noon, sceneOf, someTexts, vectorsOf } from './scene.ts'
 
 const [minute, hour] = [60_000, 3_600_000]
@@ -217,7 +218,7 @@ describe('an endpoint that refuses texts', () => {
           expect(scene.text()).to.equal('')
         },
       ),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     )
   })
 

@@ -9,6 +9,7 @@ import { keyOf, meanOf, textsOf } from '../../server/domain/embeddings/texts.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
+import { runs } from '../support/seed.ts'
 import { until } from '../support/until.ts'
 import { hex, isFollowed, lettersOf, openScene, rowsOf, type Scene } from './follower-scene.ts'
 
@@ -219,7 +220,7 @@ describe('the follower of embeddings', () => {
         await followed()
         expect(await rowsOf(scene, ann.org)).to.deep.equal(await rebuild())
       }),
-      { numRuns: 8 },
+      { numRuns: runs(8) },
     )
   })
 

@@ -121,6 +121,7 @@ function readBack(written: string): unknown {
 }
 
 import { anyCharacter } from '../support/any-text.ts'
+import { runs } from '../support/seed.ts'
 import { countTurns } from '../support/turns.ts'
 
 describe('the front matter of an exported note', () => {
@@ -131,7 +132,7 @@ describe('the front matter of an exported note', () => {
         const read = readBack(await frontMatter(new Map(entries)))
         expect(JSON.stringify(read)).to.equal(JSON.stringify(Object.fromEntries(entries)))
       }),
-      { seed: 20_261_122, numRuns: 400 },
+      { seed: 20_261_122, numRuns: runs(400) },
     )
   })
 

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { runs } from '../support/seed.ts'
 import { randomOrg } from './random-orgs.ts'
 import {
   ann,
@@ -30,7 +31,7 @@ describe('an export that is imported', () => {
         expect(await stateOf(there, to)).to.deep.equal(await stateOf(here, from))
         expect((await exportTo(there, to)).files).to.deep.equal(first.files)
       }),
-      { seed: 20_261_122, numRuns: 6 },
+      { seed: 20_261_122, numRuns: runs(6) },
     )
   })
 })

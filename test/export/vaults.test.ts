@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { runs } from '../support/seed.ts'
 import { ann, annThere, exportTo, here, importFrom, newOrg, stateOf, there, useTwoServices } from './there-and-back.ts'
 
 const name = fc.constantFrom('a', 'A', 'b', 'index', 'README', 'é', 'e\u0301', 'What?', 'two words', '语', 'x.y')
@@ -88,7 +89,7 @@ describe('a vault that is imported', () => {
         expect(await stateOf(there, to)).to.deep.equal(await stateOf(here, from))
         expect((await exportTo(there, to)).files).to.deep.equal(first.files)
       }),
-      { seed: 20_261_122, numRuns: 6 },
+      { seed: 20_261_122, numRuns: runs(6) },
     )
   })
 

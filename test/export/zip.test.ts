@@ -11,6 +11,7 @@ import { zipOf } from '../../server/http/responses/zip.ts'
 import type { ExportedFile } from '../../server/vault/write/exported-files.ts'
 import { made } from '../support/cast.ts'
 import type { PersonClient } from '../support/people.ts'
+import { runs } from '../support/seed.ts'
 import { imported } from '../support/uploads.ts'
 import { filesIn } from './folders.ts'
 import { randomOrg } from './random-orgs.ts'
@@ -67,7 +68,7 @@ describe('the ZIP of an organisation', () => {
         expect(await stateOf(there, to)).to.deep.equal(await stateOf(here, from))
         expect((await exportTo(there, to)).files).to.deep.equal(files)
       }),
-      { seed: 20_261_126, numRuns: 5 },
+      { seed: 20_261_126, numRuns: runs(5) },
     )
   })
 

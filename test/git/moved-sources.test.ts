@@ -7,6 +7,7 @@ import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { pageAt } from '../support/pages.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
+import { runs } from '../support/seed.ts'
 
 describe('git: a push to the source of an open pull request', () => {
   let grove: Grove
@@ -122,7 +123,7 @@ describe('git: a push to the source of an open pull request', () => {
           expect(shown).to.equal(line(1) + (lost === 0 ? '' : `remote: ${lost} approvals no longer hold\n`))
         }
       }),
-      { numRuns: 6, seed: 3 },
+      { numRuns: runs(6), seed: 3 },
     )
   })
 

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { commitByGit, type Git, gitIn } from '../support/git.ts'
 import { commitPlainly, type HandCommit } from '../support/plain-commits.ts'
+import { runs } from '../support/seed.ts'
 import { folder, useFolder } from './bare-repo.ts'
 
 const name = fc.constantFrom('a', 'b', 'a.b', 'a-b', 'é', '\u{1f333}', '\uff5e')
@@ -26,7 +27,7 @@ const commits = fc.record(
 
 /** Runs one random sequence. It is not shrunk, because a repository keeps what earlier steps did. */
 function tryOnce<T>(steps: fc.Arbitrary<T>, run: (steps: T) => void): void {
-  fc.assert(fc.property(steps, run), { numRuns: 1, endOnFailure: true })
+  fc.assert(fc.property(steps, run), { numRuns: runs(1), endOnFailure: true })
 }
 
 const times = (length: number) => ({ minLength: length, maxLength: length })

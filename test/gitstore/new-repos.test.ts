@@ -11,6 +11,7 @@ import { newObjectDraft } from '../../gitstore/objects/object-batch.ts'
 import { readObject } from '../../gitstore/objects/objects.ts'
 import { listRefs } from '../../gitstore/refs/refs.ts'
 import type { PendingObject } from '../../gitstore/repo.ts'
+import { runs } from '../support/seed.ts'
 import { ann, folder, refusal, treeOf, useFolder } from './bare-repo.ts'
 
 describe('gitstore: a new repository', () => {
@@ -60,7 +61,7 @@ describe('gitstore: a new repository', () => {
         for (const [oid, { type, content }] of objects)
           expect(await readObject({ dir }, oid)).to.deep.equal({ type, content })
       }),
-      { numRuns: 12, seed: 7 },
+      { numRuns: runs(12), seed: 7 },
     )
   })
 

@@ -8,6 +8,7 @@ import { applyChanges } from '../../gitstore/objects/tree-changes.ts'
 import { comparePaths } from '../../gitstore/objects/tree-names.ts'
 import { emptyTree, findEntry, listFiles, readTree, type TreeEntry } from '../../gitstore/objects/trees.ts'
 import type { Oid } from '../../gitstore/repo.ts'
+import { runs } from '../support/seed.ts'
 import { bareRepo, latin, name, refusal, useFolder } from './bare-repo.ts'
 
 const leaf = fc.record({
@@ -55,7 +56,7 @@ describe('gitstore: trees', () => {
           files.map((file) => `${file.mode} ${kindOf(file.mode)} ${file.oid}\t${latin(file.path)}\0`).join(''),
         ).to.equal(listed)
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 
@@ -92,7 +93,7 @@ describe('gitstore: trees', () => {
           tree = result
         }
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   })
 

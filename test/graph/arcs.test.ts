@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { withoutCycles } from '../../index/graph/acyclic.ts'
 import { countRelatives } from '../../index/graph/graph-counts.ts'
+import { runs } from '../support/seed.ts'
 
 /** Sides of a square matrix of arcs: small enough for the walk, and no round number of words. */
 const size = 45
@@ -36,7 +37,7 @@ describe('counts of a graph', () => {
           expect(hidden).to.have.length(0)
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { grove as command } from '../support/command.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { runs } from '../support/seed.ts'
 import { type Change, type Counted, countsOf, Model, size } from './model.ts'
 import { ann, anybody, grove, make, read, useScene } from './scene.ts'
 
@@ -79,7 +80,7 @@ describe('the graph', () => {
             expect(countsOf(alone), `node ${at}`).to.deep.equal(model.counts().get(at))
           }
         }),
-        { numRuns: 8 },
+        { numRuns: runs(8) },
       )
     })
   })

@@ -12,6 +12,7 @@ import { newDataDir } from '../support/data-folder.ts'
 import { expecting } from '../support/node.ts'
 import { patiently } from '../support/patience.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
+import { runs } from '../support/seed.ts'
 import { spawnGrove } from '../support/spawned-grove.ts'
 import { ann, anybody, atlas, grove, make, useScene } from './scene.ts'
 
@@ -58,7 +59,7 @@ describe('the map', () => {
           }
         },
       ),
-      { numRuns: 6 },
+      { numRuns: runs(6) },
     )
   })
 

@@ -4,6 +4,7 @@ import { chmod, rm, symlink } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { runs } from '../support/seed.ts'
 import { attachments, connections, garden, nodeJson, org, plan, planOf, useGardens } from './garden.ts'
 
 /** Root may read everything, so it steps down for a while. */
@@ -116,7 +117,7 @@ describe('import: the plan', () => {
   })
 
   it('plans, whatever lies in the folder, a graph that the rules accept, and loses no file', async () => {
-    await fc.assert(fc.asyncProperty(gardens(), acceptable), { numRuns: 80 })
+    await fc.assert(fc.asyncProperty(gardens(), acceptable), { numRuns: runs(80) })
   })
 })
 

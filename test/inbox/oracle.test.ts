@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { ann, bob, cy, grove, pass, useScene } from '../review/scene.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import type { PersonClient } from '../support/people.ts'
+import { runs } from '../support/seed.ts'
 import { allPages, edit, follow, followOrg, type Item, page } from './scene.ts'
 
 /** A node, and what the test knows of it. */
@@ -277,6 +278,6 @@ describe('an inbox after random acts', () => {
         expect(unread.length).to.equal((expected(user, events, 200)[0] ?? []).filter(isNew).length)
       }
     })
-    await fc.assert(property, { numRuns: 15, endOnFailure: true })
+    await fc.assert(property, { numRuns: runs(15), endOnFailure: true })
   })
 })

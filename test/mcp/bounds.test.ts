@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { made } from '../support/cast.ts'
+import { runs } from '../support/seed.ts'
 import { ann, connectHttp, factsIn, type Model, parted, type Revision, tokenOf, useScene } from './scene.ts'
 
 /** Of a title, a label and a tag as long as the contract takes them. */
@@ -84,7 +85,7 @@ describe('answers of /mcp', () => {
           parted(answer)
           return answer.length <= max_chars
         }),
-        { numRuns: 6, seed: 7 },
+        { numRuns: runs(6), seed: 7 },
       )
     }
   })

@@ -7,6 +7,7 @@ import { readConfig } from '../../server/base/config.ts'
 import { isAllowEntry, newAllowList } from '../../server/domain/net/allow-list.ts'
 import { ownAddresses } from '../../server/domain/net/own-addresses.ts'
 import { judgeUrl, longestUrl, type TargetRules } from '../../server/domain/net/target-url.ts'
+import { runs } from '../support/seed.ts'
 
 const nothing: TargetRules = { allow: newAllowList([]), own: { ports: [], urls: [] } }
 const withHttp = { ...nothing, isHttpAllowed: true }
@@ -123,7 +124,7 @@ describe('a URL to fetch', () => {
         if (problem !== undefined) expect(problem).to.match(/^[\S ]+\.$/)
         else expect([url.protocol, url.username, url.password, url.hash]).to.deep.equal(['https:', '', '', ''])
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 })

@@ -10,6 +10,7 @@ import { grove as command } from '../support/command.ts'
 import { everythingIn } from '../support/everything.ts'
 import { gitIn } from '../support/git.ts'
 import { expecting } from '../support/node.ts'
+import { runs } from '../support/seed.ts'
 import { ann, emptyOrg, grove, make, nodes, read, useScene } from './scene.ts'
 
 const put = (items: readonly object[], at = nodes) => ann.put(`${at}/batch`, { nodes: items })
@@ -127,7 +128,7 @@ describe('a batch of nodes that is put', () => {
           if (files) expect(there.filter((path) => path.endsWith('.txt'))).to.deep.equal([...files].sort())
         }
       }),
-      { numRuns: 6, seed: 41 },
+      { numRuns: runs(6), seed: 41 },
     )
     const before = await everythingIn(grove, ann.session.accessToken, [org], ['whale'])
     await command(grove.dataDir, 'reindex')

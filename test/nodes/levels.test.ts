@@ -8,6 +8,7 @@ import { grove as command } from '../support/command.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type Answer, type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { runs } from '../support/seed.ts'
 
 interface Shown {
   readonly id: string
@@ -116,7 +117,7 @@ describe('levels of the tree', () => {
         expect((await command(grove.dataDir, 'reindex')).code).to.equal(0)
         expect(await shown()).to.deep.equal(expected)
       }),
-      { numRuns: 6 },
+      { numRuns: runs(6) },
     )
   })
 
@@ -151,7 +152,7 @@ describe('levels of the tree', () => {
           expect(ids).to.include.members(before)
         },
       ),
-      { numRuns: 8 },
+      { numRuns: runs(8) },
     )
   })
 

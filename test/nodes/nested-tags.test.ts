@@ -7,6 +7,7 @@ import { titleKey } from '../../index/derived/title-order.ts'
 import { cli } from '../operator/desk.ts'
 import { expecting } from '../support/node.ts'
 import type { PersonClient } from '../support/people.ts'
+import { runs } from '../support/seed.ts'
 import { ann, emptyOrg, grove, useScene } from './scene.ts'
 
 interface Tagged {
@@ -146,7 +147,7 @@ describe('nested tags', () => {
           expect((await nodesOf(tag, '&exact=true')).nodes.map(({ id }: Tagged) => id)).to.deep.equal(sorted(own))
         }
       }),
-      { numRuns: 12 },
+      { numRuns: runs(12) },
     )
     const { findings } = JSON.parse((await cli(grove.dataDir, 'doctor', '--json')).stdout)
     expect(findings).to.deep.equal([])

@@ -14,6 +14,7 @@ import {
   renew,
 } from '../support/connector.ts'
 import { client, password } from '../support/people.ts'
+import { runs } from '../support/seed.ts'
 import { ann, bob, grove, useScene } from './scene.ts'
 
 describe('attacks on connections', () => {
@@ -193,7 +194,7 @@ describe('attacks on connections', () => {
         const to = movesTo(taken)
         if (to !== undefined) expect(to.host).to.equal('127.0.0.1:7777')
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
     await fc.assert(
       fc.asyncProperty(
@@ -207,13 +208,13 @@ describe('attacks on connections', () => {
           expect(body.error).to.be.a('string')
         },
       ),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), async (metadata) => {
         expect((await client(grove).post('/oauth/register', JSON.stringify(metadata))).status).to.be.oneOf([400, 201])
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   })
 

@@ -6,6 +6,7 @@ import { type Tools, toolsFor } from '../../server/pages/text/drawing.ts'
 import type { Resolve } from '../../server/pages/text/markdown.ts'
 import { renderText } from '../../server/pages/text/rendering.ts'
 import { anyCharacter } from '../support/any-text.ts'
+import { runs } from '../support/seed.ts'
 import { expectBalanced } from './balanced.ts'
 
 const resolve: Resolve = (href) =>
@@ -149,7 +150,7 @@ describe('the HTML of a text', () => {
         }
       }),
       // Random texts may have no marked text, for example.
-      { numRuns: 1_500, examples: [[[allKinds]], [['> [!faq]- ', '^id']], [['^[', '<img src="a.png">', ']']]] },
+      { numRuns: runs(1_500), examples: [[[allKinds]], [['> [!faq]- ', '^id']], [['^[', '<img src="a.png">', ']']]] },
     )
     expect([...seen]).to.include.members(['details', 'math', 'sup', 'mark', 'input', 'table', 'section', 'svg'])
   })

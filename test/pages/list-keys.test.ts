@@ -15,6 +15,7 @@ import {
   toggleLink,
 } from '../../server/pages/client/mark-commands.ts'
 import { markdownLook } from '../../server/pages/client/markdown-look.ts'
+import { runs } from '../support/seed.ts'
 
 /** A text with `|` at the cursor, or two of them around the selection. */
 function stateOf(marked: string): EditorState {
@@ -248,7 +249,7 @@ describe('keys of the editor on any text', () => {
           expect(letters(text)).to.equal(letters(doc))
           expect(applied(next, undo)?.doc.toString()).to.equal(doc)
         }),
-        { numRuns: 2_000 },
+        { numRuns: runs(2_000) },
       )
     })
 
@@ -274,7 +275,7 @@ describe('keys of the editor on any text', () => {
           const bare = (text: string) => text.replace(/[*_` ]/g, '')
           expect(bare(next?.doc.toString() ?? '')).to.equal(bare(doc))
         }),
-        { numRuns: 2_000, examples: [[{ doc: '>**bold**', from: 8, to: 8 }]] },
+        { numRuns: runs(2_000), examples: [[{ doc: '>**bold**', from: 8, to: 8 }]] },
       )
     })
 

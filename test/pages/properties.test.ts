@@ -12,6 +12,7 @@ import {
   tagsIn,
   tagsText,
 } from '../../server/pages/properties.ts'
+import { runs } from '../support/seed.ts'
 
 const tagArb = fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' }).filter((tag) => !/\p{Cc}/u.test(tag))
 const valueArb = fc.oneof(
@@ -81,7 +82,7 @@ describe('the fields of tags and properties', () => {
         if (same.description === '') delete same.description
         expect(JSON.parse(after)).to.deep.equal({ title: 'Whales', tags, properties: same, other: { kept: 1 } })
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 

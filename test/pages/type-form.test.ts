@@ -9,6 +9,7 @@ import { afterRowAct, definitionIn, draftIn, formView, nameIn, slugOf } from '..
 import type { TypeDefinition } from '../../server/pages/parts/type-fields.ts'
 import { type TypeDraft, TypeForm } from '../../server/pages/parts/type-form.tsx'
 import { linesOf } from '../../server/pages/parts/type-values.ts'
+import { runs } from '../support/seed.ts'
 import { rootSchemas, scalars } from '../types/arbitraries.ts'
 import { fieldsIn } from './sent-forms.ts'
 
@@ -106,7 +107,7 @@ describe('the form of a type', () => {
         expect(JSON.stringify(definition)).to.equal(JSON.stringify(base))
         expect([...faults]).to.deep.equal([])
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -117,7 +118,7 @@ describe('the form of a type', () => {
         const { definition } = edited(base, {}, acts)
         expect(JSON.stringify(definition)).to.equal(JSON.stringify(base))
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
   })
 

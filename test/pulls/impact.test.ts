@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { expecting, type TestNode } from '../support/node.ts'
 import { type Answer, client } from '../support/people.ts'
+import { runs } from '../support/seed.ts'
 import { aNode, ann, bob, grove, useScene } from './scene.ts'
 
 type Body = Answer['body']
@@ -168,7 +169,7 @@ describe('the impact of a pull request', () => {
         expect(impact.descendants_affected).to.equal(isMoved ? num_descendants : 0)
         expect(impact.dangling.map(({ id }: Edge) => id)).to.deep.equal([`${node.id}/connections/gone`])
       }),
-      { seed: 13, numRuns: 40, endOnFailure: true },
+      { seed: 13, numRuns: runs(40), endOnFailure: true },
     )
     expect(merged).to.be.greaterThan(15)
   })

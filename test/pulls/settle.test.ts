@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { PullRecord } from '../../server/domain/ledger/ledger.ts'
 import { movesBetween, questionsOf, type Reconciled, reconcile } from '../../server/domain/ledger/reconcile.ts'
+import { runs } from '../support/seed.ts'
 
 const names = ['main', 'a', 'b', 'c', 'd'] as const
 const commits = 8
@@ -103,7 +104,7 @@ describe('what moved and deleted branches mean for pull requests', () => {
 })
 
 function check(holds: (world: World) => void): void {
-  fc.assert(fc.property(worldArbitrary, holds), { numRuns: 1_000 })
+  fc.assert(fc.property(worldArbitrary, holds), { numRuns: runs(1_000) })
 }
 
 function settled(world: World) {

@@ -8,6 +8,7 @@ import { type EdgeFacts, matchOf } from '../../index/properties/matching.ts'
 import { sortedRows } from '../../index/properties/sorting.ts'
 import { PropertyTable } from '../../index/properties/table.ts'
 import { parseTextFilter } from '../../index/properties/text-filter.ts'
+import { runs } from '../support/seed.ts'
 import { filtersWith, nodesWith, sorts, subjects } from './arbitraries.ts'
 import { facet, matches, type PlainNode, type PlainSort, sorted } from './naive.ts'
 
@@ -97,7 +98,7 @@ describe('filters of nodes', () => {
         const others = maskOf(scene.table, { not: filter }, scene.edges)
         expect(mask.reduce((sum, one, row) => sum + one + (others[row] ?? 0), 0)).to.equal(scene.plain.size)
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 

@@ -5,6 +5,7 @@ import type { Filter, Subject } from '../../index/properties/filter.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
+import { runs } from '../support/seed.ts'
 import { filtersWith, nodesWith, sorts, subjects } from './arbitraries.ts'
 import { facet, matches, type PlainNode, type PlainSort, sorted } from './naive.ts'
 
@@ -28,7 +29,7 @@ describe('queries of nodes', () => {
     at = `/orgs/${ann.org}`
     await ann.patch(at, { published: true }).then(expecting(200))
     const ids: string[] = []
-    const contents = fc.sample(nodesWith(['0', '1']), { numRuns: count, seed: 7 }).map(fit)
+    const contents = fc.sample(nodesWith(['0', '1']), { numRuns: runs(count), seed: 7 }).map(fit)
     for (const { title, tags, properties } of contents) {
       now += 1_000
       const { body } = await ann.post(`${at}/nodes`, { title, tags, properties }).then(expecting(201))
