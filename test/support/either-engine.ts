@@ -45,7 +45,7 @@ function beginning(starts: readonly string[], all: readonly string[]): string[] 
 }
 
 export function withEitherEngine(): string[] {
-  const all = [...filesOf('load'), ...filesOf('test')]
+  const all = [...filesOf('load'), ...filesOf('deep'), ...filesOf('test')]
   const without = beginning(sameOnEither, all)
   return beginning(onPostgres, all).filter((file) => !without.includes(file))
 }
