@@ -5,7 +5,6 @@ import fc from 'fast-check'
 import { piecesOf } from '../../server/markdown/markdown-facts.ts'
 import { expectLinear } from '../search/linear.ts'
 import { expecting } from '../support/node.ts'
-import { runs } from '../support/seed.ts'
 import { ann, folderOf, importAs, nodesOf, orgIn, useService } from './command.ts'
 
 interface Told {
@@ -84,7 +83,7 @@ describe('import', () => {
           nodes += told.length
         }
       }),
-      { numRuns: runs(12), endOnFailure: true },
+      { numRuns: 12, endOnFailure: true },
     )
     expect(nodes).to.be.greaterThan(0)
   })
