@@ -13,7 +13,6 @@ import { contentsOf, takenElsewhere } from '../../server/vault/apply/known-nodes
 import { planImport } from '../../server/vault/plan/plan.ts'
 import { listFolder } from '../../server/vault/read/folder.ts'
 import { expecting } from '../support/node.ts'
-import { runs } from '../support/seed.ts'
 import { ann, grove, nodesOf, useService } from './command.ts'
 import { startModel, steps } from './model.ts'
 
@@ -70,7 +69,7 @@ describe('import: a dry run', () => {
           expect(body.total).to.equal(nodes.length + (prune ? 0 : gone.length))
         }
       }),
-      { seed: 11, numRuns: runs(8) },
+      { seed: 11, numRuns: 8 },
     )
     for (const [kind, count] of Object.entries(seen)) expect(count, kind).to.be.greaterThan(0)
     await rm(folder, { recursive: true })

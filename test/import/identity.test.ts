@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Plan } from '../../server/vault/plan/plan.ts'
-import { runs } from '../support/seed.ts'
 import { apply, garden, type Known, org, planOf, useGardens } from './garden.ts'
 import { startModel, steps, text } from './model.ts'
 
@@ -190,7 +189,7 @@ describe('import: the plan', () => {
           renames += plan.nodes.filter(({ movedFrom }) => movedFrom !== undefined).length
         }
       }),
-      { seed: 7, numRuns: runs(60) },
+      { seed: 7, numRuns: 60 },
     )
     expect(renames).to.be.greaterThan(50)
   })

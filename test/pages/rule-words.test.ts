@@ -3,7 +3,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { describeRule, type Rule } from '../../server/pages/text/rule-words.ts'
-import { runs } from '../support/seed.ts'
 
 const names = {
   users: new Map([
@@ -104,7 +103,7 @@ describe('the sentence of a rule', () => {
         seen.set(sentence, effect(rule))
         expect(sentence).to.not.match(/undefined|null| {2}|;;/)
       }),
-      { numRuns: runs(5000) },
+      { numRuns: 5000 },
     )
     expect(seen.size).to.be.greaterThan(1000)
   })
