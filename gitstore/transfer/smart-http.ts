@@ -62,8 +62,8 @@ export async function readFetch(input: Readable, version: 0 | 1 | 2, reading: Re
 }
 
 /**
- * Returns a function that reads the request of a push up to its pack, which stays in `input`. Once it has succeeded, it
- * returns the same again. If it throws, the next call continues where it broke off.
+ * Returns a function that reads the request of a push up to its pack. The pack stays in `input`. Once it has succeeded,
+ * it returns the same again. If it throws, the next call continues where it broke off.
  *
  * @throws the errors of readFrames
  */

@@ -9,7 +9,7 @@ import type { Cost } from './costs.ts'
 /** Milliseconds of CPU time on the reference machine. */
 const bounds = { test: 1_000, file: 5_000 } as const
 
-/** Costs vary with the state of the process: a cold one compiles the code that a test calls. */
+/** Costs vary, because a cold process compiles the code that a test calls. */
 const tolerance = 2
 
 export type Bounds = Readonly<Record<string, number>>
@@ -22,7 +22,7 @@ export const nameOf = ({ file, test }: Cost): string => (test === undefined ? fi
 export interface OverBudget {
   readonly cost: Cost
   readonly bound: number
-  /** True: it costs more than twice its bound, which chance does not explain if it happens twice. */
+  /** True: it costs more than twice its bound. If that happens twice, it is not chance. */
   readonly isRefused: boolean
 }
 

@@ -1,4 +1,4 @@
-/** Chooses test files: by kind, by words of the command line, and by what a change touches. */
+/** Chooses test files by kind, by words, and by what a change touches. */
 
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -21,8 +21,8 @@ export function filesOf(kind: Kind): string[] {
 }
 
 /**
- * Returns the files that words choose: a file of any kind, all files of `from` in a folder, or those whose path includes
- * the word.
+ * Returns the files that words choose. A word is a file of any kind, a folder, or a part of a path. The last two choose
+ * among `from`.
  *
  * @throws Error if a word chooses no file
  */
@@ -60,7 +60,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   vault: ['import', 'export', 'uploads'],
 }
 
-/** Returns the folders of `test/` whose subject one of the changed files is, by the words of their paths. */
+/** Returns the folders of `test/` that words in the paths of changed files name. */
 function foldersTouchedBy(changed: readonly string[]): Set<string> {
   const folders = new Set(
     readdirSync('test', { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? one.name : [])),
@@ -74,7 +74,7 @@ const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8',
 
 /**
  * Lists the files that differ from the commit before this change, also those not committed. It is the last common commit
- * with origin/main, or, on a clone of main itself, the last one that is half a day older than HEAD.
+ * with origin/main. On a clone of main itself, it is the last one that is half a day older than HEAD.
  */
 function changedFiles(): string[] {
   const list = (...args: string[]) =>
@@ -111,14 +111,14 @@ function attempt<T>(run: () => T): T | undefined {
   }
 }
 
-/** Returns the files of a kind that a change touches: those that it changes, and those of the folders of its subjects. */
+/** Returns the files that a change touches. They are its own, and those of the folders of its subjects. */
 export function touchedFiles(from: readonly string[]): string[] {
   const changed = changedFiles()
   const folders = foldersTouchedBy(changed)
   return from.filter((file) => changed.includes(file) || folders.has(file.split('/')[1] ?? ''))
 }
 
-/** Returns the deep files of a landing: those that the change touches, and a quarter of the others by the hash of the tree. */
+/** Returns the deep files of a landing: those that are touched, and a quarter of the others, drawn by the tree. */
 export function landingFiles(): string[] {
   const deep = filesOf('deep')
   const touched = new Set(attempt(() => touchedFiles(deep)) ?? deep)
@@ -127,7 +127,7 @@ export function landingFiles(): string[] {
   return deep.filter((file) => touched.has(file) || isDrawn(file))
 }
 
-/** Returns the files whose properties draw fewer cases in `npm test`, or whose tables try fewer cells. */
+/** Returns the files that draw fewer cases, or try fewer cells, in `npm test`. */
 export function drawingFiles(): string[] {
   return filesOf('test').filter((file) => /\b(runs|atBoundaries)\(/.test(readFileSync(file, 'utf8')))
 }

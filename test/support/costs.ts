@@ -1,17 +1,17 @@
 /**
- * Measures the CPU time of each test and file, in units of a loop that the same process runs. The figures of two machines, or
+ * Measures the CPU time of each test and file. Its unit is a loop that the same process runs. The figures of two machines, or
  * of one machine under different load, are comparable.
  */
 
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
-/** The cost of one test, or of the rest of a file: loading, hooks and what ended after the tests. */
+/** The cost of one test, or of a whole file with its hooks. */
 export interface Cost {
   readonly file: string
   /** Undefined: the whole file. */
   readonly test?: string
-  /** Milliseconds of CPU time on the reference machine, of this process, its threads and its ended children. */
+  /** Milliseconds of CPU time on the reference machine. Threads and ended children count. */
   readonly ms: number
 }
 

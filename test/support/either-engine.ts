@@ -3,7 +3,7 @@
 import { filesOf } from './choose.ts'
 
 /**
- * Files that begin with one of these also run on PostgreSQL, because credentials must behave the same on both engines.
+ * Files that begin with one of these also run on PostgreSQL. Credentials must behave the same on both engines.
  * The other files of `test/operator` test `credentials.sqlite` itself (credentials-file), or do not use credentials
  * (command-line, config, mirrors, trash).
  */
@@ -23,8 +23,8 @@ const onPostgres = [
 ]
 
 /**
- * Files of these that do not run on PostgreSQL. Some test counts that are in memory with either engine. Others are
- * tables of all operations, whose rows run the same few statements as the other files on permissions and tokens.
+ * Files of these that do not run on PostgreSQL. Some test counts that are in memory with either engine. The other files
+ * are tables of all operations, whose rows run the same few statements as the other files on permissions and tokens.
  */
 const sameOnEither = [
   'test/accounts/rate-limits.',

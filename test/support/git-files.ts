@@ -72,7 +72,7 @@ function readPacked(dir: string, oid: string): StoredObject | undefined {
   }
 }
 
-/** Searches the indexes of the packs: a table of counts by first byte, sorted ids, checksums, offsets. */
+/** Searches the indexes of the packs. They have counts by first byte, sorted ids, checksums and offsets. */
 function findPacked(dir: string, oid: string): { readonly pack: string; readonly offset: number } | undefined {
   const folder = join(dir, 'objects/pack')
   const id = Buffer.from(oid, 'hex')

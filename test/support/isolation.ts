@@ -1,4 +1,4 @@
-/** Compares what a test file leaves in its process with what it found, so that files do not depend on their order. */
+/** Compares what a test file leaves in its process with what it found. Files must not depend on their order. */
 
 /** Functions that tests replace. */
 const replaceable = {
@@ -61,7 +61,7 @@ function differences(before: Snapshot, after: Snapshot): string[] {
 
 let known: Snapshot | undefined
 
-/** Looks before the first file. Called in a hook, because mocha has a timer and listeners of its own in hooks. */
+/** Looks before the first file. Called in a hook, because mocha has its own listeners in hooks. */
 export function lookBefore(): void {
   known ??= snapshot()
 }

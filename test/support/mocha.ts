@@ -34,7 +34,7 @@ function parse(args: readonly string[]): Call {
   return { words, options, isOfChange: args.includes('--changed') }
 }
 
-/** All files of a kind. Those of `deep` are also files whose properties draw fewer cases in `npm test`. */
+/** All files of a kind. `deep` also has the files whose properties draw fewer cases in `npm test`. */
 function candidates(kind: string): string[] {
   if (kind === 'landing') return landingFiles()
   if (kind === 'deep') return [...filesOf('deep'), ...drawingFiles()]
@@ -63,7 +63,7 @@ function sayCost({ cost, bound }: OverBudget): string {
   return `costs ${cost.ms} ms of CPU time, and may cost ${bound}: ${nameOf(cost)}`
 }
 
-/** Runs first in a process that measures a file again, because a cold process compiles what all files call. */
+/** Runs before a file that is measured again. A cold process compiles what all files call. */
 const warmUp = 'test/pulls/merging.test.ts'
 
 /** Measures files again that cost more than twice their bounds. Returns the sentences on those that do it both times. */
@@ -95,7 +95,7 @@ const repeats = 5
 /** With more failures than these, the cause is hardly chance. */
 const mostRepeated = 10
 
-/** Runs failed tests again, each in a process with the same seed, so that one knows which kind they are. */
+/** Runs failed tests again with the same seed, each in a new process. The counts show which kind they are. */
 async function repeatFailed({ failed }: Results): Promise<void> {
   for (const { file, title } of failed.slice(0, mostRepeated)) {
     const codes: number[] = []

@@ -1,6 +1,6 @@
 /**
- * Prints mocha's report, and writes results as JSON to the file in GROVE_TEST_RESULTS: the counts, the failures, which
- * `.ci/run` prints again as its last lines, and the costs of tests and files.
+ * Prints mocha's report, and writes results as JSON to the file in GROVE_TEST_RESULTS. They are the counts, the failures
+ * and the costs of tests and files. `.ci/run` prints the failures again as its last lines.
  */
 
 import { writeFileSync } from 'node:fs'

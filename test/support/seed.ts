@@ -1,5 +1,5 @@
 /**
- * The seed of all random tests: the hash of HEAD's tree, so that a commit is judged by the same draws each time. The deep
+ * The seed of all random tests: the hash of HEAD's tree. A commit is judged by the same draws each time. The deep
  * run sets a fresh one in GROVE_TEST_SEED, which also repeats a run.
  */
 
@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { randomFrom } from './random.ts'
 
-/** True in the deep run and for the deep files of a landing, which draw all cases. */
+/** True in the deep run and in that of a landing. They draw all cases. */
 export const isDeep = process.env.GROVE_TEST_DEEP === 'yes'
 
 // Workers inherit it from the process that starts the run.
@@ -29,7 +29,7 @@ export function treeOf(commit: string): string {
   return execFileSync('git', ['rev-parse', `${commit}^{tree}`], { encoding: 'utf8', stdio: 'pipe' }).trim()
 }
 
-/** How many cases to draw: `all` in the deep run, otherwise an eighth and at least five. */
+/** Returns how many cases to draw. It is `all` in the deep run, otherwise an eighth and at least five. */
 export function runs(all: number): number {
   return isDeep ? all : Math.min(all, Math.max(5, Math.ceil(all / 8)))
 }
@@ -37,8 +37,8 @@ export function runs(all: number): number {
 const hashOf = (title: string) => createHash('sha256').update(`${seed}\n${title}`).digest().readInt32LE()
 
 /**
- * Chooses the cells of a table's row to try, in their order: both sides of each boundary between two results, and one that
- * is drawn. The other cells repeat the mechanism of their neighbours. The deep run tries all.
+ * Chooses the cells of a table's row to try, in their order. They are both sides of each boundary between two results, and
+ * one that is drawn. The other cells repeat the mechanism of their neighbours. The deep run tries all.
  */
 export function atBoundaries<C>(title: string, cells: readonly C[], resultOf: (cell: C) => unknown): C[] {
   if (isDeep) return [...cells]
@@ -50,7 +50,7 @@ export function atBoundaries<C>(title: string, cells: readonly C[], resultOf: (c
 
 let next = randomFrom(seed)
 
-/** Begins the draws of a test. They depend only on the seed and its title, so that it can run alone. */
+/** Begins the draws of a test. They depend only on the seed and its title, not on other tests. */
 export function reseed(title: string): void {
   next = randomFrom(hashOf(title))
 }

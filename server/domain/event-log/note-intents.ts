@@ -32,7 +32,7 @@ export function withIntent<T>(deps: Deps, mover: Mover, decision: Decision<T>): 
 }
 
 /**
- * Records who is about to move refs, and the state before if the log does not know it. Never fails.
+ * Records who is about to move refs. Also records the state before, if the log does not know it. Never fails.
  *
  * @param moves of one organisation. `to` null: the ref goes
  */

@@ -71,7 +71,7 @@ function findTrailers(message: string): Trailers {
 
 /** Returns how many lines git searches. It skips comments, blank lines and a list of conflicts at the end. */
 function searchedLines(lines: readonly string[]): number {
-  // As in git, 0 means that no skipped lines have begun, so the first line is always searched.
+  // 0 means that no skipped lines have begun, as in git, so the first line is always searched.
   let end = 0
   let inConflicts = false
   for (const [at, line] of lines.entries()) {

@@ -203,7 +203,7 @@ function bodyBytesOf(req: Request): number | undefined {
   return length === undefined ? undefined : Number(length)
 }
 
-/** Returns the response to a push that is refused, and reads the rest of the request afterwards. */
+/** Returns the response to a push that is refused. Reads the rest of the request afterwards. */
 async function reportOf(req: Request, res: Response, body: () => GitBody, reason: string): Promise<Buffer> {
   const report = await reportRefusal(body(), reason)
   note(req, { refused: [reason] })
