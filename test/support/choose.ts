@@ -118,7 +118,7 @@ export function touchedFiles(from: readonly string[]): string[] {
   return from.filter((file) => changed.includes(file) || folders.has(file.split('/')[1] ?? ''))
 }
 
-/** Returns the deep files of a landing: those that are touched, and a quarter of the others, drawn by the tree. */
+/** Returns the deep files of a landing. A quarter of those that are not touched is drawn by the tree. */
 export function landingFiles(): string[] {
   const deep = filesOf('deep')
   const touched = new Set(attempt(() => touchedFiles(deep)) ?? deep)
