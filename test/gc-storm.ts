@@ -104,7 +104,7 @@ async function rage(
     const content = `${branch} ${commits++}\n`
     const tree = `${node.at}/tree/${branch}`
     const changes = [{ action: 'put', path, content }]
-    const body = await write(() => ann.post(`${tree}/commits`, { message: 'A change', changes }), 201)
+    const body = await write(() => ann.hasty.post(`${tree}/commits`, { message: 'A change', changes }), 201)
     if (!body) return undefined
     acknowledged.push({ node, branch, oid: body.id })
     expectHead('branch', (await read(`${node.at}/branches/${branch}`))?.head, body.id)
@@ -113,29 +113,29 @@ async function rage(
     return body.id
   }
   const committing = async (node: TestNode, name: string) => {
-    await write(() => ann.post(`${node.at}/branches`, { name }), 201)
+    await write(() => ann.hasty.post(`${node.at}/branches`, { name }), 201)
     while (goesOn()) await commit(node, name, `${name}.txt`)
   }
   /** A branch, a commit, a request, its merge; the branch goes, so that there is something to collect. */
   const merging = async (node: TestNode) => {
     for (let n = 0; goesOn(); n++) {
       const name = `topic-${n}`
-      await write(() => ann.post(`${node.at}/branches`, { name }), 201)
+      await write(() => ann.hasty.post(`${node.at}/branches`, { name }), 201)
       const head = await commit(node, name, `${name}.txt`)
       const request = { source_branch: name, title: name }
-      const opened = await write(() => ann.post(`${node.at}/pull-requests`, request), 201)
+      const opened = await write(() => ann.hasty.post(`${node.at}/pull-requests`, request), 201)
       if (!opened || !head) continue
       if (n % 4 === 3)
-        await write(() => ann.patch(`${node.at}/pull-requests/${opened.pr.number}`, { status: 'closed' }), 200)
+        await write(() => ann.hasty.patch(`${node.at}/pull-requests/${opened.pr.number}`, { status: 'closed' }), 200)
       else {
-        const merged = await write(() => ann.post(`${node.at}/pull-requests/${opened.pr.number}/merge`, {}), 200)
+        const merged = await write(() => ann.hasty.post(`${node.at}/pull-requests/${opened.pr.number}/merge`, {}), 200)
         if (!merged) continue
         merges++
         acknowledged.push({ node, branch: 'main', oid: head })
         await read(`${node.at}/tree/main/commits/${head}`)
         expectHead('main', (await read(`${node.at}/branches/main`))?.head, head)
       }
-      await write(() => ann.delete(`${node.at}/branches/${name}`), 204)
+      await write(() => ann.hasty.delete(`${node.at}/branches/${name}`), 204)
       forget(acknowledged, name)
     }
   }

@@ -47,7 +47,7 @@ describe('the metrics of a cell', () => {
     await through(
       (_req, res) => res.destroy(),
       async () => {
-        const { status, body } = await away.get(`/orgs/${ann.org}`)
+        const { status, body } = await away.hasty.get(`/orgs/${ann.org}`)
         expect([status, body.code]).to.deep.equal([503, 'busy'])
       },
     )

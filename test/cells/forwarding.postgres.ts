@@ -159,8 +159,8 @@ describe('a request to another cell', () => {
     await setUrl('here', nowhere)
     try {
       for (const answer of [
-        await away.get(`/orgs/${ann.org}`),
-        await away.post(`/orgs/${ann.org}/nodes`, { title: 'Lost' }),
+        await away.hasty.get(`/orgs/${ann.org}`),
+        await away.hasty.post(`/orgs/${ann.org}/nodes`, { title: 'Lost' }),
       ])
         expect([answer.status, answer.body.code]).to.deep.equal([503, 'busy'])
       expect((await away.get('/auth/me')).status).to.equal(200)

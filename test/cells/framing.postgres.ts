@@ -52,7 +52,7 @@ describe('the body of a request to another cell', () => {
 
   /** Whether somebody else who asks next has an answer to what they asked. */
   async function expectOwnAnswer(query: string): Promise<void> {
-    const next = await client(there).get(`/orgs/${ann.org}?${query}`)
+    const next = await client(there).hasty.get(`/orgs/${ann.org}?${query}`)
     expect([next.status, next.body]).to.deep.equal([200, `/orgs/${ann.org}?${query}`])
   }
 
@@ -164,7 +164,7 @@ describe('the answer of another cell', () => {
   })
   afterEach(() => peer?.close())
 
-  const asked = (query: string) => client(there).get(`/orgs/${ann.org}?${query}`)
+  const asked = (query: string) => client(there).hasty.get(`/orgs/${ann.org}?${query}`)
   /** Writes these bytes as the answer to the first request; the others have answers of their own. */
   async function answerFirst(bytes: string, ends = false): Promise<void> {
     let isFirst = true

@@ -4,7 +4,6 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Git, gitIn as repositoryIn } from '../support/git.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { patiently } from '../support/patience.ts'
 import type { Answer, PersonClient } from '../support/people.ts'
 import { ann, become, bob, cy, gitIn, grove, max, type Rule, rae, setRules, useDoors } from './doors.ts'
 import { judgeNaively } from './naive-judge.ts'
@@ -123,7 +122,7 @@ async function tryMerge(history: History, by: PersonClient, door: 'merge' | 'pus
   const isAllowed = naive.can_merge && roles.indexOf(role ?? '') >= roles.indexOf(naive.merge_role)
   const before = node.git.head()
   let isIn: boolean
-  if (door === 'merge') isIn = (await patiently(by).post(`${pathOf(history)}/merge`)).status === 200
+  if (door === 'merge') isIn = (await by.post(`${pathOf(history)}/merge`)).status === 200
   else isIn = await push(node, by, source)
   // Where no rule holds, editors push to main what they like.
   const isFree = door === 'push' && naive.merge_reasons.join() === 'draft' && (await isWithoutRules(history))

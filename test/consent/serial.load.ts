@@ -59,7 +59,7 @@ describe('consent under concurrent writes', () => {
 
   const random = randomFrom(37)
   const any = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] ?? fail('There is nothing to pick')
-  const at = (person: PersonClient): Client => client(any(doors), person.session.accessToken)
+  const at = (person: PersonClient): Client => client(any(doors), person.session.accessToken).hasty
   let clock = 0
   const timed = async <T>(work: () => Promise<T>): Promise<Span & { readonly answer: T }> => {
     const begun = ++clock

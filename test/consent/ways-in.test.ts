@@ -2,7 +2,6 @@
 
 import { expect } from 'chai'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { patiently } from '../support/patience.ts'
 import {
   ann,
   aProposal,
@@ -28,7 +27,7 @@ describe('a commit that nobody approved', () => {
   useDoors()
 
   const merge = async ({ path }: Proposal, body: object = {}) => {
-    const answer = await patiently(bob).post(`${path}/merge`, body)
+    const answer = await bob.post(`${path}/merge`, body)
     return answer.status === 200 ? 'merged' : answer.body.code
   }
   const push = (node: TestNode, script: string) => gitIn(node, bob.session.accessToken, script)

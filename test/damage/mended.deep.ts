@@ -94,7 +94,7 @@ describe('a repository that was damaged while nothing ran', () => {
       expect(names.filter((name) => existsSync(join(node.git.dir, name)))).to.deep.equal([])
       expect(young.filter((path) => !existsSync(path))).to.deep.equal([])
       expect((await person.post(`${node.at}/tree/main/commits`, commitOf('Goes on'))).status).to.equal(201)
-      const { status, body } = await person.post(`${neighbour.at}/tree/main/commits`, commitOf('Waits'))
+      const { status, body } = await person.hasty.post(`${neighbour.at}/tree/main/commits`, commitOf('Waits'))
       expect([status, body.code]).to.deep.equal([503, 'busy'])
       expect((await person.get(`${neighbour.at}/branches`)).body.branches).to.have.length(1)
       for (const path of young) await rm(path, { force: true })
@@ -105,7 +105,7 @@ describe('a repository that was damaged while nothing ran', () => {
   it('is judged by the clock of the file system: one’s own may go wrong', async () => {
     const wrong = preload('const now = Date.now; Date.now = () => now() + 3600_000')
     const person = await meanwhile(() => leave(join(node.git.dir, 'refs/heads/main.lock'), false), wrong)
-    const { status, body } = await person.post(`${node.at}/tree/main/commits`, commitOf('Waits'))
+    const { status, body } = await person.hasty.post(`${node.at}/tree/main/commits`, commitOf('Waits'))
     expect([status, body.code]).to.deep.equal([503, 'busy'])
     expect(existsSync(join(node.git.dir, 'refs/heads/main.lock'))).to.equal(true)
   })

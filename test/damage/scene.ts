@@ -5,7 +5,7 @@ import { newDataDir } from '../support/data-folder.ts'
 import { gitIn, looseFile } from '../support/git.ts'
 import { startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { type Client, client, type PatientClient, type PersonClient, signUp } from '../support/people.ts'
 import { type SpawnedGrove, spawnGrove, untilReady } from '../support/spawned-grove.ts'
 
 const PUBLIC_URL = 'https://grove.example'
@@ -41,7 +41,7 @@ export let neighbour: TestNode
 export async function meanwhile(
   work: () => Promise<unknown>,
   environment: Record<string, string> = {},
-): Promise<Client> {
+): Promise<PatientClient> {
   await stop()
   await work()
   next = await spawnGrove(grove.dataDir, { PUBLIC_URL, ...environment })

@@ -10,7 +10,6 @@ import { drawMap, type GraphMap, type MapArea, type MapPart } from '../../server
 import { layOutMap } from '../../server/domain/graph/map-layout.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { expecting } from '../support/node.ts'
-import { patiently } from '../support/patience.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 import { runs } from '../support/seed.ts'
 import { spawnGrove } from '../support/spawned-grove.ts'
@@ -101,7 +100,7 @@ describe('the map', () => {
     for (const suffix of ['', '-wal', '-shm']) await rm(join(copy, `index.sqlite${suffix}`), { force: true })
     const other = await spawnGrove(copy)
     try {
-      const { version: again, ...same } = (await patiently(client(other)).get(path).then(expecting(200))).body
+      const { version: again, ...same } = (await client(other).get(path).then(expecting(200))).body
       expect(same).to.deep.equal(map)
       expect(again).not.to.equal(version)
     } finally {

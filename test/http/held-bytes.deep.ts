@@ -72,7 +72,7 @@ describe('what is held in memory', () => {
     expect(statuses).to.deep.equal(['503', '503'])
     const large = { email: 'ann@example.org', password: 'x'.repeat(1_000_000) }
     const login = async (address: string, sent: object) =>
-      (await client(grove).post('/auth/login', sent, from(address))).status
+      (await client(grove).hasty.post('/auth/login', sent, from(address))).status
     expect([await login('10.8.1.2', large), statuses.length]).to.deep.equal([422, 2])
     expect(await login('10.8.1.1', { email: 'ann@example.org', password: 'wrong guess' })).to.equal(401)
     for (const socket of sending) socket.destroy()

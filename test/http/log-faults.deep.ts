@@ -153,7 +153,7 @@ describe('the log while the index is made again', () => {
       const address = server.address()
       const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
       for (let turn = 0; turn < 5; turn++) {
-        expect((await client({ url }, ann.session.accessToken).get('/orgs')).body.code).to.equal('busy')
+        expect((await client({ url }, ann.session.accessToken).hasty.get('/orgs')).body.code).to.equal('busy')
       }
       counts.end()
       const told = linesOf(written.join('')).filter(({ level }) => level >= 40)

@@ -22,7 +22,7 @@ describe('an index that somebody holds for long', () => {
       const began = clock()
       mock.method(performance, 'now', () => began + (clock() - began) * 20)
       const opened = await ann.post(`${node.at}/pull-requests`, { source_branch: 'x', title: 'X' })
-      const refused = await ann.post(`${node.at}/branches`, { name: 'y' })
+      const refused = await ann.hasty.post(`${node.at}/branches`, { name: 'y' })
       const made = await ann.post('/orgs', { name: 'Made' })
       const removed = await ann.delete(`/orgs/${former}`)
       holder.exec('rollback')

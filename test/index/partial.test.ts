@@ -56,7 +56,7 @@ describe('an index that is made again', () => {
     })
     await isLocked
     grove = await startGrove({ dataDir })
-    const person = client(grove, ann.session.accessToken)
+    const person = client(grove, ann.session.accessToken).hasty
     expect((await client(grove).get('/readyz')).body).to.deep.equal({ status: 'indexing' })
     const [first, , third, last] = nodes as [TestNode, TestNode, TestNode, TestNode]
     const codeAt = async (node: TestNode) => {

@@ -9,7 +9,6 @@ import { type Finished, runCommand, withoutProgress } from '../support/command.t
 import { converse } from '../support/conversation.ts'
 import { git } from '../support/data-folder.ts'
 import { expecting, newNode } from '../support/node.ts'
-import { patiently } from '../support/patience.ts'
 import { client, type PersonClient } from '../support/people.ts'
 import { databaseEnvironment } from '../support/postgres.ts'
 
@@ -125,15 +124,14 @@ export function startLoad(grove: { readonly dataDir: string }, person: PersonCli
   let [rounds, stopped] = [0, false]
   const waiting: (() => void)[] = []
   const work = async () => {
-    const patient = { ...person, ...patiently(person) }
-    let node = await newNode(grove, patient, { title: 'Load' })
+    let node = await newNode(grove, person, { title: 'Load' })
     while (!stopped) {
       const name = `b${++rounds}`
       await node.proposal(name)
       const { number } = await node.open(name)
-      if (rounds % 2 === 0) await patient.post(`${node.at}/pull-requests/${number}/merge`, {})
-      if (rounds % 3 === 0) await patient.delete(`${node.at}/branches/${name}`)
-      if (rounds % 5 === 0) node = await newNode(grove, patient, { title: `Load ${rounds}`, parents: [node.id] })
+      if (rounds % 2 === 0) await person.post(`${node.at}/pull-requests/${number}/merge`, {})
+      if (rounds % 3 === 0) await person.delete(`${node.at}/branches/${name}`)
+      if (rounds % 5 === 0) node = await newNode(grove, person, { title: `Load ${rounds}`, parents: [node.id] })
       for (const wake of waiting.splice(0)) wake()
     }
   }

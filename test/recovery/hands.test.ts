@@ -36,7 +36,7 @@ describe('a hand on the server', () => {
   it('that holds git’s lock makes a write answer 503 busy, and nothing has changed', async () => {
     const before = await ann.get(node.at)
     await writeFile(join(node.git.dir, 'refs/heads/main.lock'), '')
-    const answer = await ann.post(`${node.at}/tree/main/commits`, commitOf('Waits'))
+    const answer = await ann.hasty.post(`${node.at}/tree/main/commits`, commitOf('Waits'))
     expect({ status: answer.status, code: answer.body.code }).to.deep.equal({ status: 503, code: 'busy' })
     expect(Number(answer.headers['retry-after'])).to.be.greaterThan(0)
     expect(await ann.get(node.at)).to.deep.equal(before)

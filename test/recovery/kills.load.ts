@@ -8,7 +8,6 @@ import { expectSound, gitLines, newDataDir } from '../support/data-folder.ts'
 import { Unanswered } from '../support/exchange.ts'
 import { startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { patiently } from '../support/patience.ts'
 import { type Answer, type Client, client, type PersonClient, signUp } from '../support/people.ts'
 import { chance } from '../support/seed.ts'
 import { type SpawnedGrove, spawnGrove, untilReady } from '../support/spawned-grove.ts'
@@ -153,7 +152,7 @@ function startStorm(doors: readonly SpawnedGrove[], ann: PersonClient, work: Wor
   const ended = times(6, async (n) => {
     const door = doors[n % doors.length]
     if (!door) return
-    const person = patiently(client(door, ann.session.accessToken))
+    const person = client(door, ann.session.accessToken)
     const step = n < 3 ? commit : propose
     for (let turn = 0; !stopping; turn++) if (!(await step(person, `r${round}-${n}-${turn}`))) return
   }).then(() => undefined)

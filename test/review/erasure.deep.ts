@@ -10,7 +10,6 @@ import fc from 'fast-check'
 import { grove as cli } from '../support/command.ts'
 import { expectSound } from '../support/data-folder.ts'
 import { expecting } from '../support/node.ts'
-import { patiently } from '../support/patience.ts'
 import { type Answer, signUp } from '../support/people.ts'
 import { placesOf } from './erased-bytes.ts'
 import {
@@ -224,8 +223,7 @@ describe('erasure', () => {
       ann.post(`${proposal.path}/entries/9/erase`, {}).then(expecting(200)),
       erase(proposal, '--entry', '1/7'),
     ]
-    const late = [bob, cy].map((by) => ({ ...by, ...patiently(by) }))
-    const writing = Array.from({ length: 60 }, (_, n) => comment(late[n % 2] ?? bob, proposal, `Late ${n}.`))
+    const writing = Array.from({ length: 60 }, (_, n) => comment(n % 2 ? cy : bob, proposal, `Late ${n}.`))
     const written = await Promise.all(writing)
     await Promise.all(erasing)
     const { entries } = await timeline(proposal)

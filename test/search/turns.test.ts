@@ -95,8 +95,8 @@ describe('searches of published organisations by one address', () => {
     const before = counts.found
     const answers = await Promise.all(
       [
-        ann.post(`/orgs/${ann.org}/search/retrieve`, { query: 'zebra' }),
-        ann.get(`/orgs/${ann.org}/suggest?q=zeb`),
+        ann.hasty.post(`/orgs/${ann.org}/search/retrieve`, { query: 'zebra' }),
+        ann.hasty.get(`/orgs/${ann.org}/suggest?q=zeb`),
         find(client('127.0.0.2'), orgs[1]),
       ].map((asked) => asked.then(({ status }) => [status, counts.found - before])),
     )

@@ -5,7 +5,6 @@ import { rulesBesideGit } from './concurrency-beside-git.ts'
 import { expectSettled, expectSound, git, gitLines } from './data-folder.ts'
 import { commitOf, created, times } from './many.ts'
 import { newNode, type TestNode } from './node.ts'
-import { patiently } from './patience.ts'
 import { type Answer, type Client, client, type PersonClient, signUp } from './people.ts'
 
 export { commitOf, created, times }
@@ -39,8 +38,7 @@ export function concurrencyRules(open: () => Promise<Doors>): void {
   })
 
   /** Ann's client for the URL number `n`, modulo their count. */
-  const at = (n: number): Client =>
-    patiently(client({ url: doors.urls[n % doors.urls.length] ?? '' }, ann.session.accessToken))
+  const at = (n: number): Client => client({ url: doors.urls[n % doors.urls.length] ?? '' }, ann.session.accessToken)
 
   it('accepts one of 50 commits with the same expected head and returns the head of the branch to the others', async () => {
     const node = await newNode(doors, ann)

@@ -1,5 +1,6 @@
 /** Users of a service over HTTP. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { components } from '../../spec/types.ts'
 import { type Exchanged, exchange, type Headers } from './exchange.ts'
 
@@ -20,14 +21,33 @@ export interface Client {
   delete(path: string, headers?: Headers, body?: unknown): Promise<Answer>
 }
 
+/** A client that repeats requests which are answered with 503 `busy`. Such an answer changes nothing. */
+export interface PatientClient extends Client {
+  /** The same client for tests of `busy`. It repeats nothing. */
+  readonly hasty: Client
+}
+
+/** Milliseconds after which `busy` is returned. It is less than mocha gives a test. */
+const patience = 300_000
+
+/** Repeats a request while other processes hold the locks, such as native Git, or the index is being rebuilt. */
+async function untilFree(request: () => Promise<Answer>): Promise<Answer> {
+  const deadline = performance.now() + patience
+  for (let pause = 20; ; pause = Math.min(1.5 * pause, 100)) {
+    const answer = await request()
+    if (answer.status !== 503 || answer.body.code !== 'busy' || performance.now() > deadline) return answer
+    await sleep(pause)
+  }
+}
+
 /**
  * Creates a client. Strings and bytes are sent unchanged, and other bodies as JSON. The type is application/json unless `headers`
  * names another. A client that changes its password continues in the session that this opens, because its own has
  * ended.
  */
-export function client({ url }: { readonly url: string }, first?: string): Client {
+export function client({ url }: { readonly url: string }, first?: string): PatientClient {
   let token = first
-  const send = async (method: string, path: string, body?: unknown, headers: Headers = {}): Promise<Answer> => {
+  const send: Send = async (method, path, body, headers = {}) => {
     const answered = await exchange(url + path, {
       method,
       headers: {
@@ -44,6 +64,12 @@ export function client({ url }: { readonly url: string }, first?: string): Clien
     const received = { value: answered.headers, enumerable: false }
     return Object.defineProperty(answer, 'headers', received) as Answer // defineProperty does not change the type
   }
+  return { ...clientOf((...request) => untilFree(() => send(...request))), hasty: clientOf(send) }
+}
+
+type Send = (method: string, path: string, body?: unknown, headers?: Headers) => Promise<Answer>
+
+function clientOf(send: Send): Client {
   return {
     get: (path, headers) => send('GET', path, undefined, headers),
     post: (path, body, headers) => send('POST', path, body, headers),
@@ -70,7 +96,7 @@ function read({ headers, text }: Exchanged): unknown {
 
 type Session = components['schemas']['Session']
 
-export interface PersonClient extends Client {
+export interface PersonClient extends PatientClient {
   readonly user: Session['user']
   /** The id of the personal organisation. */
   readonly org: string
