@@ -1,5 +1,7 @@
 /** Compares what a test file leaves in its process with what it found. Files must not depend on their order. */
 
+import { setImmediate } from 'node:timers/promises'
+
 /** Functions that tests replace. */
 const replaceable = {
   fetch: () => globalThis.fetch,
@@ -35,6 +37,8 @@ interface Snapshot {
   readonly environment: Readonly<NodeJS.ProcessEnv>
   readonly functions: ReadonlyMap<string, unknown>
   readonly listeners: ReadonlyMap<string, number>
+  /** How many servers listen on a port. */
+  readonly servers: number
 }
 
 function snapshot(): Snapshot {
@@ -43,6 +47,7 @@ function snapshot(): Snapshot {
     environment: { ...process.env },
     functions: new Map(Object.entries(replaceable).map(([name, read]) => [name, read()])),
     listeners: new Map(heard.map((name) => [name, process.listenerCount(name)])),
+    servers: process.getActiveResourcesInfo().filter((one) => one === 'TCPServerWrap').length,
   }
 }
 
@@ -55,6 +60,7 @@ function differences(before: Snapshot, after: Snapshot): string[] {
     ...(before.folder === after.folder ? [] : ['the working folder']),
     ...variables.map((name) => `the environment variable ${name}`),
     ...functions.map(([name]) => `another ${name}`),
+    ...(after.servers > before.servers ? [`${after.servers - before.servers} servers that listen`] : []),
     ...listeners.map(([name, count]) => `${count - (before.listeners.get(name) ?? 0)} listeners of ${name}`),
   ]
 }
@@ -71,7 +77,10 @@ export function lookBefore(): void {
  *
  * @throws Error that names what was left
  */
-export function expectNothingLeft(): void {
+export async function expectNothingLeft(): Promise<void> {
+  // A server that has closed is gone in the next turn of the event loop.
+  await setImmediate()
+  await setImmediate()
   const now = snapshot()
   const left = differences(known ?? now, now)
   known = now

@@ -1,5 +1,6 @@
 /** A mail server on the loopback interface. */
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import { closeAfterFile } from './processes.ts'
 import { until } from './until.ts'
 
 /** A mail that the server got. */
@@ -32,12 +33,6 @@ export interface MailServer {
 /** Undefined: accepted. A number: refused with this code. */
 type SmtpAnswer = number | undefined
 
-const open = new Set<MailServer>()
-
-after(async () => {
-  for (const server of open) await server.close()
-})
-
 /** Starts a server that accepts every mail, without TLS. */
 export async function startMailServer(options: SMTPServerOptions = {}, host = '127.0.0.1'): Promise<MailServer> {
   const smtp = new SMTPServer({
@@ -69,18 +64,13 @@ export async function startMailServer(options: SMTPServerOptions = {}, host = '1
     answer: undefined,
     mailTo: (to, number = 1) => nth(number, (mail) => mail.to.includes(to) && !isVerification(mail)),
     verificationTo: (to, number = 1) => nth(number, (mail) => mail.to.includes(to) && isVerification(mail)),
-    close: () =>
-      new Promise((resolve) => {
-        open.delete(server)
-        smtp.close(() => resolve())
-      }),
+    close: closeAfterFile(() => new Promise((resolve) => smtp.close(() => resolve()))),
   }
   const nth = async (number: number, isOne: (mail: ReceivedMail) => boolean) => {
     const found = () => server.received.filter(isOne)[number - 1]
     await until(async () => found() !== undefined)
     return found() as ReceivedMail // the wait has found it
   }
-  open.add(server)
   return server
 }
 

@@ -1,6 +1,7 @@
 /** Receivers of webhooks on the loopback interface. */
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { closeAfterFile } from '../support/processes.ts'
 
 /** A message that a receiver got. */
 interface Received {
@@ -16,12 +17,6 @@ export interface Receiver {
   answer: (response: ServerResponse, message: Received) => void
   close(): Promise<void>
 }
-
-const open = new Set<Receiver>()
-
-after(async () => {
-  for (const receiver of open) await receiver.close()
-})
 
 /** Starts a receiver that answers 204. */
 export async function startReceiver(answer?: Receiver['answer']): Promise<Receiver> {
@@ -40,14 +35,11 @@ export async function startReceiver(answer?: Receiver['answer']): Promise<Receiv
     url: `http://127.0.0.1:${port}/hook`,
     received: [],
     answer: answer ?? status(204),
-    close: () =>
-      new Promise((resolve) => {
-        open.delete(receiver)
-        server.closeAllConnections()
-        server.close(() => resolve())
-      }),
+    close: closeAfterFile(async () => {
+      server.closeAllConnections()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+    }),
   }
-  open.add(receiver)
   return receiver
 }
 
