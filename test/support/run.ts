@@ -12,7 +12,7 @@ import { costHooks } from './costs.ts'
 import { expectNothingLeft, lookBefore } from './isolation.ts'
 import { endAll } from './processes.ts'
 import { reseed, seed } from './seed.ts'
-import { preloadVfork } from './vfork.ts'
+import { withVfork } from './vfork.ts'
 
 const memory = '/dev/shm'
 /** Twice the size of the largest files that tests have at the same time. */
@@ -31,7 +31,8 @@ export function mochaGlobalSetup(this: ParallelRunner): void {
   keepTranspiled(folder)
   process.env.TMPDIR = folder
   process.env.GROVE_RUN_FOLDER = folder
-  if (this.isParallelMode()) preloadVfork()
+  // Workers inherit it. The process that starts them runs no tests.
+  if (this.isParallelMode()) Object.assign(process.env, withVfork())
   // This runs at every end of the run. If the run is killed, the next one removes the folder.
   process.once('exit', () => remove(folder))
 }

@@ -1,12 +1,12 @@
 /**
- * Lets workers of mocha start programs without copying memory (vfork.cc). Services and commands start programs as in
+ * Lets the processes of mocha start programs without copying memory (vfork.cc). Services and commands start programs as in
  * production.
  */
 
 import { compiled } from './faults.ts'
 
-/** Preloads vfork.cc into the processes that this one starts with its environment: mocha's workers. */
-export function preloadVfork(): void {
-  if (process.platform !== 'linux' || process.arch !== 'x64') return
-  process.env.LD_PRELOAD = compiled('vfork.cc', '-shared', '-fPIC')
+/** Returns variables that preload vfork.cc into a process, and not into those that it starts. */
+export function withVfork(): NodeJS.ProcessEnv {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return {}
+  return { LD_PRELOAD: compiled('vfork.cc', '-shared', '-fPIC') }
 }
