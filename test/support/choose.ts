@@ -118,16 +118,15 @@ export function touchedFiles(from: readonly string[]): string[] {
   return from.filter((file) => changed.includes(file) || folders.has(file.split('/')[1] ?? ''))
 }
 
-/** Returns the deep files of a landing. A quarter of those that are not touched is drawn by the tree. */
-export function landingFiles(): string[] {
-  const deep = filesOf('deep')
-  const touched = new Set(attempt(() => touchedFiles(deep)) ?? deep)
+/** Returns the files that the change touches, and a quarter of the others, which the tree draws. */
+export function ofLanding(from: readonly string[]): string[] {
+  const touched = new Set(attempt(() => touchedFiles(from)) ?? from)
   const tree = attempt(() => treeOf('HEAD')) ?? ''
   const isDrawn = (file: string) => (createHash('sha256').update(`${tree}${file}`).digest()[0] ?? 0) % 4 === 0
-  return deep.filter((file) => touched.has(file) || isDrawn(file))
+  return from.filter((file) => touched.has(file) || isDrawn(file))
 }
 
-/** Returns the files that draw fewer cases, or try fewer cells, in `npm test`. */
-export function drawingFiles(): string[] {
-  return filesOf('test').filter((file) => /\b(runs|atBoundaries)\(/.test(readFileSync(file, 'utf8')))
+/** Lists the files of `npm test` that have deep tests, draw fewer cases there, or try fewer cells. */
+export function filesWithDeepTests(): string[] {
+  return filesOf('test').filter((file) => /\b(runs|atBoundaries|deepTest)\(/.test(readFileSync(file, 'utf8')))
 }

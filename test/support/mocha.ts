@@ -1,7 +1,7 @@
 /**
- * Runs mocha on chosen test files: `node --import tsx test/support/mocha.ts KIND [WORD…] [OPTION…]`. KIND is the ending of
- * the files; `landing` are the deep files of a landing. A word is a file, a folder or a part of a path. `--changed` takes
- * the files that the change touches. Options are mocha's.
+ * Runs mocha on chosen test files: `node --import tsx test/support/mocha.ts KIND[,KIND…] [WORD…] [OPTION…]`. KIND is the
+ * ending of the files. A word is a file, a folder or a part of a path. `--changed` takes the files that the change touches.
+ * `--landing` adds a quarter of the others. The other options are mocha's.
  */
 
 import { spawn } from 'node:child_process'
@@ -10,50 +10,88 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { grown, nameOf, type OverBudget, overBudget, readBounds } from './budget.ts'
-import { drawingFiles, fileBefore, filesFor, filesOf, type Kind, landingFiles, touchedFiles } from './choose.ts'
+import { fileBefore, filesFor, filesOf, filesWithDeepTests, type Kind, ofLanding, touchedFiles } from './choose.ts'
 import { withEitherEngine } from './either-engine.ts'
 import type { Results } from './reporter.ts'
+import { withVfork } from './vfork.ts'
 
 /** Mocha's options that take the next word. */
-const withValue = new Set(['-g', '--grep', '-f', '--fgrep', '-j', '--jobs', '-t', '--timeout', '-s', '--slow', '-R'])
+const withValue = new Set([
+  '-g',
+  '--grep',
+  '-f',
+  '--fgrep',
+  '-j',
+  '--jobs',
+  '-t',
+  '--timeout',
+  '-s',
+  '--slow',
+  '-R',
+  '--reporter',
+])
+
+/** Which of a kind's files to take. */
+const choices = { '--changed': touchedFiles, '--landing': ofLanding } as const
 
 interface Call {
   readonly words: readonly string[]
   readonly options: readonly string[]
-  readonly isOfChange: boolean
+  readonly narrow: (files: readonly string[]) => readonly string[]
 }
 
 function parse(args: readonly string[]): Call {
   const words: string[] = []
   const options: string[] = []
+  let narrow: Call['narrow'] = (files) => files
   for (let at = 0; at < args.length; at++) {
     const word = args[at] ?? ''
-    if (!word.startsWith('-')) words.push(word)
-    else if (word !== '--changed') options.push(word, ...(withValue.has(word) ? [args[++at] ?? ''] : []))
+    if (word === '--changed' || word === '--landing') narrow = choices[word]
+    else if (!word.startsWith('-')) words.push(word)
+    else options.push(word, ...(withValue.has(word) ? [args[++at] ?? ''] : []))
   }
-  return { words, options, isOfChange: args.includes('--changed') }
+  return { words, options, narrow }
 }
 
-/** All files of a kind. `deep` also has the files whose properties draw fewer cases in `npm test`. */
-function candidates(kind: string): string[] {
-  if (kind === 'landing') return landingFiles()
-  if (kind === 'deep') return [...filesOf('deep'), ...drawingFiles()]
-  const files = filesOf(kind as Kind) // the scripts of package.json name only kinds
-  return kind === 'postgres' ? [...files, ...withEitherEngine()] : files
+/** All files of a kind. `deep` has the files of `npm test` that have deep tests, or draw fewer cases there. */
+function candidates(kind: Kind): string[] {
+  if (kind === 'deep') return [...filesOf('deep'), ...filesWithDeepTests()]
+  return kind === 'postgres' ? [...filesOf('postgres'), ...withEitherEngine()] : filesOf(kind)
 }
 
-function choose(kind: string, { words, isOfChange }: Call): string[] {
-  const all = candidates(kind)
-  const from = isOfChange ? touchedFiles(all) : all
-  return words.length > 0 ? filesFor(words, from) : from
+interface Run {
+  readonly kind: Kind
+  readonly files: readonly string[]
+}
+
+/** Returns the runs that have files. A word may choose files of any of them. */
+function choose(kinds: readonly Kind[], { words, narrow }: Call): Run[] {
+  const all = kinds.map((kind) => ({ kind, files: narrow(candidates(kind)) }))
+  if (words.length === 0) return all.filter(({ files }) => files.length > 0)
+  const chosen = filesFor(words, [...new Set(all.flatMap(({ files }) => files))])
+  const named = chosen.filter((file) => !all.some(({ files }) => files.includes(file)))
+  return all
+    .map(({ kind, files }, at) => ({
+      kind,
+      files: [...chosen.filter((file) => files.includes(file)), ...(at === 0 ? named : [])],
+    }))
+    .filter(({ files }) => files.length > 0)
+}
+
+/** Variables of the environment of a run. */
+function environmentOf(kind: Kind): NodeJS.ProcessEnv {
+  const engine = kind === 'postgres' ? { GROVE_TEST_DATABASE_URL: process.env.GROVE_TEST_DATABASE_URL ?? 'start' } : {}
+  return { GROVE_TEST_DEEP: kind === 'deep' ? 'yes' : '', ...engine }
 }
 
 /** Runs mocha and returns its exit code. */
 async function runMocha(files: readonly string[], options: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   // A single file starts sooner without workers.
-  const mode = files.length === 1 ? ['--no-parallel'] : []
+  const isSingle = files.length === 1 || options.includes('--no-parallel')
+  const mode = isSingle ? ['--no-parallel'] : []
   const words = ['--import', 'tsx', 'node_modules/mocha/bin/mocha.js', ...mode, ...options, ...files]
-  const child = spawn(process.execPath, words, { stdio: 'inherit', env: { ...process.env, ...env } })
+  const preloaded = isSingle ? withVfork() : {}
+  const child = spawn(process.execPath, words, { stdio: 'inherit', env: { ...process.env, ...preloaded, ...env } })
   const forward = (signal: NodeJS.Signals) => child.kill(signal)
   process.once('SIGINT', forward).once('SIGTERM', forward)
   return new Promise((done) => child.once('close', (code) => done(code ?? 1)))
@@ -107,7 +145,7 @@ async function repeatFailed({ failed }: Results): Promise<void> {
 }
 
 /** Prints what costs more than its bound. In CI, repeats failures and refuses costs. Returns the exit code. */
-async function judge(kind: string, code: number, path: string, folder: string): Promise<number> {
+async function judge(kind: Kind, code: number, path: string, folder: string): Promise<number> {
   const isCi = process.env.GROVE_TEST_CI === 'yes'
   const results = readResults(path)
   if (isCi) await repeatFailed(results)
@@ -120,26 +158,33 @@ async function judge(kind: string, code: number, path: string, folder: string): 
   return refused.length > 0 ? 1 : 0
 }
 
-async function main([kind = 'test', ...args]: readonly string[]): Promise<number> {
-  if (kind === 'deep' || kind === 'landing') process.env.GROVE_TEST_DEEP = 'yes'
-  const call = parse(args)
-  const files = choose(kind, call)
-  if (files.length === 0) {
-    console.log('No test file is touched by the change.')
-    return 0
-  }
-  if (kind === 'deep') {
-    process.env.GROVE_TEST_SEED ??= String(randomInt(2 ** 31))
-    console.log(`GROVE_TEST_SEED=${process.env.GROVE_TEST_SEED} repeats the draws of this run.`)
-  }
+/** Runs the files of one kind. Returns the exit code. */
+async function runKind({ kind, files }: Run, { options }: Call): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'grove-results-'))
   try {
     const path = process.env.GROVE_TEST_RESULTS || join(folder, 'results.json')
-    const code = await runMocha(files, call.options, { GROVE_TEST_RESULTS: path })
+    Object.assign(process.env, environmentOf(kind))
+    const code = await runMocha(files, options, { GROVE_TEST_RESULTS: path })
     return await judge(kind, code, path, folder)
   } finally {
     rmSync(folder, { recursive: true })
   }
+}
+
+async function main([kinds = 'test', ...args]: readonly string[]): Promise<number> {
+  const call = parse(args)
+  const runs = choose(kinds.split(',') as Kind[], call) // the scripts of package.json name only kinds
+  if (runs.length === 0) {
+    console.log('No test file is touched by the change.')
+    return 0
+  }
+  if (kinds.startsWith('deep') && !args.includes('--landing')) {
+    process.env.GROVE_TEST_SEED ??= String(randomInt(2 ** 31))
+    console.log(`GROVE_TEST_SEED=${process.env.GROVE_TEST_SEED} repeats the draws of this run.`)
+  }
+  const codes: number[] = []
+  for (const run of runs) codes.push(await runKind(run, call))
+  return Math.max(...codes)
 }
 
 process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
