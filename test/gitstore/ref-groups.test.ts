@@ -158,6 +158,7 @@ describe('gitstore: a transaction of many refs', () => {
     })
     const names = ['refs/heads/0', 'refs/heads/x'].map((ref) => ({ repo, ref, to: after }))
     const refused = updateRefs(store, names, async () => ({ moves: names, value: undefined })).catch((e) => e)
+    // Later than the other has begun to wait, which has no sign.
     setTimeout(release, 100)
     await making
     expect((await refused).code).to.equal('ref_name_taken')
@@ -169,6 +170,7 @@ describe('gitstore: a transaction of many refs', () => {
     mkdirSync(dirname(lock))
     writeFileSync(lock, '')
     const names = ['refs/heads/0', 'refs/heads/x'].map((ref) => ({ repo, ref, to: after }))
+    // Later than the update has begun to wait, which has no sign.
     setTimeout(() => rmSync(lock), 100)
     await updateRefs(store, names, async () => ({ moves: names, value: undefined }))
     expect(refs()).to.include.members(names.map(({ ref }) => `${ref} ${after}`))

@@ -9,6 +9,7 @@ import { expect } from 'chai'
 import { listRefs, listRefsWith } from '../../gitstore/refs/refs.ts'
 import type { Repo } from '../../gitstore/repo.ts'
 import { environment } from '../support/git.ts'
+import { until } from '../support/until.ts'
 
 describe('gitstore: the refs of a repository', () => {
   let repo: Repo
@@ -21,12 +22,15 @@ describe('gitstore: the refs of a repository', () => {
   const list = () => listRefs(repo, 'refs/heads/')
   /** Until a listing is relied on; then it is the same map each time. */
   async function settled() {
-    for (let before = list(); ; ) {
+    let before = list()
+    await until(async () => {
+      // Longer than a tick of the file system's clock, before which no listing is relied on.
       await sleep(150)
-      const now = list()
-      if (now === before) return list()
-      before = now
-    }
+      const known = before
+      before = list()
+      return before === known
+    })
+    return list()
   }
 
   beforeEach(() => {

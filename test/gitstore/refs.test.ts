@@ -44,6 +44,7 @@ describe('gitstore: ref transactions', () => {
       for (let n = 0; n < 100; n++) {
         const ref = `refs/heads/${name}/${n}`
         await move(ref, head)
+        // Different pauses, so that packing meets the ref in each of its states.
         await setTimeout(n % 8)
         await move(ref, null)
       }

@@ -94,6 +94,7 @@ describe('updating a branch', () => {
     await until(quarantined)
     asking.destroy()
     await until(() => !quarantined())
+    // Nothing tells when the request ends, because nobody gets its answer.
     await sleep(300)
     expect(node.git.head('work')).to.equal(source)
     expect(await node.pull(1)).to.include({ source_commit: source, merge_reason: 'diverged' })

@@ -154,6 +154,7 @@ describe('the client of a worker thread', () => {
     const waiting = client.ask('hold', 'a')
     await until(() => held.length === 1)
     await client.ask('bytes', 1)
+    // Longer than the idle time, which a thread that is asked must outlive.
     await new Promise((resolve) => setTimeout(resolve, 100))
     expect(ends, 'while a request waits').to.deep.equal([])
     await client.ask('release', 'a')
