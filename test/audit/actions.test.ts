@@ -437,8 +437,9 @@ describe('the audit', () => {
   })
 
   it('has no secret in any row, and no e-mail address', async () => {
-    // Counts are written within a second.
     await client(grove).post('/auth/login', { email: 'nobody@example.org', password: 'not the password' })
+    // Counts are written within a second.
+    await grove.settled()
     const database = await Promise.all(
       ['', '-wal'].map((end) => readFile(join(grove.dataDir, `events.sqlite${end}`), 'latin1')),
     )

@@ -93,7 +93,9 @@ describe('the log of events', () => {
       const other = await newNode(grove, ann, { title: 'Krill' })
       if (isRunning) {
         remove('events.sqlite')
-        await until(() => existsSync(file()))
+        // Until the service uses the new file, it writes to the deleted one.
+        const rows = () => grove.deps.events.read.selectFrom('event').select('id').execute()
+        await until(async () => (await rows()).length === 0)
       } else await restart(() => remove('events.sqlite'))
       await sweepOnce()
       expect(types()).to.deep.equal(['log.began'])

@@ -125,6 +125,8 @@ describe('git: a contributor', () => {
   describe('whose role changes while the pack of a push arrives', () => {
     /** Sends a push of two new branches, whose pack ends once the person has another role. Returns git's report. */
     async function pushAs(first: string, then: string): Promise<string> {
+      // The git of the push before may still end, and is not the one that is awaited below.
+      await until(async () => (await workingIn(grove.dataDir)).length === 0)
       await become(cy, first)
       const oid = node.git.commit({ files: { 'x.txt': 'x' } })
       const pack = node.git.run(['pack-objects', '--stdout', '-q', '--revs'], { input: oid })

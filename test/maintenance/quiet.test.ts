@@ -47,15 +47,14 @@ describe('maintenance mode during changes', () => {
     await desk.remove()
   })
 
-  /** Commits to a node until maintenance refuses it. Returns the commits that were acknowledged. */
-  async function commitUntilRefused({ at }: TestNode): Promise<string[]> {
-    const made: string[] = []
+  /** Commits to a node until maintenance refuses it. Adds what was acknowledged to `made`. */
+  async function commitUntilRefused({ at }: TestNode, made: string[]): Promise<void> {
     for (;;) {
       const changes = [{ action: 'put', path: 'log.txt', content: `${made.length}\n` }]
       const { status, body } = await ann.post(`${at}/tree/main/commits`, { message: 'A change', changes })
       if (status === 503) {
         expect(body.code).to.equal('maintenance')
-        return made
+        return
       }
       expect(status, JSON.stringify(body)).to.equal(201)
       made.push(body.id)
@@ -88,18 +87,24 @@ describe('maintenance mode during changes', () => {
 
   it('keeps what it acknowledged, and changes no ref, object or pack until it ends', async () => {
     const [first, second, pushed] = nodes as [TestNode, TestNode, TestNode]
-    const running = [commitUntilRefused(first), commitUntilRefused(second)] as const
+    const commits: [string[], string[]] = [[], []]
+    const running = [commitUntilRefused(first, commits[0]), commitUntilRefused(second, commits[1])]
     const creating = createUntilRefused()
     const pushing = pushUntilRefused(pushed)
     const pushedTo = `${pushed.at}/branches`
-    await until(async () => (await ann.get(pushedTo)).body.branches.length > 2)
+    await until(async () => {
+      const { branches } = (await ann.get(pushedTo)).body
+      return branches.length > 2 && commits.every(({ length }) => length > 0)
+    })
     const { code, stdout } = await command(dataDir, 'maintenance', 'on')
     expect({ code, stdout }).to.deep.equal({
       code: 0,
       stdout: 'Maintenance mode is on, and the data folder is quiet\n',
     })
     const before = await hashOf(dataDir)
-    const [commits, created, count] = [await Promise.all(running), await creating, await pushing]
+    const [created, count] = [await creating, await pushing]
+    await Promise.all(running)
+    // Nothing tells when the background work of the child processes has had its turn.
     await sleep(betweenHashesMs)
     expect(await hashOf(dataDir)).to.equal(before)
 

@@ -15,7 +15,6 @@ import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
-import { until } from '../support/until.ts'
 
 const dayMs = 24 * 3600 * 1000
 
@@ -76,7 +75,8 @@ describe('a membership that was given and is not committed', () => {
       await leave(bob, null, 'owner')
       const sweeping = await startGrove({ dataDir })
       try {
-        await until(async () => (await pending()).length === 0)
+        await sweeping.settled()
+        expect(await pending()).to.deep.equal([])
         expect(await roleOf(bob)).to.equal('owner')
       } finally {
         await sweeping.close()
@@ -149,7 +149,8 @@ describe('a membership that was given and is not committed', () => {
     const kept = hashOf(await invite(soon))
     const sweeping = await startGrove({ dataDir, now: () => new Date(Date.now() + 8 * dayMs) })
     try {
-      await until(async () => (await findInvitation(grove.deps.credentials.read, hash)) === undefined)
+      await sweeping.settled()
+      expect(await findInvitation(grove.deps.credentials.read, hash)).to.equal(undefined)
       expect(await findInvitation(grove.deps.credentials.read, kept)).to.include({ uses_left: 1 })
     } finally {
       await sweeping.close()

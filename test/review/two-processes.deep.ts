@@ -74,6 +74,17 @@ describe('two processes over one data folder', () => {
       db.close()
     }
   }
+  /** Kills the process while it writes rows. It stands still during each look, so that it cannot finish first. */
+  const killWhileIndexing = async (seat: number) => {
+    const pid = seats[seat]?.pid ?? expect.fail('it does not run')
+    await until(() => {
+      process.kill(pid, 'SIGSTOP')
+      const isIndexing = rows() > 0
+      if (!isIndexing) process.kill(pid, 'SIGCONT')
+      return isIndexing
+    })
+    await kill(seat)
+  }
   /** Compares the rows with a rebuild, and the repositories with git fsck. */
   const expectHealthy = async () => {
     const { code, stdout } = await cli(dataDir, 'doctor')
@@ -128,8 +139,7 @@ describe('two processes over one data folder', () => {
     const reading = at(0)
       .get(path)
       .catch(() => undefined)
-    await until(() => rows() > 0)
-    await kill(0)
+    await killWhileIndexing(0)
     await reading
     expect(rows()).to.be.within(1, 2_999)
     await start(0)
@@ -147,8 +157,7 @@ describe('two processes over one data folder', () => {
     const reading = at(0)
       .get(path)
       .catch(() => undefined)
-    await until(() => rows() > 0)
-    await kill(0)
+    await killWhileIndexing(0)
     await reading
     node.git.say('update-ref', 'refs/grove/ledger', before)
     await start(0)

@@ -150,7 +150,8 @@ describe('search by meaning', () => {
       // Commits have whole seconds.
       await until(() => Date.now() > Date.parse(earlier) + 1_000)
       await made(ann.patch(at, { text_content: 'Nothing is left here.' }))
-      await until(async () => (await search(ann, ann.org, 'vacation')).matches.length === 0)
+      await grove.settled()
+      expect((await search(ann, ann.org, 'vacation')).matches).to.deep.equal([])
       const before = endpoint.texts().length
       const past = await search(ann, ann.org, 'holiday', { scope: { at: earlier } })
       expect(past.matches.map((match: { node_id: string }) => match.node_id)).to.deep.equal([ids.get('Time off')])
@@ -228,8 +229,8 @@ describe('search by meaning', () => {
       expect((await search(again, ann.org, query)).meaning.state, query).to.equal('used')
     const at = `/orgs/${ann.org}/nodes/${ids.get('Money')}`
     await made(again.patch(at, { text_content: 'Wages come on Fridays.' }))
-    await until(() => endpoint.texts().includes('Money\nWages come on Fridays.'))
-    await untilCovered(again, ann.org)
+    await grove.settled()
+    expect(endpoint.texts()).to.include('Money\nWages come on Fridays.')
     expect((await search(again, ann.org, 'salary')).matches).to.have.length(1)
   })
 
@@ -240,7 +241,7 @@ describe('search by meaning', () => {
     for (const owner of [ann, bob]) ids = await fill(owner)
     await made(bob.post(`/orgs/${bob.org}/nodes`, { title: 'Secret', text_content: 'The whale of Bob.' }))
     await made(ann.patch(`/orgs/${ann.org}`, { embeddings: true }))
-    await untilCovered(ann, ann.org)
+    await grove.settled()
     const found = await search(bob, bob.org, 'leviathan')
     expect([found.matches, found.meaning.state]).to.deep.equal([[], 'off'])
     expect(endpoint.texts().filter((text) => /Bob|leviathan/.test(text))).to.deep.equal([])
