@@ -1,6 +1,7 @@
 /** Mocha's options for all tests. `test/support/mocha.ts` chooses the files. */
 module.exports = {
   require: ['test/support/run.ts'],
+  ui: 'test/support/interface.ts',
   reporter: 'test/support/reporter.ts',
   // Only for tests that hang. On an idle machine, no test needs a tenth of this.
   timeout: 600_000,

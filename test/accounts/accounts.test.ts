@@ -165,7 +165,7 @@ describe('accounts', () => {
       expect(costOf(dummyHash)).to.deep.equal(costOf(account?.password_hash)).and.to.have.length(3)
     })
 
-    it('answers 429 to a crowd rather than queueing without end', async () => {
+    it.deep('answers 429 to a crowd rather than queueing without end', async () => {
       // All are there before the passwords of a quarter have been looked at, which takes 40 ms for each.
       const answers = await times(300, () => client(grove).post('/auth/login', { email: 'x@example.org', password }))
       const statuses = answers.map((answer) => answer.status)

@@ -113,7 +113,7 @@ describe('a deleted account', () => {
     expect((await readdir(grove.dataDir)).includes(alone.id)).to.equal(false)
   })
 
-  it('does not come back by a backup, nor by mirrors beside these credentials', async () => {
+  it.deep('does not come back by a backup, nor by mirrors beside these credentials', async () => {
     await invite()
     await leave().then(expecting(200))
     const [backup, restored] = [await newDataDir(), await newDataDir()]

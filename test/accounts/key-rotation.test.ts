@@ -54,7 +54,7 @@ describe('the keys of tokens', () => {
     expect([payload.email, payload.token_use]).to.deep.equal(['ann@example.org', 'id'])
   })
 
-  it('are announced before they sign, and verify until their last token has ended, in every process', async () => {
+  it.deep('are announced before they sign, and verify until their last token has ended, in every process', async () => {
     const before = await login(first)
     const old = kidOf(before.accessToken)
     expect((await cli(dataDir, 'keys', 'rotate')).code).to.equal(0)
@@ -77,7 +77,7 @@ describe('the keys of tokens', () => {
     expect(await kids(first)).to.deep.equal([announced[1]])
   })
 
-  it('end at once, with every access token, where one has leaked, and sessions go on', async () => {
+  it.deep('end at once, with every access token, where one has leaked, and sessions go on', async () => {
     const before = await login(first)
     expect(await status(second, before.accessToken)).to.equal(200)
     const { code, stdout } = await cli(dataDir, 'keys', 'rotate', '--now')

@@ -115,7 +115,7 @@ describe('the profile of a person', () => {
       return { ...client(grove, body.accessToken), user: body.user, org: body.user.org_id, session: body }
     }
 
-    it('lies in no repository: no commit, ledger or member file has a byte of it', async () => {
+    it.deep('lies in no repository: no commit, ledger or member file has a byte of it', async () => {
       const eve = await signUpHidden()
       expect(eve.user).to.include({ hide_email: true })
       await invite(ann.org, eve.user.email, 'owner', ann)
@@ -198,7 +198,7 @@ describe('the profile of a person', () => {
       expect((await client(grove).post('/auth/login', taken)).status).to.equal(401)
     })
 
-    it('is lost with the credentials: mirrors alone bring the person back under the other address', async () => {
+    it.deep('is lost with the credentials: mirrors alone bring the person back under the other address', async () => {
       const eve = await signUpHidden()
       await newNode(grove, eve)
       const restored = await newDataDir()

@@ -35,7 +35,7 @@ describe('rate limits', () => {
     expect(answer.headers.ratelimit).to.equal(`"signup";r=0;t=${answer.headers['retry-after']}`)
   })
 
-  it('allow ten failed logins a minute to one account, and thirty from one address', async () => {
+  it.deep('allow ten failed logins a minute to one account, and thirty from one address', async () => {
     const login = (email: string) => client(grove).post('/auth/login', { email, password: 'wrong password' })
     for (let round = 0; round < 10; round++) expect((await login('a@example.org')).status).to.equal(401)
     expect((await login('A@example.org')).status).to.equal(429)
@@ -61,7 +61,7 @@ describe('rate limits', () => {
     expect((await ann.get(`${pull}/threads`)).status).to.equal(404)
   })
 
-  it('allow a user six hundred reports of checks a minute', async () => {
+  it.deep('allow a user six hundred reports of checks a minute', async () => {
     const { accessToken, user } = await newAccount
     const ann = client(grove, accessToken)
     const check = `/orgs/${user.org_id}/nodes/${user.id}/checks/${'1'.repeat(40)}/links`

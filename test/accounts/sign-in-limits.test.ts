@@ -90,7 +90,7 @@ describe('sign-in limits', () => {
     expect((await login(grove, '10.7.0.2', 'finn@example.org')).status).to.equal(200)
   })
 
-  it('take an IPv6 network for one address', async () => {
+  it.deep('take an IPv6 network for one address', async () => {
     const statuses: number[] = []
     for (let n = 0; n < 31; n++) {
       statuses.push(...(await guess(grove, `2001:db8:0:7::${n.toString(16)}`, `v6.${n}@example.org`, 1)))
@@ -149,7 +149,7 @@ describe('a crowd', () => {
     expect([...new Set((await Promise.all(crowd)).map(({ status }) => status))]).to.deep.equal([401])
   })
 
-  it('of sign-ups keeps nobody from signing in', async () => {
+  it.deep('of sign-ups keeps nobody from signing in', async () => {
     const bob = await signUp(grove, 'Bob')
     const crowd = Array.from({ length: 200 }, (_, n) =>
       client(grove).post('/auth/signup', { email: `crowd.${n}@example.org`, password }),

@@ -39,7 +39,7 @@ describe('signing keys', () => {
 })
 
 describe('the log', () => {
-  it('holds no password, no token and no Authorization, at any level', async () => {
+  it.deep('holds no password, no token and no Authorization, at any level', async () => {
     const dataDir = await newDataDir()
     const grove = await spawnGrove(dataDir, { LOG_LEVEL: 'trace' })
     const ann = await signUp(grove, 'Ann')

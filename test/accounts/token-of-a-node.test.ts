@@ -108,7 +108,7 @@ describe('the token of one node', () => {
   })
   const edgeTo = (name: keyof typeof others) => JSON.stringify({ target: others[name] })
 
-  it('shows a model no more', async () => {
+  it.deep('shows a model no more', async () => {
     const model = await connectHttp(token, '2026-07-28', grove)
     try {
       for (const tool of ['read_node', 'neighbours'])

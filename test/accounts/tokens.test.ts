@@ -225,7 +225,7 @@ describe('personal access tokens', () => {
       expect((await me(bobs)).status).to.equal(200)
     })
 
-    it('comes at once in every process over the data folder', async () => {
+    it.deep('comes at once in every process over the data folder', async () => {
       const dataDir = await newDataDir()
       const [here, there] = await Promise.all([spawnGrove(dataDir), spawnGrove(dataDir)])
       try {

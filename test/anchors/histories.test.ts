@@ -42,53 +42,56 @@ const fileOf = (paragraphs: readonly string[]) => `${paragraphs.join('\n\n')}\n`
 describe('anchors over a history', () => {
   useFolder()
 
-  it('are where git blame --reverse has their lines, and follow paragraphs that were moved or edited', async () => {
-    const histories = fc.sample(fc.array(stepArbitrary, { minLength: 20, maxLength: 40 }), { numRuns: 12, seed: 9 })
-    const seen = { kept: 0, moved: 0, edited: 0, outdated: 0 }
-    for (const steps of histories) {
-      const git = newRepository()
-      let text = Array.from({ length: 30 }, (_, n) => paragraph(`name-${n}-`))
-      const commits = [git.commit({ files: { 'a.md': fileOf(text) } })]
-      const versions = [text]
-      for (const step of steps) {
-        text = apply(text, step)
-        versions.push(text)
-        commits.push(git.commit({ files: { 'a.md': fileOf(text) }, parents: commits.slice(-1) }))
-      }
-      const head = commits.at(-1) ?? ''
-      const now = fileOf(text).split('\n')
-      for (const from of [0, 10]) {
-        const commit = commits[from] ?? ''
-        const survivors = survivorsOf(
-          git.lines('blame', '--reverse', '-s', '-n', `${commit}..${head}`, '--', 'a.md'),
-          head,
-        )
-        const paragraphs = versions[from] ?? []
-        const bare = paragraphs.map((_, n): Anchor => ({ commit, path: 'a.md', first_line: 2 * n + 1, num_lines: 1 }))
-        const quoted = bare.map((anchor, n) => ({ ...anchor, quote: { exact: nameIn(paragraphs[n]) } }))
-        const placed = await placeIn(git, head, [...bare, ...quoted])
-        for (const [n, line] of paragraphs.entries()) {
-          const [place, byQuote] = [placed[n], placed[n + paragraphs.length]].map((one) =>
-            one?.outdated === false ? one.place.first_line : undefined,
+  it.deep(
+    'are where git blame --reverse has their lines, and follow paragraphs that were moved or edited',
+    async () => {
+      const histories = fc.sample(fc.array(stepArbitrary, { minLength: 20, maxLength: 40 }), { numRuns: 12, seed: 9 })
+      const seen = { kept: 0, moved: 0, edited: 0, outdated: 0 }
+      for (const steps of histories) {
+        const git = newRepository()
+        let text = Array.from({ length: 30 }, (_, n) => paragraph(`name-${n}-`))
+        const commits = [git.commit({ files: { 'a.md': fileOf(text) } })]
+        const versions = [text]
+        for (const step of steps) {
+          text = apply(text, step)
+          versions.push(text)
+          commits.push(git.commit({ files: { 'a.md': fileOf(text) }, parents: commits.slice(-1) }))
+        }
+        const head = commits.at(-1) ?? ''
+        const now = fileOf(text).split('\n')
+        for (const from of [0, 10]) {
+          const commit = commits[from] ?? ''
+          const survivors = survivorsOf(
+            git.lines('blame', '--reverse', '-s', '-n', `${commit}..${head}`, '--', 'a.md'),
+            head,
           )
-          const there = now.indexOf(line) + 1 || undefined
-          const survivor = survivors.get(2 * n + 1)
-          // A short line may be lost to blank lines around it, of which more are equal.
-          const isLong = line.length >= 40
-          expect(place, line).to.be.oneOf(isLong ? [there] : [there, undefined])
-          if (survivor !== undefined) expect(there, line).to.equal(survivor)
-          if (there !== undefined) expect(byQuote, line).to.be.oneOf(isLong ? [there] : [there, undefined])
-          else if (byQuote !== undefined) expect(now[byQuote - 1]).to.include(nameIn(line))
-          if (survivor !== undefined) seen.kept++
-          else if (there !== undefined) seen.moved++
-          else if (byQuote !== undefined) seen.edited++
-          else if (now.some((one) => one.includes(nameIn(line)))) seen.outdated++
+          const paragraphs = versions[from] ?? []
+          const bare = paragraphs.map((_, n): Anchor => ({ commit, path: 'a.md', first_line: 2 * n + 1, num_lines: 1 }))
+          const quoted = bare.map((anchor, n) => ({ ...anchor, quote: { exact: nameIn(paragraphs[n]) } }))
+          const placed = await placeIn(git, head, [...bare, ...quoted])
+          for (const [n, line] of paragraphs.entries()) {
+            const [place, byQuote] = [placed[n], placed[n + paragraphs.length]].map((one) =>
+              one?.outdated === false ? one.place.first_line : undefined,
+            )
+            const there = now.indexOf(line) + 1 || undefined
+            const survivor = survivors.get(2 * n + 1)
+            // A short line may be lost to blank lines around it, of which more are equal.
+            const isLong = line.length >= 40
+            expect(place, line).to.be.oneOf(isLong ? [there] : [there, undefined])
+            if (survivor !== undefined) expect(there, line).to.equal(survivor)
+            if (there !== undefined) expect(byQuote, line).to.be.oneOf(isLong ? [there] : [there, undefined])
+            else if (byQuote !== undefined) expect(now[byQuote - 1]).to.include(nameIn(line))
+            if (survivor !== undefined) seen.kept++
+            else if (there !== undefined) seen.moved++
+            else if (byQuote !== undefined) seen.edited++
+            else if (now.some((one) => one.includes(nameIn(line)))) seen.outdated++
+          }
         }
       }
-    }
-    for (const [kind, count] of Object.entries(seen)) expect(count, kind).to.be.above(5)
-    expect(seen.edited, 'most edited paragraphs are found').to.be.above(4 * seen.outdated)
-  })
+      for (const [kind, count] of Object.entries(seen)) expect(count, kind).to.be.above(5)
+      expect(seen.edited, 'most edited paragraphs are found').to.be.above(4 * seen.outdated)
+    },
+  )
 })
 
 function nameIn(line = ''): string {

@@ -94,7 +94,7 @@ describe('placing anchors', () => {
     expect(await placeIn(git, head, anchors), 'from memory').to.deep.equal(expected)
   })
 
-  it('follows thousands of renames, and above 200 only those of the same bytes', async () => {
+  it.deep('follows thousands of renames, and above 200 only those of the same bytes', async () => {
     const git = newRepository()
     const folder = 'a folder with a long name '.repeat(4)
     const numbers = Array.from({ length: 3_000 }, (_, n) => n)

@@ -204,7 +204,7 @@ describe('the audit, listed', () => {
     expect(all.filter(({ org_id }) => org_id === ann.org)).to.deep.equal(listed)
   })
 
-  it('is exported as it comes, until the command is stopped', async () => {
+  it.deep('is exported as it comes, until the command is stopped', async () => {
     const command = await startGroveCommand(grove.dataDir, ['audit', 'export', '--org', ann.org, '--follow'])
     const said = { stdout: '', stderr: '' }
     const outcome = outcomeOf(command.child, said)

@@ -37,7 +37,7 @@ describe('the audit of two processes', () => {
     expect(failed.length).to.equal(1)
   })
 
-  it('counts the clones of a node in one row, and the first use of a token once', async () => {
+  it.deep('counts the clones of a node in one row, and the first use of a token once', async () => {
     const node = await newNode(here, ann)
     const { token } = await made(ann.post('/auth/tokens', { name: 'CI', access: 'read' }))
     for (const [at, grove] of [here, there, here, there].entries())

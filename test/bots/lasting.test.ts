@@ -68,7 +68,7 @@ describe('bots of an operator', () => {
   useDesk()
   const { grove, ann } = useWorld({ ann: 'owner' }, async () => ({ dataDir: await folder() }))
 
-  it('come back from mirrors alone, without tokens, with their role and name', async () => {
+  it.deep('come back from mirrors alone, without tokens, with their role and name', async () => {
     const bot = await newBot(ann, ann.org, { name: 'Gardener', role: 'editor' })
     const { token } = await speaking(grove, ann, ann.org, bot.id)
     const backup = join(await folder(), 'backup')

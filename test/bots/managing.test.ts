@@ -103,7 +103,7 @@ describe('bots', () => {
       expect(answer.body.code).to.equal('bot_not_found')
   })
 
-  it('are at most 50, and have at most 20 tokens each', async () => {
+  it.deep('are at most 50, and have at most 20 tokens each', async () => {
     const { id } = await bob.api.createOrg({ body: { name: 'Many' } })
     const bot = await newBot(bob, id)
     for (let count = 0; count < 20; count++) await speaking(grove, bob, id, bot.id)

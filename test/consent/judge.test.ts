@@ -112,7 +112,7 @@ function naiveReasons({ rules, verdicts, checks, openThreads }: Situation): stri
 const held = (rules: readonly Rule[]): HeldRule[] => rules.map((rule, at) => ({ rule, at }))
 
 describe('judging a pull request', () => {
-  it('gives the reasons that the contract gives, whatever the rules, verdicts and checks', () => {
+  it.deep('gives the reasons that the contract gives, whatever the rules, verdicts and checks', () => {
     const seen = new Map<string, number>()
     fc.assert(
       fc.property(situationArbitrary, (situation) => {

@@ -41,7 +41,7 @@ describe('a commit that nobody approved', () => {
     expect(node.git.head()).to.equal(before)
   }
 
-  it('comes not with an approved head that moved afterwards', async () => {
+  it.deep('comes not with an approved head that moved afterwards', async () => {
     const proposal = await aProposal()
     const { node } = proposal
     await setRules(one)
@@ -56,7 +56,7 @@ describe('a commit that nobody approved', () => {
     })
   })
 
-  it('comes not together with its source, and not in the order of one push', async () => {
+  it.deep('comes not together with its source, and not in the order of one push', async () => {
     const proposal = await aProposal()
     const { node } = proposal
     await setRules(one)
@@ -72,7 +72,7 @@ describe('a commit that nobody approved', () => {
     expect(node.git.log('draft'), 'the source may move').to.have.length(3)
   })
 
-  it('comes not with a stacked branch', async () => {
+  it.deep('comes not with a stacked branch', async () => {
     const proposal = await aProposal()
     const { node } = proposal
     await node.branch('second', 'draft')
@@ -107,7 +107,7 @@ describe('a commit that nobody approved', () => {
     expect(await node.pull(below.number)).to.include({ status: 'merged' })
   })
 
-  it('comes with a second request of the same head only if one of both is approved', async () => {
+  it.deep('comes with a second request of the same head only if one of both is approved', async () => {
     const first = await aProposal()
     const { node } = first
     await node.branch('twin', 'draft')
@@ -122,7 +122,7 @@ describe('a commit that nobody approved', () => {
     for (const { number } of [first, twin]) expect(await node.pull(number)).to.include({ status: 'merged' })
   })
 
-  it('comes not by a retarget to a branch without a rule and back', async () => {
+  it.deep('comes not by a retarget to a branch without a rule and back', async () => {
     const proposal = await aProposal()
     const { node, path } = proposal
     await node.branch('side')
@@ -144,7 +144,7 @@ describe('a commit that nobody approved', () => {
     expect(text).to.include(notProposed)
   })
 
-  it('comes not from a draft, or from a request that is closed', async () => {
+  it.deep('comes not from a draft, or from a request that is closed', async () => {
     const proposal = await aProposal({ is_draft: true })
     const { node, path } = proposal
     await setRules(one)
@@ -162,7 +162,7 @@ describe('a commit that nobody approved', () => {
     expect(await merge(proposal)).to.equal('merged')
   })
 
-  it('comes not under another spelling of the branch, or by a symbolic name', async () => {
+  it.deep('comes not under another spelling of the branch, or by a symbolic name', async () => {
     const { node } = await aProposal()
     await setRules(one, { branches: ['release/*'], merge: 'owner' })
     await node.branch('trunk', 'draft')
@@ -183,7 +183,7 @@ describe('a commit that nobody approved', () => {
     expect(detail).to.equal('In this organisation only owners make branches named release/*')
   })
 
-  it('comes not by deleting a branch with a rule and making it again', async () => {
+  it.deep('comes not by deleting a branch with a rule and making it again', async () => {
     const { node } = await aProposal()
     await node.branch('release/1')
     await setRules({ branches: ['release/*'], approvals: 1, merge: 'maintainer' })
@@ -210,7 +210,7 @@ describe('a commit that nobody approved', () => {
     expect(await merge(proposal)).to.equal('merged')
   })
 
-  it('comes not by rules that are set while a merge and a push run', async () => {
+  it.deep('comes not by rules that are set while a merge and a push run', async () => {
     for (let round = 0; round < 5; round++) {
       const proposal = await aProposal()
       const base = proposal.node.git.head()
@@ -226,7 +226,7 @@ describe('a commit that nobody approved', () => {
     }
   })
 
-  it('comes not by a rewind that waits for the lock while the rule is set', async () => {
+  it.deep('comes not by a rewind that waits for the lock while the rule is set', async () => {
     const { node } = await aProposal()
     await node.branch('release/1')
     const kept = await node.commit('release/1', { 'kept.txt': 'Kept.\n' })
@@ -242,7 +242,7 @@ describe('a commit that nobody approved', () => {
     expect(node.git.head('release/1')).to.equal(kept)
   })
 
-  it('comes not by repeating a merge', async () => {
+  it.deep('comes not by repeating a merge', async () => {
     const proposal = await aProposal()
     const { node } = proposal
     await setRules(one)
@@ -258,7 +258,7 @@ describe('a commit that nobody approved', () => {
     })
   })
 
-  it('comes not by moving the node away, where main has the rule', async () => {
+  it.deep('comes not by moving the node away, where main has the rule', async () => {
     const area = await newNode(grove, ann)
     const node = await newNode(grove, ann, { parents: [area.id] })
     await node.proposal('draft')

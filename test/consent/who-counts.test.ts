@@ -67,7 +67,7 @@ describe('an approval', () => {
     'of an editor who contributes now': (by) => become(by, 'contributor'),
   }
   for (const [name, lose] of Object.entries(lost))
-    it(`${name} counts no more`, async () => {
+    it.deep(`${name} counts no more`, async () => {
       const dee = await member(`Dee ${++made}`, 'editor')
       const proposal = await aProposal()
       await setRules(one)
@@ -79,7 +79,7 @@ describe('an approval', () => {
       await expectMergedAfterCy(proposal)
     })
 
-  it('of an author counts not, whatever e-mail address the commits have', async () => {
+  it.deep('of an author counts not, whatever e-mail address the commits have', async () => {
     const dee = await member(`Dee ${++made}`, 'editor')
     const proposal = await aProposal()
     const { source, node } = proposal
@@ -94,7 +94,7 @@ describe('an approval', () => {
     await expectMergedAfterCy(proposal)
   })
 
-  it('of an author counts not, if a push names the address in capitals or the hidden one', async () => {
+  it.deep('of an author counts not, if a push names the address in capitals or the hidden one', async () => {
     for (const email of [bob.user.email.toUpperCase(), `${bob.user.id}@users.noreply.invalid`]) {
       const proposal = await aProposal()
       const { node } = proposal
@@ -107,7 +107,7 @@ describe('an approval', () => {
     }
   })
 
-  it('of the author of a commit below a merge commit counts not', async () => {
+  it.deep('of the author of a commit below a merge commit counts not', async () => {
     const proposal = await aProposal()
     const commit = (name: string) => `GIT_AUTHOR_EMAIL=${name}@example.org git commit-tree -m X draft^{tree}`
     const script = `side=$(${commit('bob')} -p main); git update-ref refs/heads/draft $(${commit('ann')} -p draft -p $side)`
@@ -119,7 +119,7 @@ describe('an approval', () => {
     await expectRefused(proposal, missing('1 by editors', 'not counted: Bob (authors of its commits)'))
   })
 
-  it('of a committer counts, because updating a branch must not cost the vote', async () => {
+  it.deep('of a committer counts, because updating a branch must not cost the vote', async () => {
     const proposal = await aProposal()
     await proposal.node.commit('main', { 'news.txt': 'News.\n' })
     await review(bob, proposal, 'approve')
@@ -129,7 +129,7 @@ describe('an approval', () => {
     await doors['git push']?.allows(proposal, cy)
   })
 
-  it('is given by no token', async () => {
+  it.deep('is given by no token', async () => {
     const proposal = await aProposal()
     await setRules(one)
     const before = refsOf(proposal.node)
@@ -245,7 +245,7 @@ describe('a contributor', () => {
     await expectMerged(proposal, head, bob)
   })
 
-  it('approves, reports and resolves nothing that counts for editors', async () => {
+  it.deep('approves, reports and resolves nothing that counts for editors', async () => {
     const proposal = await aProposal()
     await setRules(one)
     await review(kim, proposal, 'approve')

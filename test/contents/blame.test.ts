@@ -53,7 +53,7 @@ describe('contents', () => {
     )
 
   describe('blame', () => {
-    it('is that of git for every text of random histories', async () => {
+    it.deep('is that of git for every text of random histories', async () => {
       await fc.assert(
         fc.asyncProperty(anyHistory(14, 500), async (steps) => {
           const node = await aNode()
@@ -156,7 +156,7 @@ describe('contents', () => {
       })
     })
 
-    it('has bounds, and is 404 for what is no file', async () => {
+    it.deep('has bounds, and is 404 for what is no file', async () => {
       const node = await aNode()
       const { git, at } = node
       const files = {

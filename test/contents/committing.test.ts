@@ -116,7 +116,7 @@ describe('contents', () => {
       expect(body.changes.added).to.have.length(1000)
     })
 
-    it('takes a file of 10 MiB and no more', async () => {
+    it.deep('takes a file of 10 MiB and no more', async () => {
       const node = await aNode()
       const bytes = Buffer.alloc(10 * mebi + 1, 'x')
       const tooLong = [422, [at(0, 'content'), 'string_too_long']]

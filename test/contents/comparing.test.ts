@@ -40,7 +40,7 @@ describe('contents', () => {
       })
     })
 
-    it('agrees with git in either direction, by branch, tag and id, through merges', async () => {
+    it.deep('agrees with git in either direction, by branch, tag and id, through merges', async () => {
       const node = await aNode()
       const { git } = node
       const root = git.head()
@@ -81,7 +81,7 @@ describe('contents', () => {
       expect(body.changes).to.deep.equal(changesByGit(node, alien, null))
     })
 
-    it('leads from the base itself if asked, in either direction and without a common ancestor', async () => {
+    it.deep('leads from the base itself if asked, in either direction and without a common ancestor', async () => {
       const node = await aNode()
       await node.branch('feature/x')
       await node.commit('feature/x', { 'x.txt': 'x', 'node.json': '{"title": "X"}' })

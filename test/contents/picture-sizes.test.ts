@@ -83,7 +83,7 @@ describe('the files that a text links to', () => {
     return Object.fromEntries(found)
   }
 
-  it('have the pixels that their headers name', async () => {
+  it.deep('have the pixels that their headers name', async () => {
     const size = fc.tuple(fc.integer({ min: 1, max: 16_383 }), fc.integer({ min: 1, max: 16_383 }))
     await fc.assert(
       fc.asyncProperty(fc.array(size, { minLength: 9, maxLength: 9 }), async (sizes) => {

@@ -38,7 +38,7 @@ describe('contents', () => {
   }
 
   describe('the raw bytes of a file', () => {
-    it('are those of git cat-file, with its id, its type and its name', async () => {
+    it.deep('are those of git cat-file, with its id, its type and its name', async () => {
       const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), randomBytes(100)])
       const types: Record<string, readonly [content: string | Buffer, type: string, kind: string]> = {
         'content.md': ['# Größe\n', 'text/markdown; charset=utf-8', 'inline'],
@@ -144,7 +144,7 @@ describe('contents', () => {
       const content = contents[name]
       const size = content.length
 
-      it(`of the ${name} file is 206, one beyond its end 416, and what is none of one is all of it`, async () => {
+      it.deep(`of the ${name} file is 206, one beyond its end 416, and what is none of one is all of it`, async () => {
         const address = rawOf(node, name)
         const part = (from: number, to: number) =>
           [206, `bytes ${from}-${to - 1}/${size}`, content.subarray(from, to)] as const
@@ -267,7 +267,7 @@ describe('contents', () => {
         }
     })
 
-    it('leaves no git behind where a client goes in the middle', async () => {
+    it.deep('leaves no git behind where a client goes in the middle', async () => {
       const huge = await nodeWith({ huge: randomBytes(24 * 1_048_576) })
       const headers = { authorization: `Bearer ${ann.session.accessToken}` }
       const request = get(grove.url + rawOf(huge, 'huge'), { headers })

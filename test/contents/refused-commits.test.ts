@@ -45,7 +45,7 @@ describe('contents', () => {
       expect(await refused(node, [put('a'), put('b'), remove('a')])).to.deep.equal(twice)
     })
 
-    it('refuses a body of the wrong shape', async () => {
+    it.deep('refuses a body of the wrong shape', async () => {
       const node = await aNode()
       const good = put('a')
       const shape = async (changes: object[], more: object = {}) => (await refused(node, changes, more)).slice(1)
@@ -70,7 +70,7 @@ describe('contents', () => {
       await post(node, [good], { message: 'ä'.repeat(32_768) }).then(expecting(201))
     })
 
-    it('refuses paths that git, a file system or a reader of the tree would not take', async () => {
+    it.deep('refuses paths that git, a file system or a reader of the tree would not take', async () => {
       const node = await aNode()
       const deep = Array.from({ length: 65 }, () => 'd').join('/')
       const bad = [
@@ -158,7 +158,7 @@ describe('contents', () => {
       await node.commit('main', { 'content.md': 'ac' })
     })
 
-    it('refuses node files that cannot be read, on any branch', async () => {
+    it.deep('refuses node files that cannot be read, on any branch', async () => {
       const node = await aNode()
       const target = await aNode()
       await node.branch('draft')

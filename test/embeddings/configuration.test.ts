@@ -133,7 +133,7 @@ describe('the configuration of embeddings', () => {
 })
 
 describe('grove config check with the local model', () => {
-  it('names missing packages with the sentence of a start', async () => {
+  it.deep('names missing packages with the sentence of a start', async () => {
     const dataDir = await newDataDir()
     try {
       const variables = { EMBEDDINGS: 'local', DATA_DIR: dataDir, PORT: '0' }

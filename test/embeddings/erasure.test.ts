@@ -57,7 +57,7 @@ describe('erased vectors', () => {
     return texts.filter((text) => isIn(keyOf(scene.model.id, text)) || isIn(Buffer.from(lettersOf(text))))
   }
 
-  it('of an organisation leave no byte, and others keep theirs', async () => {
+  it.deep('of an organisation leave no byte, and others keep theirs', async () => {
     scene.follow()
     for (let n = 0; n < 3; n++) {
       await create(ann, titles(`Whale ${n}`, 100))
@@ -95,7 +95,7 @@ describe('erased vectors', () => {
     expect(await remainsOf(['A secret'])).to.deep.equal([])
   })
 
-  it('of a purged node leave no byte, also of its earlier texts', async () => {
+  it.deep('of a purged node leave no byte, also of its earlier texts', async () => {
     scene.follow()
     const [id = '', other = ''] = await create(ann, ['A whale', 'A seal', ...titles('Fish', 100)])
     await followed(ann)

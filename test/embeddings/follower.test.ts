@@ -126,7 +126,7 @@ describe('the follower of embeddings', () => {
     await until(() => next.pendingTexts() === 0)
   })
 
-  it('embeds nothing of an organisation that does not allow it, until it does', async () => {
+  it.deep('embeds nothing of an organisation that does not allow it, until it does', async () => {
     const bob = await signUp(grove, 'Bob')
     scene.refused.add(ann.org)
     await create('Secret')
@@ -139,7 +139,7 @@ describe('the follower of embeddings', () => {
     await followed()
   })
 
-  it('takes organisations in turn', async () => {
+  it.deep('takes organisations in turn', async () => {
     const bob = await signUp(grove, 'Bob')
     const many = Array.from({ length: 300 }, (_, n) => ({ title: `Node ${n}` }))
     await ann.post(`${at()}/batch`, { nodes: many }).then(expecting(201))

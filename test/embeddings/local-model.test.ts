@@ -50,7 +50,7 @@ describe('the local model', () => {
   })
 
   for (const text of ['crash', 'exit', 'hang'])
-    it(`refuses a text that ends its thread, and embeds the others (${text})`, async () => {
+    it.deep(`refuses a text that ends its thread, and embeds the others (${text})`, async () => {
       await writeStandIns(folder)
       const model = await open(text === 'hang' ? { timeoutMs: 1_000 } : {})
       const [before, refused, after] = await model.embedTexts(['bee', text, 'bee'], never)
@@ -60,7 +60,7 @@ describe('the local model', () => {
       expect(warnings).to.not.deep.equal([])
     })
 
-  it('answers a question before the texts that wait', async () => {
+  it.deep('answers a question before the texts that wait', async () => {
     await writeStandIns(folder)
     const model = await open()
     await model.embedTexts(['bee'], never)

@@ -18,7 +18,7 @@ describe('a question', () => {
   const states = (scene: ReturnType<typeof sceneOf>) => scene.metric('embeddings_questions_total')
   const circuit = async (scene: ReturnType<typeof sceneOf>) => (await scene.metric('embeddings_circuit_open'))['']
 
-  it('is embedded once, and the last 1,000 are remembered', async () => {
+  it.deep('is embedded once, and the last 1,000 are remembered', async () => {
     const scene = sceneOf(endpoint.url, { EMBEDDINGS_RATE: '100000' }, patient)
     const ask = (text: string) => scene.model.embedQuestion(text)
     for (let at = 0; at < 3; at++) expect(await ask('soup')).to.deep.equal(vectorsOf(['soup'])[0])

@@ -276,7 +276,7 @@ describe('the log of events', () => {
     expect(readLog(grove, ann.org).find(({ seq }) => seq === before + 2)?.data).to.include({ forced: true })
   })
 
-  it('has a push once, with its pusher, while two processes record it', async () => {
+  it.deep('has a push once, with its pusher, while two processes record it', async () => {
     const other = await startGrove({ dataDir, sweeps: false })
     try {
       const reader = client(other, ann.session.accessToken)

@@ -8,8 +8,9 @@ import { type Database, openDatabase } from '../../index/sqlite/database.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { type Faults, prepareFaults } from '../support/faults.ts'
 import { expecting } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
+import { until } from '../support/until.ts'
 import { anEvent, append, eventsOf, idsOf } from './scene.ts'
 
 describe('a new event', () => {
@@ -48,7 +49,15 @@ describe('a new event', () => {
     await faults.none()
   })
 
+  /** Resolves when no row of the audit waits for its sync. The service syncs them a second later. */
+  const auditIsSynced = async () => {
+    await faults.ask('LOG 0')
+    await client(grove).post('/auth/login', { email: 'ann@example.org', password: 'not hers' }).then(expecting(401))
+    await until(async () => (await syncs()) > 0)
+  }
+
   it('is synced before it is shown, and only once', async () => {
+    await auditIsSynced()
     const start = await now()
     const ids = await append(events, ann.org, [anEvent(ann.org), anEvent(ann.org)])
     await faults.ask('LOG 0')

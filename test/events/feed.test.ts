@@ -83,7 +83,7 @@ describe('the list of events', () => {
       expect((await of('&node_id=nonsense')).events).to.deep.equal([])
     })
 
-    it('reach an event behind many that they hide, in pages that say that there is more', async () => {
+    it.deep('reach an event behind many that they hide, in pages that say that there is more', async () => {
       const after = await cursorNow()
       const hidden = Array.from({ length: 56_000 }, () => anEvent(ann.org))
       await append(grove.deps.events, ann.org, hidden)

@@ -147,7 +147,7 @@ describe('the log of events', () => {
     expect(since()[0]?.data).to.deep.include({ commit: head, name: 'links', ...report })
   })
 
-  it('has branches and tags, and who pushed them', async () => {
+  it.deep('has branches and tags, and who pushed them', async () => {
     const { token } = await made(bob.post('/auth/tokens', { name: 'push', access: 'write' }))
     const url = `${grove.url.replace('//', `//x:${token}@`)}/git/${ann.org}/${node.id}.git`
     const oid = node.git.commit({ files: { 'a.txt': 'a' }, parents: [node.git.head()] })
@@ -194,7 +194,7 @@ describe('the log of events', () => {
     ).to.have.members(['branch.updated b7', 'branch.deleted b8', 'branch.updated b9'])
   })
 
-  it('has types, with their versions', async () => {
+  it.deep('has types, with their versions', async () => {
     const at = `/orgs/${ann.org}/types/recipe`
     const one = await made(ann.put(at, { definition: { title: 'Recipe' } }))
     const two = await made(ann.put(at, { definition: { title: 'Dish' } }))
@@ -300,7 +300,7 @@ describe('the log of events', () => {
     expect(applied).to.deep.include({ number, entry, thread: entry, path: 'advice.txt', commit: after })
   })
 
-  it('has tags that move, and webhooks that are paused', async () => {
+  it.deep('has tags that move, and webhooks that are paused', async () => {
     const [before, after] = [node.git.head(), node.git.commit({ files: { 't.txt': 't' }, parents: [node.git.head()] })]
     const { token } = await made(ann.post('/auth/tokens', { name: 'push', access: 'write' }))
     const url = `${grove.url.replace('//', `//x:${token}@`)}/git/${ann.org}/${node.id}.git`
@@ -312,7 +312,7 @@ describe('the log of events', () => {
     expect(said().slice(3)).to.deep.equal(['webhook.disabled Ann', 'webhook.enabled Ann'])
   })
 
-  it('has the erasure of a user, and of an organisation', async () => {
+  it.deep('has the erasure of a user, and of an organisation', async () => {
     const { code, stderr } = await cli(grove.dataDir, 'erase', '--org', ann.org, '--person', bob.user.id)
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
     await made(ann.get(node.at))
@@ -322,7 +322,7 @@ describe('the log of events', () => {
     expect(readLog(grove, id).at(-1)).to.deep.include({ type: 'org.deleted', via: 'rest' })
   })
 
-  it('has the fields that spec/events.md documents', async () => {
+  it.deep('has the fields that spec/events.md documents', async () => {
     const documented = await documentedFields()
     const events = readLog(grove, ann.org)
     expect(events.flatMap((event) => fieldFaults(event, documented))).to.deep.equal([])

@@ -135,7 +135,7 @@ describe('a stream of events ends', () => {
     expect([again.status, (await again.body()).code]).to.deep.equal([410, 'cursor_gone'])
   })
 
-  it('when its client reads nothing for too long, and not before', async () => {
+  it.deep('when its client reads nothing for too long, and not before', async () => {
     const slow = await following(cy.session.accessToken)
     slow.pause()
     const ids: string[] = []
@@ -181,7 +181,7 @@ describe('a stream of events ends', () => {
 describe('streams of events', () => {
   useScene()
 
-  it('are at most 20 of a user and 200 of an organisation', async () => {
+  it.deep('are at most 20 of a user and 200 of an organisation', async () => {
     const owner = await signUp(grove, 'Owner')
     const open: Follower[] = []
     const follows = async (who: PersonClient) => {

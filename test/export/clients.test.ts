@@ -43,7 +43,7 @@ describe('the export of an organisation', () => {
     return response
   }
 
-  it('is one at a time for a person; the next one has its turn when a client leaves', async () => {
+  it.deep('is one at a time for a person; the next one has its turn when a client leaves', async () => {
     const first = await open()
     expect(first.statusCode).to.equal(200)
     await until(() => runningGits() === 1)
@@ -115,7 +115,7 @@ describe('the export of an organisation', () => {
     await until(() => runningGits() === 0)
   })
 
-  it('takes each node as it is at its turn, and leaves out one that is deleted before', async () => {
+  it.deep('takes each node as it is at its turn, and leaves out one that is deleted before', async () => {
     const held = (await ann.post('/orgs', { name: 'Held' })).body.id
     const nodeOf = async (title: string) =>
       (await ann.post(`/orgs/${held}/nodes`, { title, text_content: `${title} is old.` })).body.id

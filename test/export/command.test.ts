@@ -75,30 +75,33 @@ describe('the command export', () => {
     expect([...(await filesIn(dir)).values()].map(String)).to.deep.equal(['mine', 'mine', 'mine'])
   })
 
-  it('writes no file a second time that was moved since, and follows the move once the folder was imported', async () => {
-    const { org, dir } = await newOrg('Moved')
-    await run('export', org, dir)
-    await rename(join(dir, 'Sea', 'Whale.md'), join(dir, 'Orca.md'))
-    await rename(join(dir, 'Sea', 'img'), join(dir, 'img'))
-    const before = await filesIn(dir)
-    for (const _ of [1, 2]) {
-      const { code, stdout } = await run('export', org, dir)
-      expect([code, ...stdout.split('\n').slice(0, -1)]).to.deep.equal([
-        1,
-        `Moved (${org}) in ${dir}: 0 files written, 1 unchanged, 0 removed`,
-        '2 problems found:',
-        '  Sea/Whale.md: not written again, because it was moved to Orca.md; import the folder, or move it back',
-        '  Sea/img/whale.svg: not written again, because it was moved to img/whale.svg; import the folder, or move it back',
-      ])
-      expect(await filesIn(dir)).to.deep.equal(before)
-    }
-    await rename(join(dir, 'img'), join(dir, 'Sea', 'img'))
-    expect((await importAs(dir)).stdout).to.contain('\n0 created, 0 updated, 1 renamed, 1 unchanged\n')
-    expect((await run('export', org, dir)).code).to.equal(0)
-    expect((await run('export', org, dir)).stdout).to.contain(': 0 files written')
-    const notes = [...(await filesIn(dir)).keys()].filter((path) => path.endsWith('.md'))
-    expect(notes).to.deep.equal(['Orca.md', 'Sea.md'])
-  })
+  it.deep(
+    'writes no file a second time that was moved since, and follows the move once the folder was imported',
+    async () => {
+      const { org, dir } = await newOrg('Moved')
+      await run('export', org, dir)
+      await rename(join(dir, 'Sea', 'Whale.md'), join(dir, 'Orca.md'))
+      await rename(join(dir, 'Sea', 'img'), join(dir, 'img'))
+      const before = await filesIn(dir)
+      for (const _ of [1, 2]) {
+        const { code, stdout } = await run('export', org, dir)
+        expect([code, ...stdout.split('\n').slice(0, -1)]).to.deep.equal([
+          1,
+          `Moved (${org}) in ${dir}: 0 files written, 1 unchanged, 0 removed`,
+          '2 problems found:',
+          '  Sea/Whale.md: not written again, because it was moved to Orca.md; import the folder, or move it back',
+          '  Sea/img/whale.svg: not written again, because it was moved to img/whale.svg; import the folder, or move it back',
+        ])
+        expect(await filesIn(dir)).to.deep.equal(before)
+      }
+      await rename(join(dir, 'img'), join(dir, 'Sea', 'img'))
+      expect((await importAs(dir)).stdout).to.contain('\n0 created, 0 updated, 1 renamed, 1 unchanged\n')
+      expect((await run('export', org, dir)).code).to.equal(0)
+      expect((await run('export', org, dir)).stdout).to.contain(': 0 files written')
+      const notes = [...(await filesIn(dir)).keys()].filter((path) => path.endsWith('.md'))
+      expect(notes).to.deep.equal(['Orca.md', 'Sea.md'])
+    },
+  )
 
   it('says in a sentence that the disk is full, and leaves nothing of the file that did not fit', async () => {
     const dir = join(outer, 'Half')
@@ -143,7 +146,7 @@ describe('the command export', () => {
     expect(await readlink(join(dir, 'Sea.md'))).to.equal(join(outer, 'nothing'))
   })
 
-  it('is imported again into the organisation of its vault, which changes nothing', async () => {
+  it.deep('is imported again into the organisation of its vault, which changes nothing', async () => {
     const folder = await folderOf('Vault', vault)
     const org = orgIn(await importAs(folder))
     const dir = join(outer, 'Elsewhere')

@@ -45,7 +45,7 @@ describe('an export', () => {
   const historyOf = async (org: string) =>
     Object.fromEntries([...(await nodesOf(org))].map(([title, { head }]) => [title, head]))
 
-  it('puts the files of a site back where they lay, also those that links from its root show', async () => {
+  it.deep('puts the files of a site back where they lay, also those that links from its root show', async () => {
     const folder = await folderOf('Site', site)
     const org = orgIn(await importAs(folder))
     const dir = await newDir()
@@ -82,52 +82,55 @@ describe('an export', () => {
     expect([...(await filesIn(again)).keys()]).to.deep.equal(['a/index.md', 'a/y.png', 'b.md', 'img/x.png', 'index.md'])
   })
 
-  it('of nodes that were made here, of folders and of foreign JSON makes no commit when it is imported', async () => {
-    const org = (await ann.post('/orgs', { name: 'Born' }).then(expecting(201))).body.id
-    const make = async (node: object) => (await ann.post(`/orgs/${org}/nodes`, node).then(expecting(201))).body.id
-    const commit = (id: string, path: string, content: string) =>
-      ann
-        .post(`/orgs/${org}/nodes/${id}/tree/main/commits`, {
-          message: 'x',
-          changes: [{ action: 'put', path, content }],
-        })
+  it.deep(
+    'of nodes that were made here, of folders and of foreign JSON makes no commit when it is imported',
+    async () => {
+      const org = (await ann.post('/orgs', { name: 'Born' }).then(expecting(201))).body.id
+      const make = async (node: object) => (await ann.post(`/orgs/${org}/nodes`, node).then(expecting(201))).body.id
+      const commit = (id: string, path: string, content: string) =>
+        ann
+          .post(`/orgs/${org}/nodes/${id}/tree/main/commits`, {
+            message: 'x',
+            changes: [{ action: 'put', path, content }],
+          })
+          .then(expecting(201))
+      const one = await make({
+        title: 'One',
+        text_content: 'Here.\n',
+        tags: ['x'],
+        properties: { b: 1, id: 'own', a: [{ c: 2 }] },
+      })
+      const two = await make({ title: 'Two', parents: [one], properties: { source_files: 7 } })
+      const three = await make({ title: 'Three', parents: [one] })
+      await make({ title: 'Elsewhere', properties: { z: 1, source_path: 'x\\y', y: 2 } })
+      await make({ title: 'Number', properties: { source_path: 7 } })
+      for (const id of [two, three]) await commit(id, 'img/same name.svg', `<svg>${id}</svg>`)
+      await commit(two, 'attachments/kept.svg', '<svg/>')
+      await ann
+        .post(`/orgs/${org}/nodes/${two}/connections`, { target: one, type: 'cites', label: 'x' })
         .then(expecting(201))
-    const one = await make({
-      title: 'One',
-      text_content: 'Here.\n',
-      tags: ['x'],
-      properties: { b: 1, id: 'own', a: [{ c: 2 }] },
-    })
-    const two = await make({ title: 'Two', parents: [one], properties: { source_files: 7 } })
-    const three = await make({ title: 'Three', parents: [one] })
-    await make({ title: 'Elsewhere', properties: { z: 1, source_path: 'x\\y', y: 2 } })
-    await make({ title: 'Number', properties: { source_path: 7 } })
-    for (const id of [two, three]) await commit(id, 'img/same name.svg', `<svg>${id}</svg>`)
-    await commit(two, 'attachments/kept.svg', '<svg/>')
-    await ann
-      .post(`/orgs/${org}/nodes/${two}/connections`, { target: one, type: 'cites', label: 'x' })
-      .then(expecting(201))
-    await commit(three, 'node.json', '{"kind":"page","properties":{"b":1,\n"a":2},"title":"Three"}')
-    await commit(three, 'connections/own.json', `{"target":"${one}","type":"cites","weight":3}`)
-    const vault = orgIn(
-      await importAs(await folderOf('Folders', { 'plants/rose.md': '# Rose\n', 'zoo/x/y.md': '# Y\n' })),
-    )
-    for (const id of [org, vault]) {
-      const before = await historyOf(id)
-      const dir = await newDir()
-      await run('export', id, dir)
-      const files = await filesIn(dir)
-      for (const _ of [1, 2]) {
-        const { stdout } = await importAs(dir)
-        expect(stdout).to.contain(unchanged(Object.keys(before).length))
-        expect(await historyOf(id)).to.deep.equal(before)
+      await commit(three, 'node.json', '{"kind":"page","properties":{"b":1,\n"a":2},"title":"Three"}')
+      await commit(three, 'connections/own.json', `{"target":"${one}","type":"cites","weight":3}`)
+      const vault = orgIn(
+        await importAs(await folderOf('Folders', { 'plants/rose.md': '# Rose\n', 'zoo/x/y.md': '# Y\n' })),
+      )
+      for (const id of [org, vault]) {
+        const before = await historyOf(id)
+        const dir = await newDir()
+        await run('export', id, dir)
+        const files = await filesIn(dir)
+        for (const _ of [1, 2]) {
+          const { stdout } = await importAs(dir)
+          expect(stdout).to.contain(unchanged(Object.keys(before).length))
+          expect(await historyOf(id)).to.deep.equal(before)
+        }
+        const afar = await run('import', dir, '--to', grove.url, '--token-file', await tokenFile())
+        expect(afar.stdout, afar.stderr).to.contain(unchanged(Object.keys(before).length))
+        expect((await run('export', id, dir)).stdout).to.contain(': 0 files written')
+        expect(await filesIn(dir)).to.deep.equal(files)
       }
-      const afar = await run('import', dir, '--to', grove.url, '--token-file', await tokenFile())
-      expect(afar.stdout, afar.stderr).to.contain(unchanged(Object.keys(before).length))
-      expect((await run('export', id, dir)).stdout).to.contain(': 0 files written')
-      expect(await filesIn(dir)).to.deep.equal(files)
-    }
-  })
+    },
+  )
 
   it('names a node that was made here when its note is removed from the folder, and knows a note that is moved', async () => {
     const org = (await ann.post('/orgs', { name: 'Ghosts' }).then(expecting(201))).body.id

@@ -135,7 +135,7 @@ It is big. ![](img/whale.svg)`,
     expect(found.sort()).to.deep.equal([...titles, 'Deep'].sort())
   })
 
-  it('looks for the place of each file a few times, however many names become one', async () => {
+  it.deep('looks for the place of each file a few times, however many names become one', async () => {
     const org = await newOrg('Alike')
     const id = await made(`/orgs/${org}/nodes`, { title: 'Alike' })
     const names = Array.from({ length: 500 }, (_, at) => `d/${'x'.repeat(240)}${String(at).padStart(4, '0')}`)
@@ -157,7 +157,7 @@ It is big. ![](img/whale.svg)`,
     expect(tried).to.be.below(500 * 6)
   })
 
-  it('holds a large file of several nodes once, and passes it on in pieces', async () => {
+  it.deep('holds a large file of several nodes once, and passes it on in pieces', async () => {
     const org = await newOrg('Large')
     const content = Buffer.alloc(9 * 1_048_576, 'grove ').toString('base64')
     for (const title of ['One', 'Two']) {

@@ -40,7 +40,7 @@ describe('git: a token that proposes', () => {
   const elsewhere = (prefix = 'agent/') =>
     `(This token can change only branches below ${prefix}; make the change there and open a pull request)`
 
-  it('pushes, forces and deletes branches for agents', async () => {
+  it.deep('pushes, forces and deletes branches for agents', async () => {
     const { code, text } = await work('change; git push origin HEAD:refs/heads/agent/songs HEAD:refs/heads/agent/a/b')
     expect(code, text).to.equal(0)
     const number = await propose('agent/songs')
@@ -51,7 +51,7 @@ describe('git: a token that proposes', () => {
     expect(refs()).to.deep.equal(['refs/heads/agent/songs', 'refs/heads/main'])
   })
 
-  it('is refused each other ref of a push, which says where to push instead', async () => {
+  it.deep('is refused each other ref of a push, which says where to push instead', async () => {
     for (const name of ['feature', 'old', 'Agent/x', 'agentx/y']) await node.branch(name)
     const before = refs()
     const heads = [
@@ -82,7 +82,7 @@ describe('git: a token that proposes', () => {
     expect(await filesBelow(`${node.git.dir}/objects`)).to.deep.equal(before)
   })
 
-  it('does not move a branch from which another user proposes, nor delete one of an open proposal', async () => {
+  it.deep('does not move a branch from which another user proposes, nor delete one of an open proposal', async () => {
     for (const name of ['agent/anns', 'agent/own', 'agent/into']) await node.proposal(name)
     await propose('agent/anns', ann)
     await propose('agent/own')
@@ -112,7 +112,7 @@ describe('git: a token that proposes', () => {
     expect((await work('git push origin :agent/own')).code).to.equal(0)
   })
 
-  it('merges nothing, also into a branch for agents', async () => {
+  it.deep('merges nothing, also into a branch for agents', async () => {
     await work('git push -q origin HEAD:refs/heads/agent/into')
     await node.proposal('offered')
     const { number } = await node.open('offered', { target_branch: 'agent/into' })
@@ -128,7 +128,7 @@ describe('git: a token that proposes', () => {
     expect((await work('change; git push origin HEAD:agent/into')).code).to.equal(0)
   })
 
-  it('of a contributor pushes below their own prefix', async () => {
+  it.deep('of a contributor pushes below their own prefix', async () => {
     const cy = await signUp(grove, 'Cy')
     await made(ann.put(`/orgs/${ann.org}/members/cy@example.org`, { role: 'contributor' }))
     const own = `${prefixOf(cy)}agent/`
@@ -147,7 +147,7 @@ describe('git: a token that proposes', () => {
     expect(refs()).to.deep.equal(['refs/heads/main', `refs/heads/${own}songs`])
   })
 
-  it('is judged again when the pack has arrived, by the proposals of then', async () => {
+  it.deep('is judged again when the pack has arrived, by the proposals of then', async () => {
     await node.proposal('agent/songs')
     const head = node.git.head('agent/songs')
     const empty = node.git.run(['pack-objects', '--stdout', '-q'])

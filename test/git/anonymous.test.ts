@@ -82,7 +82,7 @@ describe('git: a published organisation', () => {
       )
     })
 
-    it('is cloned without its files, which come when they are asked for, old ones too', async () => {
+    it.deep('is cloned without its files, which come when they are asked for, old ones too', async () => {
       await desk.done(`git clone -q --filter=blob:none ${URL} lazy`)
       expect(await desk.done('cat lazy/story.txt; git -C lazy log -p --format=%s story.txt | grep "^+[a-z]"')).to.equal(
         'three\n+three\n+two\n+one\n',

@@ -44,7 +44,7 @@ describe('git: a contributor', () => {
   const elsewhere = () =>
     `(Contributors can change only branches below ${own}; make the change there and open a pull request)`
 
-  it('pushes, forces and deletes branches of their own, and proposes them', async () => {
+  it.deep('pushes, forces and deletes branches of their own, and proposes them', async () => {
     const { code, text } = await work(`change; git push origin HEAD:${own}songs HEAD:${own}a/b`)
     expect(code, text).to.equal(0)
     const body = { source_branch: `${own}songs`, title: 'Songs' }
@@ -89,7 +89,7 @@ describe('git: a contributor', () => {
     expect(await filesBelow(`${node.git.dir}/objects`)).to.deep.equal(before)
   })
 
-  it('merges no proposal into a branch of others', async () => {
+  it.deep('merges no proposal into a branch of others', async () => {
     await work(`change; git push -q origin HEAD:${own}songs`)
     const { number } = await node.open(`${own}songs`)
     expect((await work('git push origin HEAD:main')).text).to.include(elsewhere())
@@ -102,7 +102,7 @@ describe('git: a contributor', () => {
     expect(await node.pull(number)).to.include({ status: 'open' })
   })
 
-  it('may take a proposal into a branch of their own, as every push may', async () => {
+  it.deep('may take a proposal into a branch of their own, as every push may', async () => {
     await work(`git push -q origin HEAD:${own}songs`)
     const offered = await node.proposal('offered')
     const { number } = await node.open('offered', { target_branch: `${own}songs` })
@@ -113,7 +113,7 @@ describe('git: a contributor', () => {
     expect(await node.pull(number)).to.include({ status: 'merged', merged_by: 'Cy' })
   })
 
-  it('pushes with personal access tokens that may write, also of one node', async () => {
+  it.deep('pushes with personal access tokens that may write, also of one node', async () => {
     for (const bounds of [{}, { org_id: node.org, node_id: node.id }]) {
       const body = { name: 'Laptop', access: 'write', ...bounds }
       const { token } = (await cy.post('/auth/tokens', body).then(expecting(201))).body
@@ -145,14 +145,14 @@ describe('git: a contributor', () => {
       return text(response)
     }
 
-    it('moves only their own branches if they are no longer an editor', async () => {
+    it.deep('moves only their own branches if they are no longer an editor', async () => {
       const report = await pushAs('editor', 'contributor')
       expect(report).to.include(`ok refs/heads/${own}songs`)
       expect(report).to.include(`ng refs/heads/feature ${elsewhere().slice(1, -1)}`)
       expect(refs()).to.deep.equal(['refs/heads/main', `refs/heads/${own}songs`])
     })
 
-    it('moves all if they are an editor by then, and nothing if they are a reader', async () => {
+    it.deep('moves all if they are an editor by then, and nothing if they are a reader', async () => {
       expect(await pushAs('contributor', 'reader')).to.match(/ng refs\/heads\/feature You need.*\n.*ng refs/)
       expect(refs()).to.deep.equal(['refs/heads/main'])
       expect(await pushAs('contributor', 'editor')).to.match(/ok refs\/heads\/feature\n.*ok refs/)

@@ -28,7 +28,7 @@ describe('git: a branch that is deleted', () => {
   }
 
   for (const [door, remove] of Object.entries(doors)) {
-    it(`closes the request into it, once, where there is no main to go to: ${door}`, async () => {
+    it.deep(`closes the request into it, once, where there is no main to go to: ${door}`, async () => {
       const node = await newNode(grove, ann, { initialize: false })
       const root = node.git.commit({ files: { 'a.txt': 'a' } })
       node.git.point('dev', root)
@@ -42,7 +42,7 @@ describe('git: a branch that is deleted', () => {
       expect(node.git.say('rev-parse', 'refs/grove/pulls/1')).to.equal(source)
     })
 
-    it(`sends one request of a source to main and closes what would be the second: ${door}`, async () => {
+    it.deep(`sends one request of a source to main and closes what would be the second: ${door}`, async () => {
       const node = await newNode(grove, ann)
       await node.proposal('topic')
       await node.branch('one')
@@ -57,7 +57,7 @@ describe('git: a branch that is deleted', () => {
     })
   }
 
-  it('with a main that takes in the head in the same push merges the request into it, by who pushed', async () => {
+  it.deep('with a main that takes in the head in the same push merges the request into it, by who pushed', async () => {
     const node = await newNode(grove, ann)
     await node.branch('dev')
     const source = await node.proposal('topic')
@@ -84,7 +84,7 @@ describe('git: a branch that is deleted', () => {
     expect(await node.pull(1)).to.include({ status: 'merged', merged_by: 'Ann' })
   })
 
-  it('makes room for a branch below its name in the same push', async () => {
+  it.deep('makes room for a branch below its name in the same push', async () => {
     const node = await newNode(grove, ann)
     await node.branch('a')
     const clone = await cloneOf(node)
@@ -92,7 +92,7 @@ describe('git: a branch that is deleted', () => {
     expect(node.git.lines('for-each-ref', '--format=%(refname:short)', 'refs/heads')).to.deep.equal(['a/b', 'main'])
   })
 
-  it('does not in an atomic push, which is refused whole and leaves nothing locked', async () => {
+  it.deep('does not in an atomic push, which is refused whole and leaves nothing locked', async () => {
     const node = await newNode(grove, ann)
     const clone = await cloneOf(node)
     const { code, text } = await clone.sh('git push --atomic origin main:0 main:a main:a/b')

@@ -25,14 +25,17 @@ describe('git: first steps', () => {
   const advice = (name: string) =>
     `remote: This node has no branch \`main\` yet. Its clones check out nothing, and the graph and search do not show it.\nremote: Create it: git push origin ${name}:main\n`
 
-  it('that push master are told of main, with the command; once there is a main, nothing more is said', async () => {
-    expect(await firstPush('master')).to.include(advice('master'))
-    await desk.done('cd mine; git push -q origin master:main')
-    expect(await desk.done('cd mine; git push origin master:other')).to.not.include('remote:')
-    expect(await firstPush('master:main', 'master')).to.not.include('remote:')
-  })
+  it.deep(
+    'that push master are told of main, with the command; once there is a main, nothing more is said',
+    async () => {
+      expect(await firstPush('master')).to.include(advice('master'))
+      await desk.done('cd mine; git push -q origin master:main')
+      expect(await desk.done('cd mine; git push origin master:other')).to.not.include('remote:')
+      expect(await firstPush('master:main', 'master')).to.not.include('remote:')
+    },
+  )
 
-  it('that push other branches are told of one of them, which a shell may be given', async () => {
+  it.deep('that push other branches are told of one of them, which a shell may be given', async () => {
     expect(await firstPush('master:a', 'master')).to.include(advice('master'))
     expect(await firstPush("'master:refs/heads/$(reboot)'")).to.include(advice('<branch>'))
   })

@@ -93,7 +93,7 @@ describe('git: objects that are hidden', () => {
         expect(await told(name), name).to.equal(unknown)
     })
 
-    it(`are acknowledged no more than what does not exist over v${version}`, async () => {
+    it.deep(`are acknowledged no more than what does not exist over v${version}`, async () => {
       const acknowledged = async (oid: string) => {
         const frames =
           version === 2

@@ -141,7 +141,7 @@ describe('git: clients that mean harm, or vanish', () => {
     expect((await raw('git-upload-pack', [Buffer.from('x')], { 'content-encoding': 'br' })).status).to.equal(415)
   })
 
-  it('send refs or wants without end', async () => {
+  it.deep('send refs or wants without end', async () => {
     function* endless(line: Buffer, bytes: number) {
       const many = Buffer.alloc(1_000 * line.length, line)
       for (let sent = 0; sent < bytes; sent += many.length) yield many
@@ -155,7 +155,7 @@ describe('git: clients that mean harm, or vanish', () => {
     expect(fetched.body).to.not.include('PACK')
   })
 
-  it('send 0.4 MB that inflate to 400: refused, with the memory of the service where it was', async () => {
+  it.deep('send 0.4 MB that inflate to 400: refused, with the memory of the service where it was', async () => {
     await desk.done(
       `cd whales; git checkout -q --detach main; head -c 400000000 /dev/zero > bomb; git -c core.bigFileThreshold=1m add bomb; git commit -q -m Bomb; rm bomb`,
     )
@@ -185,7 +185,7 @@ describe('git: clients that mean harm, or vanish', () => {
     expect(replaced.text).to.include('only branches and tags can be pushed (refs/heads/ and refs/tags/)')
   })
 
-  it('hold names that are .git to some file system', async () => {
+  it.deep('hold names that are .git to some file system', async () => {
     for (const name of ['.GIT', 'git~1', '.git\u200c']) {
       const { text: said } = await desk.sh(
         `cd whales; tree=$(printf '100644 blob %s\\t%s\\n' $(echo x | git hash-object -w --stdin) "$NAME_OF_FILE" | git mktree)

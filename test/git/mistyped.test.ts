@@ -104,7 +104,7 @@ describe('git: a push of what is mistyped', () => {
     ])
   })
 
-  it('is told 100 letters of a target or a path that is very long', async () => {
+  it.deep('is told 100 letters of a target or a path that is very long', async () => {
     const [long, end] = ['t'.repeat(99_999), 'e'.repeat(60)]
     const target = await refused(`mkdir -p connections; echo '{"target": "T${long}"}' > connections/a.json`)
     expect(target).to.include(

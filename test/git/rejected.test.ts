@@ -33,7 +33,7 @@ describe('git: what a push cannot do', () => {
     return text.replace(/^(To|error: failed to push some refs to) .*\n/gm, '')
   }
 
-  it('rewind main, or delete it', async () => {
+  it.deep('rewind main, or delete it', async () => {
     const head = node.git.head()
     expect(await refused('git commit -q --amend -m Rewritten; git push -f origin HEAD:main')).to.equal(
       ' ! [remote rejected] HEAD -> main (`main` cannot be rewound (non-fast-forward). Pull first, then push)\n',
@@ -111,7 +111,7 @@ describe('git: what a push cannot do', () => {
     )
   })
 
-  it('touch refs but branches and tags, or such as git refuses', async () => {
+  it.deep('touch refs but branches and tags, or such as git refuses', async () => {
     for (const ref of ['refs/grove/ledger', 'refs/grove/pulls/1', 'refs/notes/commits', 'refs/pull/1/head'])
       expect(await refused(`git push origin HEAD:${ref}`)).to.equal(
         ` ! [remote rejected] HEAD -> ${ref} (only branches and tags can be pushed (refs/heads/ and refs/tags/))\n`,
@@ -129,13 +129,13 @@ describe('git: what a push cannot do', () => {
     ])
   })
 
-  it('point a branch at a tag or a tree', async () => {
+  it.deep('point a branch at a tag or a tree', async () => {
     const script = 'git tag -a -m x annotated 2> /dev/null || true; git push origin annotated:refs/heads/tagged'
     expect(await refused(script)).to.include('a branch must point to a commit')
     expect(await refused('git push origin HEAD^{tree}:refs/heads/tree')).to.include('a branch must point to a commit')
   })
 
-  it('take the good refs of a push down with a bad one, unless it is atomic', async () => {
+  it.deep('take the good refs of a push down with a bad one, unless it is atomic', async () => {
     const script =
       'echo good > good; git add -A; git commit -q -m Good; git branch -f good; echo } > node.json; git commit -q -am Bad; git branch -f bad'
     const together = await refused(`${script}; git push --atomic origin good bad`)
@@ -148,7 +148,7 @@ describe('git: what a push cannot do', () => {
     expect(node.git.lines('branch', '--list', 'good', 'bad')).to.deep.equal(['  good'])
   })
 
-  it('move what has moved since the fetch', async () => {
+  it.deep('move what has moved since the fetch', async () => {
     await node.commit('main', { 'news.txt': 'News\n' })
     expect(await refused('git commit -q --allow-empty -m Mine; git push origin main')).to.match(
       /! \[(remote )?rejected\] +main -> main/,
@@ -156,45 +156,51 @@ describe('git: what a push cannot do', () => {
     await desk.done('cd whales; git pull -q --rebase; git push -q origin main')
   })
 
-  it('bring a file larger than 100 MiB, or a history that strict fsck refuses, with the object named', async () => {
-    const big = await refused(
-      'head -c 110000000 /dev/zero > big; git add -A; git commit -q -m Big; git push origin main',
-    )
-    expect(big).to.match(/^remote: big \(blob [0-9a-f]{40}\) has 110000000 bytes; at most 104857600 are possible$/m)
-    expect(big).to.include('! [remote rejected] main -> main (pre-receive hook declined)')
-    const odd = await refused(`
+  it.deep(
+    'bring a file larger than 100 MiB, or a history that strict fsck refuses, with the object named',
+    async () => {
+      const big = await refused(
+        'head -c 110000000 /dev/zero > big; git add -A; git commit -q -m Big; git push origin main',
+      )
+      expect(big).to.match(/^remote: big \(blob [0-9a-f]{40}\) has 110000000 bytes; at most 104857600 are possible$/m)
+      expect(big).to.include('! [remote rejected] main -> main (pre-receive hook declined)')
+      const odd = await refused(`
       oid=$(printf 'tree %s\\nauthor A <a@b> 0 +0000\\ncommitter A <a@b> 00 +0000\\n\\nodd\\n' $(git rev-parse HEAD^{tree}) |
         git hash-object -t commit -w --literally --stdin)
       git push origin $oid:refs/heads/odd`)
-    expect(odd).to.match(/object [0-9a-f]{40}: zeroPaddedDate/)
-    expect(odd).to.not.include(grove.dataDir)
-  })
+      expect(odd).to.match(/object [0-9a-f]{40}: zeroPaddedDate/)
+      expect(odd).to.not.include(grove.dataDir)
+    },
+  )
 
-  it('move main of an organisation that requires pull requests, but by a maintainer to the head of one', async () => {
-    await ann.patch(`/orgs/${node.org}`, { require_pull_requests: true })
-    const direct = 'git commit -q --allow-empty -m Direct; git push origin main'
-    expect(await refused(direct)).to.include(
-      '(main of this organisation moves only to the head of an open pull request)',
-    )
-    await desk.done(
-      'cd whales; git checkout -q -b proposed; git commit -q --allow-empty -m Proposed; git push -q origin proposed',
-    )
-    const { number } = await node.open('proposed', { is_draft: true })
-    expect(await refused('git push origin proposed:main')).to.match(
-      /moves only to the head of an open pull request\)[\s\S]*remote: main: Pull request \d+: http|remote: main: Pull request \d+: http[\s\S]*moves only to the head/,
-    )
-    await ann.patch(`${node.at}/pull-requests/${number}`, { is_draft: false })
-    const eve = await signUp(grove, 'Eve')
-    await ann.put(`/orgs/${node.org}/members/eve@example.org`, { role: 'editor' })
-    const EVES = remoteUrl(grove, node.org, node.id, eve.session.accessToken)
-    expect(await refused(`git push ${EVES} proposed:main`)).to.include(
-      '(You need the maintainer role; yours is editor)',
-    )
-    expect(await desk.done('cd whales; git push -q origin proposed:main')).to.include(
-      `Pull request ${number} is merged`,
-    )
-    await ann.patch(`/orgs/${node.org}`, { require_pull_requests: false })
-  })
+  it.deep(
+    'move main of an organisation that requires pull requests, but by a maintainer to the head of one',
+    async () => {
+      await ann.patch(`/orgs/${node.org}`, { require_pull_requests: true })
+      const direct = 'git commit -q --allow-empty -m Direct; git push origin main'
+      expect(await refused(direct)).to.include(
+        '(main of this organisation moves only to the head of an open pull request)',
+      )
+      await desk.done(
+        'cd whales; git checkout -q -b proposed; git commit -q --allow-empty -m Proposed; git push -q origin proposed',
+      )
+      const { number } = await node.open('proposed', { is_draft: true })
+      expect(await refused('git push origin proposed:main')).to.match(
+        /moves only to the head of an open pull request\)[\s\S]*remote: main: Pull request \d+: http|remote: main: Pull request \d+: http[\s\S]*moves only to the head/,
+      )
+      await ann.patch(`${node.at}/pull-requests/${number}`, { is_draft: false })
+      const eve = await signUp(grove, 'Eve')
+      await ann.put(`/orgs/${node.org}/members/eve@example.org`, { role: 'editor' })
+      const EVES = remoteUrl(grove, node.org, node.id, eve.session.accessToken)
+      expect(await refused(`git push ${EVES} proposed:main`)).to.include(
+        '(You need the maintainer role; yours is editor)',
+      )
+      expect(await desk.done('cd whales; git push -q origin proposed:main')).to.include(
+        `Pull request ${number} is merged`,
+      )
+      await ann.patch(`/orgs/${node.org}`, { require_pull_requests: false })
+    },
+  )
 
   it('be made by a reader, a stranger or nobody', async () => {
     const push = async (url: string) => {
@@ -217,7 +223,7 @@ describe('git: what a push cannot do', () => {
     expect([status, headers['www-authenticate']]).to.deep.equal([401, 'Basic realm="Grove", charset="UTF-8"'])
   })
 
-  it('be made by somebody who has been removed', async () => {
+  it.deep('be made by somebody who has been removed', async () => {
     const max = await signUp(grove, 'Max')
     await ann.put(`/orgs/${node.org}/members/max@example.org`, { role: 'editor' })
     const url = remoteUrl(grove, node.org, node.id, max.session.accessToken)

@@ -71,14 +71,14 @@ describe('git: who gets one of the gits that run at once', () => {
       expect(silent.filter(({ destroyed }) => destroyed)).to.deep.equal([])
     }
 
-    it('that send nothing at all, a member is served', async () => {
+    it.deep('that send nothing at all, a member is served', async () => {
       for (let n = 0; n < running; n++)
         for (const token of [undefined, bob.session.accessToken])
           await fallSilent(token, 'git-upload-pack', ['Content-Length: 10', 'Git-Protocol: version=2'])
       await expectServed()
     })
 
-    it('that send a part of a request, of a fetch or a push, a member is served', async () => {
+    it.deep('that send a part of a request, of a fetch or a push, a member is served', async () => {
       for (let n = 0; n < running; n++) {
         await fallSilent(bob.session.accessToken, 'git-upload-pack', ['Content-Length: 100'], '0032want ')
         await fallSilent(ann.session.accessToken, 'git-receive-pack', ['Content-Length: 100'], '00')

@@ -37,7 +37,7 @@ describe('git: personal access tokens', () => {
     expect(text).to.include('remote: This token is read-only')
   })
 
-  it('that may write push', async () => {
+  it.deep('that may write push', async () => {
     const { id, token: secret } = await token({ access: 'write' })
     await desk.done(`git clone -q ${url(secret)} write; cd write; git commit -q --allow-empty -m Pushed; git push -q`)
     expect(node.git.say('log', '-1', '--format=%s', 'main')).to.equal('Pushed')

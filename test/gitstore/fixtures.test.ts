@@ -49,7 +49,7 @@ describe('fixtures', () => {
     return git
   }
 
-  it('are the commits of Git, also on packed parents', () => {
+  it.deep('are the commits of Git, also on packed parents', () => {
     const [ours, theirs] = [newRepo('ours'), newRepo('theirs')]
     const made: string[] = []
     const steps = fc.array(fc.tuple(commits, fc.array(fc.nat({ max: 3 }), { maxLength: 3 })), times(35))
@@ -86,7 +86,7 @@ describe('fixtures', () => {
     for (const commit of odd) expect(commitPlainly(git.dir, commit), JSON.stringify(commit)).to.equal(undefined)
   })
 
-  it('are the branches of Git, also next to packed ones', () => {
+  it.deep('are the branches of Git, also next to packed ones', () => {
     const [ours, theirs] = [newRepo('our-branches'), newRepo('their-branches')]
     const [one = '', two = ''] = ['1', '2'].map((message) => [ours, theirs].map((git) => git.commit({ message }))[0])
     const branch = fc.constantFrom('a', 'a/b', 'a/b/c', 'd', 'd/e')

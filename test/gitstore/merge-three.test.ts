@@ -55,7 +55,7 @@ const asText = (files: Files) =>
 describe('gitstore: a merge of three trees', () => {
   useFolder()
 
-  it('makes what git makes, and saves nothing', async () => {
+  it.deep('makes what git makes, and saves nothing', async () => {
     const { repo, git, say } = await bareRepo()
     const tried = fc.sample(fc.tuple(filesArbitrary, sideArbitrary, sideArbitrary), { numRuns: 60, seed: 35 })
     const commits = []

@@ -20,7 +20,7 @@ import { bareRepo, useFolder } from './bare-repo.ts'
 describe('gitstore: names', () => {
   useFolder()
 
-  it('lets no branch name through that git refuses', async () => {
+  it.deep('lets no branch name through that git refuses', async () => {
     const { say, git } = await bareRepo()
     const unit = fc.constantFrom(
       ...'ab/.@{}~^:?*[\\ -\x01\x7fHEADreflock'.split(''),
@@ -83,7 +83,7 @@ describe('gitstore: names', () => {
     expect(good.filter((name) => branchNameProblem(name) !== undefined)).to.deep.equal([])
   })
 
-  it('refuses every tree entry that git fsck refuses', async () => {
+  it.deep('refuses every tree entry that git fsck refuses', async () => {
     const { say, repo } = await bareRepo()
     const blob = say(['hash-object', '-w', '--stdin'], `${'x'.repeat(3000)}\n`)
     const stem = [

@@ -38,7 +38,7 @@ describe('gitstore: a new repository', () => {
     return objects
   }
 
-  it('is one that git finds nothing wrong with, and that reads as it was written, whatever is in it', async () => {
+  it.deep('is one that git finds nothing wrong with, and that reads as it was written, whatever is in it', async () => {
     const content = fc.oneof(
       fc.string(),
       fc.integer({ min: 0, max: 70_000 }).map((size) => randomBytes(size).toString('hex')),

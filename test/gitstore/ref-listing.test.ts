@@ -86,7 +86,7 @@ describe('gitstore: the refs of a repository', () => {
     })
   }
 
-  it('are right at once, however often they move within a tick of the clock', async () => {
+  it.deep('are right at once, however often they move within a tick of the clock', async () => {
     await settled()
     const path = join(repo.dir, 'refs/heads/a')
     for (let n = 0; n < 2_000; n++) {

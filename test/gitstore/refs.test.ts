@@ -29,7 +29,7 @@ async function newStore(root: string) {
 describe('gitstore: ref transactions', () => {
   useFolder()
 
-  it('delete a ref for good while git packs refs', async () => {
+  it.deep('delete a ref for good while git packs refs', async () => {
     const { repo, dir, git, say } = await bareRepo()
     const head = await commitFiles(repo, { 'a.md': 'a' })
     git(['update-ref', 'refs/heads/main', head])

@@ -65,7 +65,7 @@ describe('gitstore: a merge of trees in this process', () => {
   const git = (args: readonly string[], input = '') =>
     execFileSync('git', args, { env: environment(repo.dir), input, stdio: ['pipe', 'pipe', 'pipe'], maxBuffer: 1e8 })
 
-  it('makes what git makes, or leaves it to git; it never takes a conflict for a merge', async () => {
+  it.deep('makes what git makes, or leaves it to git; it never takes a conflict for a merge', async () => {
     const tried = fc.sample(caseArbitrary, { numRuns: cases, seed: 7 }).map(({ base, ours, theirs }) => ({
       base,
       ours: ours.reduce(edited, base),

@@ -96,7 +96,7 @@ describe('edges that close a cycle', () => {
 })
 
 describe('the thread that draws graphs', () => {
-  it('takes only the request in hand with it when it dies, and another takes its place', async () => {
+  it.deep('takes only the request in hand with it when it dies, and another takes its place', async () => {
     const script = `
       import { drawInThread } from './server/domain/graph/graph-thread.ts'
       const order = { file: 'nowhere.sqlite', orgId: 'none', known: undefined }
@@ -106,7 +106,7 @@ describe('the thread that draws graphs', () => {
     await expectReplaced(script)
   })
 
-  it('is ended where it does not answer, and another takes its place', async () => {
+  it.deep('is ended where it does not answer, and another takes its place', async () => {
     const script = `
       import { mock } from 'node:test'
       import { setImmediate as nextTurn } from 'node:timers/promises'

@@ -50,7 +50,7 @@ describe('the graph', () => {
       expect((await read()).nodes.map((node: Counted) => node.num_ancestors)).to.deep.equal([0, 1, 2])
     })
 
-    it('agree with a walk of whatever edges were put, refused and taken away', async () => {
+    it.deep('agree with a walk of whatever edges were put, refused and taken away', async () => {
       await fc.assert(
         fc.asyncProperty(changesArbitrary, async (changes) => {
           const { body } = await ann.post('/orgs', { name: 'Random', published: true }).then(expecting(201))

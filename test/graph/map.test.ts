@@ -35,7 +35,7 @@ describe('the map', () => {
     expect((await ann.get(path)).headers.etag).to.equal(`W/"${version}"`)
   })
 
-  it('has every node once, in the disks of its first parents, and nothing meets', async () => {
+  it.deep('has every node once, in the disks of its first parents, and nothing meets', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.nat(), fc.nat(), fc.nat(9)), { minLength: 5, maxLength: 60 }),
@@ -84,32 +84,38 @@ describe('the map', () => {
     ])
   })
 
-  it('is the same from another process, from an index that is made again, and over a cycle closed by hand', async () => {
-    const top = await make({ title: 'Top' })
-    const middle = await make({ title: 'Middle', parents: [top.id] })
-    const bottom = await make({ title: 'Bottom', parents: [middle.id, top.id] })
-    await ann.post(`${top.at}/connections`, { target: bottom.id }).then(expecting(201))
-    top.git.point('main', top.git.commit({ parents: [top.git.head()], files: { [`parents/${bottom.id}.json`]: '{}' } }))
-    await ann.get(top.at).then(expecting(200))
-    const { version, ...map } = await read()
-    expect(map.ids).to.have.members([top.id, middle.id, bottom.id])
-    const copy = await newDataDir()
-    // Not what this process holds of it: one that closes a copied file of locks drops its own.
-    const run = join(grove.dataDir, 'run')
-    await cp(grove.dataDir, copy, { recursive: true, filter: (path) => path !== run })
-    for (const suffix of ['', '-wal', '-shm']) await rm(join(copy, `index.sqlite${suffix}`), { force: true })
-    const other = await spawnGrove(copy)
-    try {
-      const { version: again, ...same } = (await client(other).get(path).then(expecting(200))).body
-      expect(same).to.deep.equal(map)
-      expect(again).not.to.equal(version)
-    } finally {
-      await other.stop()
-      await rm(copy, { recursive: true, force: true })
-    }
-  })
+  it.deep(
+    'is the same from another process, from an index that is made again, and over a cycle closed by hand',
+    async () => {
+      const top = await make({ title: 'Top' })
+      const middle = await make({ title: 'Middle', parents: [top.id] })
+      const bottom = await make({ title: 'Bottom', parents: [middle.id, top.id] })
+      await ann.post(`${top.at}/connections`, { target: bottom.id }).then(expecting(201))
+      top.git.point(
+        'main',
+        top.git.commit({ parents: [top.git.head()], files: { [`parents/${bottom.id}.json`]: '{}' } }),
+      )
+      await ann.get(top.at).then(expecting(200))
+      const { version, ...map } = await read()
+      expect(map.ids).to.have.members([top.id, middle.id, bottom.id])
+      const copy = await newDataDir()
+      // Not what this process holds of it: one that closes a copied file of locks drops its own.
+      const run = join(grove.dataDir, 'run')
+      await cp(grove.dataDir, copy, { recursive: true, filter: (path) => path !== run })
+      for (const suffix of ['', '-wal', '-shm']) await rm(join(copy, `index.sqlite${suffix}`), { force: true })
+      const other = await spawnGrove(copy)
+      try {
+        const { version: again, ...same } = (await client(other).get(path).then(expecting(200))).body
+        expect(same).to.deep.equal(map)
+        expect(again).not.to.equal(version)
+      } finally {
+        await other.stop()
+        await rm(copy, { recursive: true, force: true })
+      }
+    },
+  )
 
-  it('is shaped by links, with the same bytes after a restart', async () => {
+  it.deep('is shaped by links, with the same bytes after a restart', async () => {
     const dir = await newDataDir()
     let service = await spawnGrove(dir)
     try {
@@ -140,7 +146,7 @@ describe('the map', () => {
     }
   })
 
-  it('is shaped by links up to 2,500 nodes and 30,000 edges, and nothing meets', () => {
+  it.deep('is shaped by links up to 2,500 nodes and 30,000 edges, and nothing meets', () => {
     const edge = (from: number, to: number): GraphEdgeRow => [
       `n${from}`,
       'connection',
@@ -205,7 +211,7 @@ describe('the map', () => {
     expect((await ann.get(`${path}?under=x`)).status).to.be.oneOf([404, 422])
   })
 
-  it('of more than 20,000 nodes has titles in its parts alone, and of its areas the 1,000 largest', () => {
+  it.deep('of more than 20,000 nodes has titles in its parts alone, and of its areas the 1,000 largest', () => {
     const count = 20_001
     const nodes = Array.from({ length: count }, (_, n) => ({ ...emptyNode, id: `n${n}`, title: `Node ${n}` }))
     // 1,500 areas of 2 below the first node, one of 100, and the others.

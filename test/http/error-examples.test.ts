@@ -130,7 +130,7 @@ describe('examples of errors in the API description', () => {
       expect(body.link, `${at} ${status}`).to.equal(`/docs/errors#${body.code}`)
   })
 
-  it('say what the service says, apart from ids and numbers', async () => {
+  it.deep('say what the service says, apart from ids and numbers', async () => {
     const stale: { readonly at: string; readonly example: Sent; readonly sent: Sent }[] = []
     for (const example of examples) {
       const sent = normalized(await provoked[keyOf(example)]?.())

@@ -45,7 +45,7 @@ describe('the request log', () => {
     await grove.close()
   })
 
-  it('has no warning of Node beside it: an answer in pieces to a body in JSON', async () => {
+  it.deep('has no warning of Node beside it: an answer in pieces to a body in JSON', async () => {
     const texts = Array.from({ length: 3 }, () => newNode(grove, ann, { text_content: 'krill '.repeat(60_000) }))
     await Promise.all(texts)
     const warnings: string[] = []
@@ -121,7 +121,7 @@ describe('the request log', () => {
     for (const traceparent of bad) expect(await told(traceparent), traceparent).to.equal(undefined)
   })
 
-  it('names what git asks for, and warns of a refused push with its reason', async () => {
+  it.deep('names what git asks for, and warns of a refused push with its reason', async () => {
     await desk.done(
       `git clone -q $URL whales; cd whales; git switch -q -c secret-branch
        printf '{' > node.json; git commit -q -a -m Broken; ! git push -q origin secret-branch`,
@@ -145,7 +145,7 @@ describe('the request log', () => {
     expect(asked).to.include.members(['info-refs', 'git-upload-pack', 'git-receive-pack'])
   })
 
-  it('tells how long a request waited for the password queue, where it did', async () => {
+  it.deep('tells how long a request waited for the password queue, where it did', async () => {
     const slow = await startGrove({ logLevel: 'info', slowPasswords: true })
     const { user } = await signUp(slow, 'Ann')
     const logIn = () => client(slow).post('/auth/login', { email: user.email, password })
@@ -158,7 +158,7 @@ describe('the request log', () => {
     await slow.close()
   })
 
-  it('never holds an address, a query, or the name of a file', async () => {
+  it.deep('never holds an address, a query, or the name of a file', async () => {
     const mark = 'remarkable'
     const email = `${mark}@example.org`
     const asked = await Promise.all([

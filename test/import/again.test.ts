@@ -34,7 +34,7 @@ describe('import again', () => {
     org = orgIn(await again())
   })
 
-  it('reads nothing where nothing has changed, and says what a reading says', async () => {
+  it.deep('reads nothing where nothing has changed, and says what a reading says', async () => {
     const known = await settled()
     await rm(join(grove.dataDir, 'imports'), { recursive: true })
     const read = await again()
@@ -43,7 +43,7 @@ describe('import again', () => {
     expect(known.code).to.equal(0)
   })
 
-  it('knows what it has just written', async () => {
+  it.deep('knows what it has just written', async () => {
     await settled()
     const older = new Date(Date.now() - 60_000)
     await appendFile(join(folder, 'a.md'), 'More.\n')
@@ -74,13 +74,13 @@ describe('import again', () => {
     'a damaged memory': () => writeFile(join(grove.dataDir, 'imports', `${org}.json`), '{"folder":'),
   }
   for (const [name, change] of Object.entries(changes))
-    it(`reads again after ${name}`, async () => {
+    it.deep(`reads again after ${name}`, async () => {
       await settled()
       await change()
       expect(wasRead(await again())).to.equal(true)
     })
 
-  it('reads again with other options, and for a dry run', async () => {
+  it.deep('reads again with other options, and for a dry run', async () => {
     await settled()
     expect(wasRead(await again('--exclude', 'no such file.md'))).to.equal(false)
     for (const options of [['--prune'], ['--dry-run'], ['--base', '/en/']])

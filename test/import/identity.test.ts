@@ -164,7 +164,7 @@ describe('import: the plan', () => {
     })
   })
 
-  it('keeps ids as a model does, whatever is renamed, moved, edited, deleted and brought back', async () => {
+  it.deep('keeps ids as a model does, whatever is renamed, moved, edited, deleted and brought back', async () => {
     const step = fc.record({ what: fc.constantFrom(...steps), which: fc.nat(), where: fc.nat() })
     let renames = 0
     await fc.assert(

@@ -63,7 +63,7 @@ describe('import', () => {
     selector: ([path]) => path.toLowerCase(),
   })
 
-  it('is told by the links of each node, whatever the vault', async () => {
+  it.deep('is told by the links of each node, whatever the vault', async () => {
     let [nodes, runs] = [0, 0]
     await fc.assert(
       fc.asyncProperty(anyVault, async (vault) => {

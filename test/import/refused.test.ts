@@ -55,7 +55,7 @@ describe('import', () => {
       expect(await linksIn(orgIn(done))).to.deep.equal(['A→B', 'A→C', 'B→A', 'C→B'])
     })
 
-    it('completes what a kill interrupted', async () => {
+    it.deep('completes what a kill interrupted', async () => {
       const names = Array.from({ length: 40 }, (_, at) => `n${at}`)
       const files = Object.fromEntries(names.map((name, at) => [`${name}.md`, `[[n${(at + 1) % 40}]] [[n${at - 1}]]`]))
       const folder = await folderOf('Broken', files)
@@ -72,7 +72,7 @@ describe('import', () => {
       expect((await importAs(folder)).stdout).to.contain('\n0 created, 0 updated, 41 unchanged\n')
     })
 
-    it('makes each node once when two import the same at once', async () => {
+    it.deep('makes each node once when two import the same at once', async () => {
       const org = (await ann.post('/orgs', { name: 'Two' })).body.id
       const folder = await folderOf('Two', vault)
       const both = await Promise.all([importAs(folder, '--org', org), importAs(folder, '--org', org)])
@@ -197,7 +197,7 @@ describe('import', () => {
     })
   })
 
-  it('goes on when nobody reads what it says', async () => {
+  it.deep('goes on when nobody reads what it says', async () => {
     const folder = await folderOf('Pipe', vault)
     const shell = `"$0" dist/cli.js import "$1" --as ann@example.org | true; echo "\${PIPESTATUS[0]}"`
     const done = await outcomeOf(spawn('bash', ['-c', shell, process.execPath, folder], { env: environment() }))

@@ -108,47 +108,50 @@ describe('import --to', () => {
     expect(orgs.map(({ name }: { name: string }) => name)).to.not.include('Unheard of')
   })
 
-  it('makes what the import on the server makes; again: nothing; keeps ids, prunes, tells a dry run as the run', async () => {
-    const [here, there] = [await newOrg('Here'), await newOrg('There')]
-    // The ids of stated notes are of one organisation.
-    const { 'stated.md': _, 'parent.md': __, ...common } = files
-    const folder = await folderOf('Vault', common)
-    const local = await importAs(folder, '--org', here)
-    const dry = await importTo(grove.url, folder, '--org', there, '--dry-run')
-    expect((await nodesOf(there)).size).to.equal(0)
-    const remote = await importTo(grove.url, folder, '--org', there)
-    expect(remote.code, remote.stderr).to.equal(local.code)
-    const note = /Note: the organisation does not record its vault, and .*\n/
-    expect(remote.stdout.replace(note, '').replace(`There (${there})`, `Here (${here})`)).to.equal(local.stdout)
-    expect(countsIn(dry)).to.equal(countsIn(remote))
-    expect(await stateOf(there)).to.deep.equal(await stateOf(here))
-    const count = (await nodesOf(there)).size
-    const before = await nodesOf(there)
-    expect(countsIn(await importTo(grove.url, folder, '--org', there))).to.equal(
-      `0 created, 0 updated, ${count} unchanged`,
-    )
-    expect(await nodesOf(there)).to.deep.equal(before)
+  it.deep(
+    'makes what the import on the server makes; again: nothing; keeps ids, prunes, tells a dry run as the run',
+    async () => {
+      const [here, there] = [await newOrg('Here'), await newOrg('There')]
+      // The ids of stated notes are of one organisation.
+      const { 'stated.md': _, 'parent.md': __, ...common } = files
+      const folder = await folderOf('Vault', common)
+      const local = await importAs(folder, '--org', here)
+      const dry = await importTo(grove.url, folder, '--org', there, '--dry-run')
+      expect((await nodesOf(there)).size).to.equal(0)
+      const remote = await importTo(grove.url, folder, '--org', there)
+      expect(remote.code, remote.stderr).to.equal(local.code)
+      const note = /Note: the organisation does not record its vault, and .*\n/
+      expect(remote.stdout.replace(note, '').replace(`There (${there})`, `Here (${here})`)).to.equal(local.stdout)
+      expect(countsIn(dry)).to.equal(countsIn(remote))
+      expect(await stateOf(there)).to.deep.equal(await stateOf(here))
+      const count = (await nodesOf(there)).size
+      const before = await nodesOf(there)
+      expect(countsIn(await importTo(grove.url, folder, '--org', there))).to.equal(
+        `0 created, 0 updated, ${count} unchanged`,
+      )
+      expect(await nodesOf(there)).to.deep.equal(before)
 
-    await writeFile(join(folder, 'odd.md'), prose('Odd'))
-    await mkdir(join(folder, 'deep'))
-    await rename(join(folder, 'plants/thorn.md'), join(folder, 'deep/thorn.md'))
-    await rm(join(folder, 'empty.md'))
-    await writeFile(join(folder, 'new.md'), '[[zebra]]\n')
-    const told = await importTo(grove.url, folder, '--org', there, '--prune', '--dry-run')
-    expect(await nodesOf(there)).to.deep.equal(before)
-    const pruned = await importTo(grove.url, folder, '--org', there, '--prune')
-    expect(countsIn(pruned)).to.equal(countsIn(told)).and.contain('1 renamed, 1 removed')
-    expect((await nodesOf(there)).get('Thorn')?.id).to.equal(before.get('Thorn')?.id)
-    const { history } = (await ann.get(`/orgs/${there}/nodes/${before.get('Thorn')?.id}/tree/main/commits`)).body
-    expect(history.map(({ message }: { message: string }) => message)).to.deep.equal([
-      'Import deep/thorn.md, before plants/thorn.md',
-      'Import plants/thorn.md',
-    ])
-    await importAs(folder, '--org', here, '--prune')
-    expect(await stateOf(there)).to.deep.equal(await stateOf(here))
-  })
+      await writeFile(join(folder, 'odd.md'), prose('Odd'))
+      await mkdir(join(folder, 'deep'))
+      await rename(join(folder, 'plants/thorn.md'), join(folder, 'deep/thorn.md'))
+      await rm(join(folder, 'empty.md'))
+      await writeFile(join(folder, 'new.md'), '[[zebra]]\n')
+      const told = await importTo(grove.url, folder, '--org', there, '--prune', '--dry-run')
+      expect(await nodesOf(there)).to.deep.equal(before)
+      const pruned = await importTo(grove.url, folder, '--org', there, '--prune')
+      expect(countsIn(pruned)).to.equal(countsIn(told)).and.contain('1 renamed, 1 removed')
+      expect((await nodesOf(there)).get('Thorn')?.id).to.equal(before.get('Thorn')?.id)
+      const { history } = (await ann.get(`/orgs/${there}/nodes/${before.get('Thorn')?.id}/tree/main/commits`)).body
+      expect(history.map(({ message }: { message: string }) => message)).to.deep.equal([
+        'Import deep/thorn.md, before plants/thorn.md',
+        'Import plants/thorn.md',
+      ])
+      await importAs(folder, '--org', here, '--prune')
+      expect(await stateOf(there)).to.deep.equal(await stateOf(here))
+    },
+  )
 
-  it('writes what the fields of a batch cannot say', async () => {
+  it.deep('writes what the fields of a batch cannot say', async () => {
     const org = await newOrg('Stated')
     const folder = await folderOf('Stated', files)
     const done = await importTo(grove.url, folder, '--org', org)
@@ -187,27 +190,30 @@ describe('import --to', () => {
     })
   })
 
-  it('completes 1,000 files that were cut off, with an answer lost and a service that is busy, and makes no node twice', async () => {
-    const many: Record<string, string> = {}
-    for (let at = 0; at < 1_000; at++) many[`n${at}.md`] = at === 0 ? '[[n999]] [[n998]]\n' : `${at}\n`
-    const folder = await folderOf('Many', many)
-    const org = await newOrg('Many')
-    const proxy = await startProxy(grove.url)
-    try {
-      const cut = begin(proxy.url, folder, '--org', org)
-      proxy.after('PUT', 1, () => cut.child.kill('SIGKILL'))
-      expect((await cut.done).code).to.equal(null)
-      expect((await ann.get(`/orgs/${org}/nodes?limit=1`)).body.total).to.equal(1_000)
-      proxy.busy('PUT')
-      proxy.loseAnswer('PUT')
-      const again = await importTo(proxy.url, folder, '--org', org)
-      expect(again.code, again.stderr).to.equal(0)
-      expect(countsIn(again)).to.equal('1 created, 1 updated, 999 unchanged')
-      expect((await ann.get(`/orgs/${org}/nodes?limit=1`)).body.total).to.equal(1_001)
-    } finally {
-      await proxy.close()
-    }
-  })
+  it.deep(
+    'completes 1,000 files that were cut off, with an answer lost and a service that is busy, and makes no node twice',
+    async () => {
+      const many: Record<string, string> = {}
+      for (let at = 0; at < 1_000; at++) many[`n${at}.md`] = at === 0 ? '[[n999]] [[n998]]\n' : `${at}\n`
+      const folder = await folderOf('Many', many)
+      const org = await newOrg('Many')
+      const proxy = await startProxy(grove.url)
+      try {
+        const cut = begin(proxy.url, folder, '--org', org)
+        proxy.after('PUT', 1, () => cut.child.kill('SIGKILL'))
+        expect((await cut.done).code).to.equal(null)
+        expect((await ann.get(`/orgs/${org}/nodes?limit=1`)).body.total).to.equal(1_000)
+        proxy.busy('PUT')
+        proxy.loseAnswer('PUT')
+        const again = await importTo(proxy.url, folder, '--org', org)
+        expect(again.code, again.stderr).to.equal(0)
+        expect(countsIn(again)).to.equal('1 created, 1 updated, 999 unchanged')
+        expect((await ann.get(`/orgs/${org}/nodes?limit=1`)).body.total).to.equal(1_001)
+      } finally {
+        await proxy.close()
+      }
+    },
+  )
 
   it('names nodes that are refused, keeps the others without their edges to these, and ends with 1', async () => {
     const [org, elsewhere] = [await newOrg('Refused'), await newOrg('Elsewhere')]

@@ -20,16 +20,19 @@ describe('import of a folder that is swapped with a link', () => {
   useService()
 
   for (const hasPlaces of [true, false])
-    it(`takes nothing from outside while it opens files${hasPlaces ? '' : ', on a system without /proc'}`, async () => {
-      const [folder, outside] = [await folderOf('Shared', inside), await outsideOf(Object.keys(inside))]
-      const swap = swappedDuring('files', { folder: join(folder, 'sub'), outside }, hasPlaces)
-      const done = await imported(folder, swap)
-      expect(done.code).to.equal(1)
-      for (const name of ['note.md', 'data.txt']) expect(done.stdout).to.contain(`  sub/${name}: ${reason}\n`)
-      await expectNothingOutside(orgIn(done))
-    })
+    it.deep(
+      `takes nothing from outside while it opens files${hasPlaces ? '' : ', on a system without /proc'}`,
+      async () => {
+        const [folder, outside] = [await folderOf('Shared', inside), await outsideOf(Object.keys(inside))]
+        const swap = swappedDuring('files', { folder: join(folder, 'sub'), outside }, hasPlaces)
+        const done = await imported(folder, swap)
+        expect(done.code).to.equal(1)
+        for (const name of ['note.md', 'data.txt']) expect(done.stdout).to.contain(`  sub/${name}: ${reason}\n`)
+        await expectNothingOutside(orgIn(done))
+      },
+    )
 
-  it('takes no name from outside while it lists folders', async () => {
+  it.deep('takes no name from outside while it lists folders', async () => {
     const [folder, outside] = [await folderOf('Listed', inside), await outsideOf([`sub/${secret}/${secret}.md`])]
     const done = await imported(folder, swappedDuring('listing', { folder: join(folder, 'sub'), outside }))
     expect(done.code).to.equal(1)
@@ -37,7 +40,7 @@ describe('import of a folder that is swapped with a link', () => {
     await expectNothingOutside(orgIn(done))
   })
 
-  it('imports the folder once it is left alone', async () => {
+  it.deep('imports the folder once it is left alone', async () => {
     const [folder, outside] = [await folderOf('Again', inside), await outsideOf(Object.keys(inside))]
     const org = orgIn(await imported(folder, swappedDuring('files', { folder: join(folder, 'sub'), outside })))
     const { code, stdout } = await importAs(folder)

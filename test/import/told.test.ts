@@ -28,7 +28,7 @@ describe('import tells', () => {
     expect((await importAs(folder)).stdout).not.to.contain('edited')
   })
 
-  it('the same of a Grove elsewhere', async () => {
+  it.deep('the same of a Grove elsewhere', async () => {
     const folder = await folderOf('Far', { 'a.md': '# A\n' })
     const { body } = await client(grove)
       .post('/auth/login', { email: 'ann@example.org', password })

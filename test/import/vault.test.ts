@@ -62,7 +62,7 @@ describe('import', () => {
       expect(Buffer.from(body.content, body.encoding)).to.deep.equal(vault['pictures/rose.png'])
     })
 
-    it('is found by search in the service that was running all the while', async () => {
+    it.deep('is found by search in the service that was running all the while', async () => {
       const { body } = await ann.post(`/orgs/${org}/search/retrieve`, {
         query: 'zoologist',
         expansion_depth: 'deep',

@@ -53,7 +53,7 @@ describe('marks of an inbox', () => {
     expect(row?.read_items).to.equal('[]')
   })
 
-  it('keep the last 200 items that were read one by one', async () => {
+  it.deep('keep the last 200 items that were read one by one', async () => {
     const { now } = await page(bob)
     await bob.put('/inbox-mark', { cursor: now }).then(expecting(204))
     await ann.node()

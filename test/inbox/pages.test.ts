@@ -76,7 +76,7 @@ describe('the inbox in a browser', () => {
   }
   const send = (fields: Record<string, string>) => sendForm(grove, '/me/inbox', fields, { cookie })
 
-  it('follows a page and its subpages, shows what happened, and marks it as read', async () => {
+  it.deep('follows a page and its subpages, shows what happened, and marks it as read', async () => {
     const page = pageAt(node.org, node.id)
     expect(await read(page))
       .to.include('Follow with subpages')

@@ -117,7 +117,7 @@ describe('input', () => {
       })
     })
 
-    it('take no hostile text in any parameter of any operation', async () => {
+    it.deep('take no hostile text in any parameter of any operation', async () => {
       const hostile = {
         'another folder': '..%2F..%2Fcredentials.sqlite',
         'the folder above': '..',

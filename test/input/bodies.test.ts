@@ -55,7 +55,7 @@ describe('input', () => {
       ])
     })
 
-    it('over 16 MiB are 413, and so is what unpacks to that', async () => {
+    it.deep('over 16 MiB are 413, and so is what unpacks to that', async () => {
       const body = { detail: 'The body is over 16 MiB', code: 'too_large' }
       const large = JSON.stringify({ name: 'x'.repeat(16 * 1024 * 1024) })
       expect(await ann.post('/orgs', large)).to.deep.equal({ status: 413, body })

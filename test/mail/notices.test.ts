@@ -53,7 +53,7 @@ describe('a notice', () => {
     await smtp.mailTo(ann.user.email, 2)
   })
 
-  it('follows a connection, and its end after a code was used twice', async () => {
+  it.deep('follows a connection, and its end after a code was used twice', async () => {
     const bob = await signUp(grove, 'Bob')
     const program = await register(grove, { name: 'Robin www.evil.example' })
     const code = await allow(program, await visitOf(grove, bob), { access: 'read' })

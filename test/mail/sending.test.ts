@@ -25,7 +25,7 @@ const rowsOf = ({ deps }: Grove) => deps.credentials.read.selectFrom('mail').sel
 describe('a mail', () => {
   useMail()
 
-  it('has a plain and an HTML part, one link, and the headers of an automatic mail', async () => {
+  it.deep('has a plain and an HTML part, one link, and the headers of an automatic mail', async () => {
     const ann = await newUser(grove, smtp, 'Ann')
     await ask(grove, ann.user.email)
     const { headers, text, html, from } = await smtp.mailTo(ann.user.email)
@@ -101,7 +101,7 @@ describe('a service that is killed while it sends', () => {
 
   const environment = () => ({ SMTP_URL: server.url, MAIL_FROM: 'grove@grove.example', PUBLIC_URL: 'http://127.0.0.1' })
 
-  it('leaves a mail that another process sends, under the same id', async () => {
+  it.deep('leaves a mail that another process sends, under the same id', async () => {
     const first = await spawnGrove(dataDir, environment())
     const ann = await newUser(first, server, 'Ann')
     const ids: (string | undefined)[] = []
@@ -131,7 +131,7 @@ describe('a service that is killed while it sends', () => {
 })
 
 describe('two services on one folder', () => {
-  it('send each mail once', async () => {
+  it.deep('send each mail once', async () => {
     const dataDir = await newDataDir()
     const server = await startMailServer()
     const one = await startGrove({ dataDir, smtpUrl: server.url })

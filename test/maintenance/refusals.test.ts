@@ -67,7 +67,7 @@ describe('a service in maintenance mode', () => {
     expect([status, body.code]).to.deep.equal([503, 'maintenance'])
   })
 
-  it('serves every other operation as always', async () => {
+  it.deep('serves every other operation as always', async () => {
     const served = attempts.filter(({ operation }) => rights[operation.id].maintenance === 'served')
     expect(served).to.have.length.above(60)
     for (const { operation, attempt: before } of served) {
@@ -96,7 +96,7 @@ describe('a service in maintenance mode', () => {
     ['a push', '', 'more'],
     ['a large push, which begins with an empty request,', '-c http.postBuffer=65536', 'much'],
   ] as const)
-    it(`refuses ${what} after Git has read the refs, and shows why`, async () => {
+    it.deep(`refuses ${what} after Git has read the refs, and shows why`, async () => {
       const file = join(grove.dataDir, 'maintenance.json')
       const mode = await readFile(file)
       await rm(file)
@@ -118,7 +118,7 @@ describe('a service in maintenance mode', () => {
       expect(text).to.include(`(The service is in maintenance, so nothing can be changed now. ${message})`)
     })
 
-  it('tells a model why a tool changes nothing', async () => {
+  it.deep('tells a model why a tool changes nothing', async () => {
     const { token } = await made(world.owner.post('/auth/tokens', { name: 'A model', access: 'write' }))
     const model = await connectHttp(token, '2026-07-28', grove)
     const text = await model.refused('create_node', { org_id: world.org, title: 'New' })

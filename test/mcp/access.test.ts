@@ -188,7 +188,7 @@ describe('the access table through /mcp', () => {
     }
   })
 
-  it('lists the organisation of a token of it, for who may read it', async () => {
+  it.deep('lists the organisation of a token of it, for who may read it', async () => {
     for (const world of worlds)
       for (const caller of ['reader', 'contributor', 'editor', 'maintainer', 'owner'] as const) {
         const person = world.people[caller]

@@ -76,7 +76,7 @@ describe('answers of /mcp', () => {
     ['list_trash', { org_id }],
   ]
 
-  it('are as long as is asked, and no longer; 12,000 characters unless asked', async () => {
+  it.deep('are as long as is asked, and no longer; 12,000 characters unless asked', async () => {
     for (const [tool, input] of calls()) {
       expect((await model.ask(tool, input)).length, tool).to.be.at.most(12_000)
       await fc.assert(
@@ -149,7 +149,7 @@ describe('answers of /mcp', () => {
     expect(whole === text).to.equal(true)
   })
 
-  it('are right for 50 calls at once, and one proposal comes of ten that are the same', async () => {
+  it.deep('are right for 50 calls at once, and one proposal comes of ten that are the same', async () => {
     const revisions: readonly Revision[] = ['2025-11-25', '2026-07-28']
     const token = await tokenOf('write')
     const models = await Promise.all(revisions.map((revision) => connectHttp(token, revision)))

@@ -20,19 +20,27 @@ describe('a model with the token of a contributor', () => {
     ['standard input', connectStdio],
   ] as const)
     for (const limited of [false, true])
-      it(`proposes over ${door}${limited ? ', where it reaches one node,' : ''} and finds that again`, async () => {
-        const org_id = ann.org
-        const node_id = await makeNode({ org: org_id, owner: ann })
-        const model = await connect(await tokenOf('write', limited ? { org_id, node_id } : {}, cy))
-        const change = { org_id, node_id, title: 'Air', changes: [{ path: 'content.md', content: 'They breathe.\n' }] }
-        const answer = await model.ask('propose_change', change)
-        expect(await model.ask('propose_change', change)).to.equal(answer)
-        const { pull_requests, total } = await made(ann.get(`/orgs/${org_id}/nodes/${node_id}/pull-requests`))
-        expect(total).to.equal(1)
-        expect(pull_requests[0]).to.include({ author: 'Cy', can_merge: true })
-        expect(pull_requests[0].source_branch).to.match(new RegExp(`^${prefixOf(cy)}agent/[0-9a-f]{12}$`))
-        expect(answer).to.include(`Branch ${pull_requests[0].source_branch}, commit `)
-      })
+      it.deep(
+        `proposes over ${door}${limited ? ', where it reaches one node,' : ''} and finds that again`,
+        async () => {
+          const org_id = ann.org
+          const node_id = await makeNode({ org: org_id, owner: ann })
+          const model = await connect(await tokenOf('write', limited ? { org_id, node_id } : {}, cy))
+          const change = {
+            org_id,
+            node_id,
+            title: 'Air',
+            changes: [{ path: 'content.md', content: 'They breathe.\n' }],
+          }
+          const answer = await model.ask('propose_change', change)
+          expect(await model.ask('propose_change', change)).to.equal(answer)
+          const { pull_requests, total } = await made(ann.get(`/orgs/${org_id}/nodes/${node_id}/pull-requests`))
+          expect(total).to.equal(1)
+          expect(pull_requests[0]).to.include({ author: 'Cy', can_merge: true })
+          expect(pull_requests[0].source_branch).to.match(new RegExp(`^${prefixOf(cy)}agent/[0-9a-f]{12}$`))
+          expect(answer).to.include(`Branch ${pull_requests[0].source_branch}, commit `)
+        },
+      )
 
   it('is refused a change that cannot be proposed, and leaves no branch', async () => {
     const org_id = ann.org

@@ -77,7 +77,7 @@ describe('the discussion of a proposal', () => {
         ])
       })
 
-      it('has a comment once, however often it is said, also after the words are gone', async () => {
+      it.deep('has a comment once, however often it is said, also after the words are gone', async () => {
         const input = { text: 'A source?', path: 'content.md', quote: 'eats fish' }
         const said = await Promise.all(Array.from({ length: 5 }, () => say(input)))
         expect(new Set(said).size).to.equal(1)
@@ -130,7 +130,7 @@ describe('the discussion of a proposal', () => {
         )
       })
 
-      it('finds a comment again by a token of one node', async () => {
+      it.deep('finds a comment again by a token of one node', async () => {
         const { org_id, node_id } = at
         const bound = await connect(await tokenOf('write', { org_id, node_id }))
         const said = await say({ text: 'Bound.' }, bound)
@@ -193,7 +193,7 @@ describe('the discussion of a proposal', () => {
         expect(await threads()).to.deep.equal([])
       })
 
-      it('is open to readers, and closed to tokens that only read', async () => {
+      it.deep('is open to readers, and closed to tokens that only read', async () => {
         await say({ text: 'A question.' }, await connect(await tokenOf('write', {}, cy)))
         const reader = await connect(await tokenOf('read'))
         const refused = await reader.client.callTool({ name: 'comment', arguments: { ...at, text: 'x' } }).catch(String)
@@ -340,7 +340,7 @@ describe('the discussion of a proposal', () => {
         expect(await model.refused('read_discussion', { ...at, entry: 99 })).to.match(/^404 review_not_found: /)
       })
 
-      it('waits for the user who is asked', async () => {
+      it.deep('waits for the user who is asked', async () => {
         await made(ann.patch(pull, { reviewers: [bob.user.id] }))
         const bobs = await connect(await tokenOf('read', {}, bob))
         const answer = await bobs.ask('waiting', { org_id: at.org_id })

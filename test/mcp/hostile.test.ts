@@ -89,7 +89,7 @@ describe('hostile text', () => {
     model = await connectHttp(await tokenOf('write'))
   })
 
-  it('stays inside its marks, in every answer', async () => {
+  it.deep('stays inside its marks, in every answer', async () => {
     const at = { org_id, node_id }
     const answers = await Promise.all([
       model.ask('list_organisations', {}),
@@ -197,7 +197,7 @@ describe('hostile text', () => {
     for (const line of said) expect(line).to.not.include(evil)
   })
 
-  it('of a megabyte that cannot be seen takes a line', async () => {
+  it.deep('of a megabyte that cannot be seen takes a line', async () => {
     const hidden = '\u200B\u2060\u{E0041}\uFEFF\u00AD'.repeat(200_000)
     const end = 'After. \u{1F3F4}\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}\n'
     const node = { title: `x${'\u200B'.repeat(400)}y`, text_content: `Before.${hidden}${end}` }

@@ -98,7 +98,7 @@ describe('/mcp refuses', () => {
       expect(await left({ ...ping, method: 'tools/call', params })).to.equal(before - 1)
     })
 
-    it('tools that are not there, or not for the token, as if they were not there', async () => {
+    it.deep('tools that are not there, or not for the token, as if they were not there', async () => {
       for (const connect of [connectHttp, connectStdio]) {
         const reader = await connect(token)
         const called = (name: string) => reader.client.callTool({ name, arguments: {} }).then(() => '', String)
@@ -202,7 +202,7 @@ describe('/mcp refuses', () => {
           expect(await model.refused('read_node', { org_id, node_id, max_chars })).to.include('max_chars')
       })
 
-      it('what lies beyond a token of one organisation, and of one node', async () => {
+      it.deep('what lies beyond a token of one organisation, and of one node', async () => {
         const other = await signUp(grove, `Bob ${door}`)
         await made(other.put(`/orgs/${other.org}/members/${ann.user.email}`, { role: 'editor' }))
         const bound = await connect(await tokenOf('write', { org_id }))
@@ -230,7 +230,7 @@ describe('/mcp refuses', () => {
     })
 
   describe('`grove mcp`', () => {
-    it('without an address or a token, or with one that is bad', async () => {
+    it.deep('without an address or a token, or with one that is bad', async () => {
       const none = await groveWith({})
       expect(none).to.include({ code: 2, stdout: '' })
       expect(none.stderr).to.include('GROVE_URL')

@@ -51,22 +51,28 @@ describe('the tools of /mcp', () => {
         blue = (await made(ann.post(`/orgs/${org_id}/nodes`, { title: 'Blue whale', parents: [whales] }))).id
       })
 
-      it('are thirteen for a token that reads, two more for one that proposes, five for one that writes', async () => {
-        const reader = await connect(await tokenOf('read'))
-        const agent = await connect(await tokenOf('propose'))
-        const proposing = writing.filter((name) => ['propose_change', 'connect'].includes(name))
-        expect((await agent.client.listTools()).tools.map(({ name }) => name)).to.deep.equal([...reading, ...proposing])
-        expect(agent.client.getInstructions()).to.include('can only read and propose').and.not.include('create_node')
-        expect((await reader.client.listTools()).tools.map(({ name }) => name)).to.deep.equal(reading)
-        expect(reader.client.getInstructions()).to.include('is read-only')
-        const { tools } = await model.client.listTools()
-        expect(tools.map(({ name }) => name)).to.deep.equal([...reading, ...writing])
-        for (const { name, annotations } of tools) {
-          expect(annotations?.readOnlyHint).to.equal(reading.includes(name))
-          expect(annotations?.idempotentHint, name).to.equal(name !== 'create_node')
-        }
-        expect(model.client.getInstructions()).to.include('never an instruction')
-      })
+      it.deep(
+        'are thirteen for a token that reads, two more for one that proposes, five for one that writes',
+        async () => {
+          const reader = await connect(await tokenOf('read'))
+          const agent = await connect(await tokenOf('propose'))
+          const proposing = writing.filter((name) => ['propose_change', 'connect'].includes(name))
+          expect((await agent.client.listTools()).tools.map(({ name }) => name)).to.deep.equal([
+            ...reading,
+            ...proposing,
+          ])
+          expect(agent.client.getInstructions()).to.include('can only read and propose').and.not.include('create_node')
+          expect((await reader.client.listTools()).tools.map(({ name }) => name)).to.deep.equal(reading)
+          expect(reader.client.getInstructions()).to.include('is read-only')
+          const { tools } = await model.client.listTools()
+          expect(tools.map(({ name }) => name)).to.deep.equal([...reading, ...writing])
+          for (const { name, annotations } of tools) {
+            expect(annotations?.readOnlyHint).to.equal(reading.includes(name))
+            expect(annotations?.idempotentHint, name).to.equal(name !== 'create_node')
+          }
+          expect(model.client.getInstructions()).to.include('never an instruction')
+        },
+      )
 
       it('take input of one type in each place, or of several by anyOf, as all models can', async () => {
         const { tools } = await model.client.listTools()

@@ -86,7 +86,7 @@ describe('a batch of nodes', () => {
     gitIn(grove, ann.org, body.nodes[0].id).say('index-pack', '--verify', join(dir, pack))
   })
 
-  it('of 1,000 nodes with a circle at the last is refused, and nothing of it is there', async () => {
+  it.deep('of 1,000 nodes with a circle at the last is refused, and nothing of it is there', async () => {
     const org = await emptyOrg()
     const chain = Array.from({ length: 1_000 }, (_, at) => ({
       ref: `n${at}`,

@@ -62,7 +62,7 @@ describe('a copy of a node', () => {
     expect(copied.body).to.include({ title: 'Copy of Bare' }).and.not.have.property('head')
   })
 
-  it('is refused beyond 64 MiB', async () => {
+  it.deep('is refused beyond 64 MiB', async () => {
     const node = await make()
     const big = Buffer.alloc(33 * 1_048_576)
     const lines = [0, 1].map((at) => {

@@ -54,7 +54,7 @@ describe('creations at the same time', () => {
     expect(node.num_children).to.equal(16)
   })
 
-  it('are refused one by one', async () => {
+  it.deep('are refused one by one', async () => {
     const definition = {
       title: 'Book',
       enforcement: 'strict',

@@ -48,7 +48,7 @@ describe('the answer to a creation', () => {
     expect(body).to.include({ num_parents: 1, num_connections: 1 })
   })
 
-  it('has the first of many neighbours, and counts all', async () => {
+  it.deep('has the first of many neighbours, and counts all', async () => {
     const nodes = [...Array(201).keys()].map((at) => ({ title: `Page ${at}` }))
     const { body: batch } = await ann.post(`/orgs/${ann.org}/nodes/batch`, { nodes }).then(expecting(201))
     const parents = batch.nodes.map(({ id }: { id: string }) => id)

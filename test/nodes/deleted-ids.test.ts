@@ -47,7 +47,7 @@ describe('the id of a deleted node', () => {
     expect(await bob.post(`/orgs/${bob.org}/nodes`, { id, title: 'Mine' })).to.deep.equal(taken(id))
   })
 
-  it('is free again, and leaves no row, once it is purged; searches forget it too', async () => {
+  it.deep('is free again, and leaves no row, once it is purged; searches forget it too', async () => {
     const [kept, gone] = [await newNode(grove, ann, { title: 'Krill' }), await newNode(grove, ann, { title: 'Krill' })]
     const found = async () => {
       const { body } = await ann.post(`/orgs/${ann.org}/search/retrieve`, { query: 'krill' }).then(expecting(200))

@@ -54,7 +54,7 @@ describe('a node with many connections', () => {
     return { node, restore: () => move(aside, node.git.dir) }
   }
 
-  it('takes a commit that concerns none of them without reading them', async () => {
+  it.deep('takes a commit that concerns none of them without reading them', async () => {
     const { node, restore } = await unreadable()
     await node.commit('main', { 'a.txt': 'a' })
     await ann.patch(node.at, { title: 'Dolphins' }).then(expecting(200))
@@ -79,7 +79,7 @@ describe('a node with many connections', () => {
     node.git.fsck()
   })
 
-  it('refuses more than 10,000, and says so', async () => {
+  it.deep('refuses more than 10,000, and says so', async () => {
     const node = await newNode(grove, ann)
     const REMOTE = remoteUrl(grove, node.org, node.id, ann.session.accessToken)
     const { code, text } = await desk.sh(

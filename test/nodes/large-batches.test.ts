@@ -47,16 +47,19 @@ describe('a large batch of nodes', () => {
     expect(await total()).to.equal(before)
   })
 
-  it('of 20,000 connections is written in many turns of the event loop, none of which takes most of the work', async () => {
-    const body = JSON.stringify({ nodes: items(20, 'connections') })
-    // A collection of garbage may make one turn long, so the smallest of three shares is judged.
-    const shares: number[] = []
-    for (let batch = 0; batch < 3; batch++) {
-      const { longest, all } = await cpuOfTurns(() => ann.post(path, body).then(expecting(201)))
-      shares.push(longest / all)
-    }
-    expect(Math.min(...shares)).to.be.below(0.12)
-  })
+  it.deep(
+    'of 20,000 connections is written in many turns of the event loop, none of which takes most of the work',
+    async () => {
+      const body = JSON.stringify({ nodes: items(20, 'connections') })
+      // A collection of garbage may make one turn long, so the smallest of three shares is judged.
+      const shares: number[] = []
+      for (let batch = 0; batch < 3; batch++) {
+        const { longest, all } = await cpuOfTurns(() => ann.post(path, body).then(expecting(201)))
+        shares.push(longest / all)
+      }
+      expect(Math.min(...shares)).to.be.below(0.12)
+    },
+  )
 })
 
 /** Microseconds of CPU of this process: of the longest turn of the event loop while `work` runs, and of all turns. */

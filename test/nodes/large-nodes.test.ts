@@ -20,7 +20,7 @@ describe('large nodes', () => {
 
   const read = async (node: TestNode) => (await ann.get(node.at).then(expecting(200))).body
 
-  it('tell 200 neighbours of each kind, count all, and lists have the rest', async () => {
+  it.deep('tell 200 neighbours of each kind, count all, and lists have the rest', async () => {
     const hub = await newNode(grove, ann, { title: 'Hub' })
     const ids = Array.from({ length: 201 }, (_, n) => `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`)
     for (let at = 0; at < ids.length; at += 20)

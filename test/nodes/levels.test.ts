@@ -56,7 +56,7 @@ describe('levels of the tree', () => {
     naturally(one.title, other.title) ||
     (one.title < other.title ? -1 : one.title > other.title ? 1 : one.id < other.id ? -1 : 1)
 
-  it('have every node that whatever changes leave there, in order, also in a rebuilt index', async () => {
+  it.deep('have every node that whatever changes leave there, in order, also in a rebuilt index', async () => {
     const change = fc.record({
       kind: fc.constantFrom('rename', 'rename', 'put', 'put', 'put', 'remove', 'delete', 'create'),
       node: fc.nat(9),
@@ -121,7 +121,7 @@ describe('levels of the tree', () => {
     )
   })
 
-  it('are read from cursor to cursor without gaps and repetitions, while nodes are added', async () => {
+  it.deep('are read from cursor to cursor without gaps and repetitions, while nodes are added', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(titleArbitrary, { minLength: 8, maxLength: 20 }),
@@ -221,7 +221,7 @@ describe('levels of the tree', () => {
       expect((await ann.get(`${at()}/tree?${query}`)).status, query).to.equal(422)
   })
 
-  it('lead to a node along each first parent, from the top', async () => {
+  it.deep('lead to a node along each first parent, from the top', async () => {
     const path = async (id: string, reader: Client = ann) =>
       (await reader.get(`${at()}/nodes/${id}/path`).then(expecting(200))).body
     const [top = '', b = ''] = await add(['Top', 'B'])

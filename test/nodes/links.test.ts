@@ -221,7 +221,7 @@ describe('the links of a text', () => {
     expect([links, truncated]).to.deep.equal([[], false])
   })
 
-  it('are 10,000 at most, of a text of 512 KiB, of blocks of 32,768 units', async () => {
+  it.deep('are 10,000 at most, of a text of 512 KiB, of blocks of 32,768 units', async () => {
     const many = await newNode(grove, ann, { text_content: '[[x]]\n\n'.repeat(10_001) })
     const { links, truncated } = await answerOf(many)
     expect([links.length, links.at(-1)?.line, truncated]).to.deep.equal([10_000, 19_999, true])

@@ -190,7 +190,7 @@ describe('a batch of nodes refuses', () => {
     expect((await readdir(join(grove.dataDir, ann.org))).filter((name) => !name.endsWith('.git'))).to.deep.equal([])
   })
 
-  it('as many problems as an answer lists, of a million, and takes turns while it looks for them', async () => {
+  it.deep('as many problems as an answer lists, of a million, and takes turns while it looks for them', async () => {
     const names = Array.from({ length: 1_000 }, (_, n) => `n${n}`)
     const sent = (parents: readonly string[]) => names.map((ref) => ({ ref, title: ref, parents }))
     expect((await countTurns(() => batchNodes(sent(names), async () => {}))).turns).to.be.at.least(100)

@@ -78,7 +78,7 @@ describe('the trash', () => {
     expect(said).to.deep.equal([{ title: '' }, { title: 'Old' }])
   })
 
-  it('gives a node back with everything it had, and the edges of its neighbours', async () => {
+  it.deep('gives a node back with everything it had, and the edges of its neighbours', async () => {
     const { org } = await emptyOrg()
     const of = { ...ann, org }
     const sea = await newNode(grove, of, { title: 'Sea' })
@@ -167,7 +167,7 @@ describe('the trash', () => {
     expect(copies.map(({ title }: Trashed) => title)).to.deep.equal(['First', 'Second'])
   })
 
-  it('loses a node to the purge or to its restorer, never to both', async () => {
+  it.deep('loses a node to the purge or to its restorer, never to both', async () => {
     const { org } = await emptyOrg()
     const nodes = `/orgs/${org}/nodes`
     const all: { id: string }[] = []

@@ -134,7 +134,7 @@ describe('the access of a connection', () => {
   const callers = levels.flatMap((level) => reaches.map((reach) => ({ level, reach })))
 
   for (const { level, reach } of callers)
-    it(`with ${level}, for ${reach}, is the same over REST, MCP and Git`, async () => {
+    it.deep(`with ${level}, for ${reach}, is the same over REST, MCP and Git`, async () => {
       const { org, id } = at.node
       const choice = {
         ...{ access: level },
@@ -154,7 +154,7 @@ describe('the access of a connection', () => {
         }
     })
 
-  it('has left exactly the branches, proposals and comments of the acts that were done', async () => {
+  it.deep('has left exactly the branches, proposals and comments of the acts that were done', async () => {
     for (const place of places) {
       const { path } = at[place]
       const tags = (needed: Level) =>

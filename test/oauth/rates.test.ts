@@ -38,7 +38,7 @@ describe('the limits of requests by programs', () => {
 
   const wrong = { grant_type: 'authorization_code', code: 'x', code_verifier: 'x', redirect_uri: 'x' }
 
-  it('let 300 requests a minute of an address for each program ask for tokens', async () => {
+  it.deep('let 300 requests a minute of an address for each program ask for tokens', async () => {
     const [one, other] = [await register(grove), await register(grove, { name: 'Another' })]
     const [count, refused] = await until429(() => askToken(one, wrong, from('192.0.2.1')))
     expect(count).to.equal(300)
@@ -51,7 +51,7 @@ describe('the limits of requests by programs', () => {
     expect((await askToken(one, wrong, from('192.0.2.2'))).body.error).to.equal('invalid_grant')
   })
 
-  it('let 300 programs a minute of an address register, also if each has another name', async () => {
+  it.deep('let 300 programs a minute of an address register, also if each has another name', async () => {
     let number = 0
     const body = () => ({ client_name: `P${++number}`, redirect_uris: ['http://127.0.0.1/x'] })
     const ask = (address: string) => client(grove).post('/oauth/register', body(), from(address))

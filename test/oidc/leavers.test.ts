@@ -106,7 +106,7 @@ describe('a user who has left', () => {
     expect((await use()).status).to.equal(200)
   })
 
-  it('finds no password at the door, but a reset by the operator opens it', async () => {
+  it.deep('finds no password at the door, but a reset by the operator opens it', async () => {
     const fay = await signedIn('Fay')
     const { id, email } = (await fay.api('/auth/me')).body
     const anyone = client(scene.grove)

@@ -95,7 +95,7 @@ describe('a user who comes back from a provider', () => {
     expect(problemIn(taken)).to.deep.equal({ status: 409, code: 'identity_taken' })
   })
 
-  it('is refused while the account is disabled, known or found by the address', async () => {
+  it.deep('is refused while the account is disabled, known or found by the address', async () => {
     const visitor = scene.newVisitor()
     await scene.pass(visitor, claims('Dora'))
     const { id } = (await visitor.api('/auth/me')).body

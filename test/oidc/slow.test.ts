@@ -16,7 +16,7 @@ describe('a silent provider', () => {
   })
   afterEach(() => scene.close())
 
-  it('is a page with 503 at the beginning, holds up nobody else, and works again when it answers', async () => {
+  it.deep('is a page with 503 at the beginning, holds up nobody else, and works again when it answers', async () => {
     scene.liar.fault = 'silent'
     const [first, second] = [scene.newVisitor(), scene.newVisitor()]
     let isWaiting = true

@@ -52,28 +52,31 @@ describe('two providers', () => {
     expect((await visitor.api('/auth/me')).status).to.equal(401)
   })
 
-  it('name themselves: an answer with the issuer of the other is refused, and its code is sent to nobody', async () => {
-    for (const [metadata, iss, isFine] of [
-      [{}, liars.bell.issuer, false],
-      [{ authorization_response_iss_parameter_supported: true }, liars.bell.issuer, false],
-      [{ authorization_response_iss_parameter_supported: true }, undefined, false],
-      [{ authorization_response_iss_parameter_supported: true }, liars.acme.issuer, true],
-    ] as const) {
-      // Each row is a service that has not read the document of the provider yet.
-      const other = await startGrove({ oidc: [settings({ issuer: liars.acme.issuer })] })
-      Object.assign(liars.acme, { metadata, claims: claims('bob') })
-      const visitor = new Visitor(other)
-      const { headers } = await visitor.ask(`${other.url}/sign-in/oidc/acme`, { isOurs: true })
-      const sent = new URL(headers.location ?? '').searchParams
-      const answer = { code: sent.get('nonce') ?? '', state: sent.get('state') ?? '', ...(iss && { iss }) }
-      const asked = liars.acme.asked.length
-      const seen = await visitor.ask(`${other.url}/sign-in/oidc/acme/callback?${new URLSearchParams(answer)}`)
-      await other.close()
-      if (isFine) expect(seen.status).to.equal(303)
-      else expect(problemIn(seen), JSON.stringify({ metadata, iss })).to.deep.equal(failed)
-      expect(liars.acme.asked.slice(asked).includes('/token')).to.equal(isFine)
-    }
-  })
+  it.deep(
+    'name themselves: an answer with the issuer of the other is refused, and its code is sent to nobody',
+    async () => {
+      for (const [metadata, iss, isFine] of [
+        [{}, liars.bell.issuer, false],
+        [{ authorization_response_iss_parameter_supported: true }, liars.bell.issuer, false],
+        [{ authorization_response_iss_parameter_supported: true }, undefined, false],
+        [{ authorization_response_iss_parameter_supported: true }, liars.acme.issuer, true],
+      ] as const) {
+        // Each row is a service that has not read the document of the provider yet.
+        const other = await startGrove({ oidc: [settings({ issuer: liars.acme.issuer })] })
+        Object.assign(liars.acme, { metadata, claims: claims('bob') })
+        const visitor = new Visitor(other)
+        const { headers } = await visitor.ask(`${other.url}/sign-in/oidc/acme`, { isOurs: true })
+        const sent = new URL(headers.location ?? '').searchParams
+        const answer = { code: sent.get('nonce') ?? '', state: sent.get('state') ?? '', ...(iss && { iss }) }
+        const asked = liars.acme.asked.length
+        const seen = await visitor.ask(`${other.url}/sign-in/oidc/acme/callback?${new URLSearchParams(answer)}`)
+        await other.close()
+        if (isFine) expect(seen.status).to.equal(303)
+        else expect(problemIn(seen), JSON.stringify({ metadata, iss })).to.deep.equal(failed)
+        expect(liars.acme.asked.slice(asked).includes('/token')).to.equal(isFine)
+      }
+    },
+  )
 
   it('refuse an ID token of the other, also with its key', async () => {
     const visitor = new Visitor(grove)

@@ -81,7 +81,7 @@ describe('the operator of accounts', () => {
     )
   })
 
-  it('is told in one line what cannot be done, with exit code 2', async () => {
+  it.deep('is told in one line what cannot be done, with exit code 2', async () => {
     const refused = async (...args: string[]) => {
       const { code, stdout, stderr } = await cli(grove.dataDir, 'account', ...args)
       expect([code, stdout]).to.deep.equal([2, ''])

@@ -121,7 +121,7 @@ describe('grove config check', () => {
     ])
   })
 
-  it('names a public address that is not safe, and a proxy that is not trusted', async () => {
+  it.deep('names a public address that is not safe, and a proxy that is not trusted', async () => {
     expect(await problems({ PUBLIC_URL: 'http://grove.example', HOST: '0.0.0.0' })).to.deep.equal([
       'PUBLIC_URL is not https: passwords and tokens travel in the clear',
     ])
@@ -136,7 +136,7 @@ describe('grove config check', () => {
     expect(await problems({ PUBLIC_URL: 'https://grove.example', HOST: '::' })).to.deep.equal([])
   })
 
-  it('names a git that is too old, or missing', async () => {
+  it.deep('names a git that is too old, or missing', async () => {
     const bin = join(folder, 'bin')
     await mkdir(bin)
     await writeFile(join(bin, 'git'), '#!/bin/sh\necho git version 2.30.2\n')
@@ -149,7 +149,7 @@ describe('grove config check', () => {
     expect(await problemsIn(bin)).to.deep.equal(['git cannot be started: Grove needs git 2.39 or newer'])
   })
 
-  it('names a limit of open files that is too low', async () => {
+  it.deep('names a limit of open files that is too low', async () => {
     const { stdout } = await promisify(execFile)(
       'prlimit',
       ['--nofile=900:900', process.execPath, 'dist/cli.js', 'config', 'check'],
@@ -158,7 +158,7 @@ describe('grove config check', () => {
     expect(stdout).to.include('1 problem found:\n  ulimit -n is 900: a service under load needs 4096\n')
   })
 
-  it('names a data folder that is none, is on two file systems, or cannot be written', async () => {
+  it.deep('names a data folder that is none, is on two file systems, or cannot be written', async () => {
     const file = join(folder, 'file')
     await writeFile(file, '')
     expect(await problems({ DATA_DIR: file })).to.deep.equal([`DATA_DIR: ${file} is not a folder`])
@@ -169,7 +169,7 @@ describe('grove config check', () => {
     expect(await problems({ DATA_DIR: join(folder, 'not', 'made', 'yet') })).to.deep.equal([])
   })
 
-  it('names a data folder that every user of the machine may read, with the command that closes it', async () => {
+  it.deep('names a data folder that every user of the machine may read, with the command that closes it', async () => {
     const data = join(folder, 'data')
     await mkdir(data)
     await chmod(data, 0o755)
@@ -187,7 +187,7 @@ describe('grove config check', () => {
     }
   })
 
-  it('is said by a start of a folder that is there, and a start makes a new one for its own user', async () => {
+  it.deep('is said by a start of a folder that is there, and a start makes a new one for its own user', async () => {
     await chmod(folder, 0o755)
     const there = await spawnGrove(folder)
     await until(() => there.output().stderr.includes('every user of this machine can read'))
@@ -229,7 +229,7 @@ describe('grove config check', () => {
 })
 
 describe('a start', () => {
-  it('logs what config check finds, and serves all the same', async () => {
+  it.deep('logs what config check finds, and serves all the same', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'grove-config-'))
     const grove: SpawnedGrove = await spawnGrove(folder, { WORKER: '2' })
     const sentence = 'configuration: WORKER is not a variable of Grove; did you mean WORKERS?'

@@ -32,7 +32,7 @@ describe('the operator of a folder with credentials.sqlite', () => {
     })
   })
 
-  it('hears from doctor that it is damaged, missing, or empty', async () => {
+  it.deep('hears from doctor that it is damaged, missing, or empty', async () => {
     const file = join(dataDir, 'credentials.sqlite')
     await writeFile(file, 'not a database at all '.repeat(100))
     const damaged = await cli(dataDir, 'doctor')

@@ -33,7 +33,7 @@ describe('grove restore', () => {
     await rm(scratch, { recursive: true, force: true })
   })
 
-  it('names every repository that is not one any more, and ends with 1', async () => {
+  it.deep('names every repository that is not one any more, and ends with 1', async () => {
     const copy = await copyOfBackup()
     const [headless, dangling, packed, gone, linked, hollow, bare] = nodes as [TestNode, ...TestNode[]] & TestNode[]
     const at = (node: TestNode | undefined, ...more: string[]) => join(copy, pathOf(node), ...more)
@@ -75,7 +75,7 @@ describe('grove restore', () => {
     expect((await restored(copy)).stdout).to.contain(`2 organisations and ${nodes.length - 6} nodes restored from `)
   })
 
-  it('opens no pipe, follows no link and reads no other folder, wherever a copy names one', async () => {
+  it.deep('opens no pipe, follows no link and reads no other folder, wherever a copy names one', async () => {
     const copy = await copyOfBackup()
     const [ref, head, link, borrower, including, worktree] = nodes as [TestNode, ...TestNode[]] & TestNode[]
     const at = (node: TestNode | undefined, ...more: string[]) => join(copy, pathOf(node), ...more)
@@ -110,7 +110,7 @@ describe('grove restore', () => {
     })
   })
 
-  it('does without accounts and a manifest that are no files', async () => {
+  it.deep('does without accounts and a manifest that are no files', async () => {
     const copy = await copyOfBackup()
     for (const name of ['manifest.json', 'credentials.sqlite']) {
       await rm(join(copy, name))
@@ -148,7 +148,7 @@ describe('grove restore', () => {
     })
   }
 
-  it('names the file of a member that cannot be read, and loses nothing else of the organisation', async () => {
+  it.deep('names the file of a member that cannot be read, and loses nothing else of the organisation', async () => {
     const copy = await copyOfBackup()
     await writeOrg(copy, ann.org, {
       [`members/${bob.user.id}.json`]: '{"email": "bob@example.org",',
@@ -201,7 +201,7 @@ describe('grove restore', () => {
     })
   }
 
-  it('shows an address that is none as it is, in the line of one person', async () => {
+  it.deep('shows an address that is none as it is, in the line of one person', async () => {
     const copy = await folder()
     await cp(join(backup, bob.org), join(copy, bob.org), { recursive: true })
     const file = `members/${bob.user.id}.json`
@@ -214,7 +214,7 @@ describe('grove restore', () => {
     expect(more).to.deep.equal([])
   })
 
-  it('keeps what a newer version wrote into org.json', async () => {
+  it.deep('keeps what a newer version wrote into org.json', async () => {
     const copy = await folder()
     await cp(join(backup, bob.org), join(copy, bob.org), { recursive: true })
     const was = JSON.parse(gitIn({ dataDir: copy }, bob.org, 'org').say('show', 'main:org.json'))
@@ -222,7 +222,7 @@ describe('grove restore', () => {
     expect((await restored(copy)).code).to.equal(0)
   })
 
-  it('takes one of two nodes with one id, the older, and names the other', async () => {
+  it.deep('takes one of two nodes with one id, the older, and names the other', async () => {
     const [stolen] = nodes as [TestNode]
     const theirs = `${bob.org}/${stolen.id}.git`
     const copies = [
@@ -251,7 +251,7 @@ describe('grove restore', () => {
     expect({ code, wrong: wrongIn(stdout) }).to.deep.equal({ code: 1, wrong: [`${empty}: contains no repository`] })
   })
 
-  it('may be run again where it was broken off, once what it left is removed', async () => {
+  it.deep('may be run again where it was broken off, once what it left is removed', async () => {
     const target = await folder()
     expect((await command(target, 'reindex')).code).to.equal(0)
     await mkdir(join(target, 'restoring'))

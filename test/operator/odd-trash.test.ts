@@ -20,7 +20,7 @@ describe('the trash', () => {
   })
   after(() => grove.close())
 
-  it('keeps a node whose id another organisation has taken meanwhile, and says which', async () => {
+  it.deep('keeps a node whose id another organisation has taken meanwhile, and says which', async () => {
     const node = await newNode(grove, ann, { title: 'First' })
     await ann.delete(node.at).then(expecting(204))
     const trash = join(grove.dataDir, 'trash', ann.org)

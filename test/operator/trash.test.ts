@@ -25,7 +25,7 @@ describe('the operator', () => {
     })
     after(() => grove.close())
 
-    it('brings a deleted node back, its newest copy, with everything that it had', async () => {
+    it.deep('brings a deleted node back, its newest copy, with everything that it had', async () => {
       const parent = await newNode(grove, ann, { title: 'Sea' })
       const node = await newNode(grove, ann, { title: 'Whales', parents: [parent.id], text_content: 'whale song' })
       await node.proposal('topic')

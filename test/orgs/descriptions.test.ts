@@ -85,42 +85,45 @@ describe('organisations', () => {
 describe('the descriptions of organisations in a data folder', () => {
   const olderIndex = `alter table org drop column description; delete from schema_migration where name like '005_%'`
 
-  it('come from the repositories: without an index, and with one that was made before there were any', async () => {
-    const dataDir = await newDataDir()
-    const first = await startGrove({ dataDir })
-    const zoe = await signUp(first, 'Zoe')
-    const { body } = await zoe.post('/orgs', { name: 'Atlas', description }).then(expecting(201))
-    await first.close()
-    try {
-      for (const make of [
-        () => rm(join(dataDir, 'index.sqlite')),
-        async () => {
-          const db = openSqlite(join(dataDir, 'index.sqlite'))
-          db.exec(olderIndex)
-          db.close()
-        },
-      ]) {
-        await make()
-        const again = await startGrove({ dataDir })
-        try {
-          const login = await client(again)
-            .post('/auth/login', { email: zoe.user.email, password })
-            .then(expecting(200))
-          const reader = client(again, login.body.accessToken)
-          // Rows of an older version are completed in the background.
-          await until(async () => (await reader.get(`/orgs/${body.id}`)).body.description === description)
-          expect((await reader.get(`/orgs/${zoe.org}`)).body.description).to.equal('')
-          await until(() => rowsLacking(dataDir) === 0)
-        } finally {
-          await again.close()
+  it.deep(
+    'come from the repositories: without an index, and with one that was made before there were any',
+    async () => {
+      const dataDir = await newDataDir()
+      const first = await startGrove({ dataDir })
+      const zoe = await signUp(first, 'Zoe')
+      const { body } = await zoe.post('/orgs', { name: 'Atlas', description }).then(expecting(201))
+      await first.close()
+      try {
+        for (const make of [
+          () => rm(join(dataDir, 'index.sqlite')),
+          async () => {
+            const db = openSqlite(join(dataDir, 'index.sqlite'))
+            db.exec(olderIndex)
+            db.close()
+          },
+        ]) {
+          await make()
+          const again = await startGrove({ dataDir })
+          try {
+            const login = await client(again)
+              .post('/auth/login', { email: zoe.user.email, password })
+              .then(expecting(200))
+            const reader = client(again, login.body.accessToken)
+            // Rows of an older version are completed in the background.
+            await until(async () => (await reader.get(`/orgs/${body.id}`)).body.description === description)
+            expect((await reader.get(`/orgs/${zoe.org}`)).body.description).to.equal('')
+            await until(() => rowsLacking(dataDir) === 0)
+          } finally {
+            await again.close()
+          }
+          const { code, stdout } = await cli(dataDir, 'doctor')
+          expect(code, stdout).to.equal(0)
         }
-        const { code, stdout } = await cli(dataDir, 'doctor')
-        expect(code, stdout).to.equal(0)
+      } finally {
+        await rm(dataDir, { recursive: true, force: true })
       }
-    } finally {
-      await rm(dataDir, { recursive: true, force: true })
-    }
-  })
+    },
+  )
 })
 
 function rowsLacking(dataDir: string): unknown {

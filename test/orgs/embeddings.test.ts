@@ -76,7 +76,7 @@ describe('organisations', () => {
       expect(audited.length).to.equal(3)
     })
 
-    it('is read again from org.json where the index lost it', async () => {
+    it.deep('is read again from org.json where the index lost it', async () => {
       const orgs = new Map<boolean | null, string>()
       for (const choice of [true, false, null]) {
         const org = await newOrg()

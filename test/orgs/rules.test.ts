@@ -259,7 +259,7 @@ describe('rules of an organisation', () => {
       ['a value of a later version', [{ branches: ['main'], keep: 'same_tree' }]],
       ['a pattern of a later version', [{ branches: ['main', 'v[0-9]'] }]],
     ] as const)
-      it(`are damage if they have ${what}, and the rules before stay in force`, async () => {
+      it.deep(`are damage if they have ${what}, and the rules before stay in force`, async () => {
         const org = await newOrg({ rules: [{ branches: ['main'], approvals: 3 }] })
         const before = fileOf(org)
         write(org, { ...before, rules })
@@ -294,7 +294,7 @@ describe('rules of an organisation', () => {
       await ann.delete(`/orgs/${org}`).then(expecting(204))
     })
 
-    it('are compared by doctor', async () => {
+    it.deep('are compared by doctor', async () => {
       const org = await newOrg({ rules: [{ branches: ['main'] }] })
       edit("update org set rules = '[]' where id = ?", org)
       const { code, stdout } = await cli(grove.dataDir, 'doctor')

@@ -248,7 +248,7 @@ describe('the activity', () => {
     expect(await news()).to.deep.equal(['Ann added 2 commits to the branch side of Whales'])
   })
 
-  it('has types by their names', async () => {
+  it.deep('has types by their names', async () => {
     await made(ann.put(`/orgs/${org}/types/recipe`, { definition: { title: 'Recipe' } }))
     await made(ann.put(`/orgs/${org}/types/recipe`, { definition: { title: 'Dish' } }))
     await ann.delete(`/orgs/${org}/types/recipe`).then(expecting(204))
@@ -372,7 +372,7 @@ describe('the activity', () => {
       return href === undefined ? undefined : (await readPage(cy, href)).body
     }
 
-    it('leads back to the first event and forth again, each line once, while new ones come', async () => {
+    it.deep('leads back to the first event and forth again, each line once, while new ones come', async () => {
       await addMany(120)
       const edits = Array.from({ length: 120 }, (_, at) => (at % 2 ? 'Ann edited Sea' : 'Bo edited Whales'))
       const back: string[] = []
@@ -401,7 +401,7 @@ describe('the activity', () => {
       expect(linesIn((await follow(newest, 'Newest')) ?? '')).to.deep.equal(await lines())
     })
 
-    it('keeps an act on one page, in both directions', async () => {
+    it.deep('keeps an act on one page, in both directions', async () => {
       const at = await propose()
       await made(ann.post(`${at}/merge`, {}))
       const merged = 'Ann merged proposal #1 Reword into Whales'
@@ -425,7 +425,7 @@ describe('the activity', () => {
       }
     })
 
-    it('reaches what many events of other kinds hide', async () => {
+    it.deep('reaches what many events of other kinds hide', async () => {
       await append(
         grove.deps.events,
         org,

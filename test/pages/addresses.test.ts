@@ -73,7 +73,7 @@ describe('an address of pages', () => {
     expect(await said()).to.equal('What lives in the sea.')
   })
 
-  it('has forms of search that a button sends', async () => {
+  it.deep('has forms of search that a button sends', async () => {
     for (const path of [home, `${home}/find`, `${home}/graph`]) {
       const forms = (await get(path)).body.match(/<form[^>]*action="[^"]*\/(find|graph)"[\s\S]*?<\/form>/g) ?? []
       expect(forms.length, path).to.be.at.least(1)

@@ -112,7 +112,7 @@ describe('backlinks on pages', () => {
     }
   })
 
-  it('show 20, and all on pages of their own', async () => {
+  it.deep('show 20, and all on pages of their own', async () => {
     for (let n = 0; n < 27; n++) await link(`Page ${n}`, `See [[Krill]]. Again, [[Krill|n${n}]].\n`)
     const { items, buttons } = await see()
     expect([items.length, buttons]).to.deep.equal([20, [[`${pageAt(org, krill)}/backlinks`, 'All 27 backlinks']]])

@@ -85,7 +85,7 @@ describe('comparing two versions on pages', () => {
     expect(body).to.not.include('type="radio"').and.not.include('class="picking"')
   })
 
-  it('says who made both, how far apart they are, and what differs, as git does', async () => {
+  it.deep('says who made both, how far apart they are, and what differs, as git does', async () => {
     const { node, first } = await aHistory()
     const names = ['main', 'side', 'v1', 'alien', first]
     const { git } = node

@@ -177,7 +177,7 @@ describe('pages of nodes under rules', () => {
 
   const buttons = (html: string) => [...html.matchAll(/name="act" value="(\w+)"/g)].map(([, act]) => act)
 
-  it('offer to save or to propose, as the rules of the part of the tree say', async () => {
+  it.deep('offer to save or to propose, as the rules of the part of the tree say', async () => {
     const [{ node: inside }, { node: outside }] = [await aProposal(), await aProposal()]
     for (const node of [inside, outside]) await node.commit('main', { 'content.md': 'More.\n' })
     const rules = [{ branches: ['m*'], under: inside.id, merge: 'owner' }]

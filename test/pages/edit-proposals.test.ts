@@ -166,7 +166,7 @@ describe('editing a proposal', () => {
     expect(mainOf(await open('cy', `${page}/edit`))).not.to.include('open proposal')
   })
 
-  it('connects and disconnects the links of the branch', async () => {
+  it.deep('connects and disconnects the links of the branch', async () => {
     if (!ann) throw new Error('Nobody has signed up')
     const { id } = await made(ann.post(`/orgs/${node.org}/nodes`, { title: 'Krill' }))
     const connections = () => node.git.say('ls-tree', '-r', '--name-only', branch, 'connections/')

@@ -21,7 +21,7 @@ describe('a page of long texts', () => {
   })
   after(() => grove.close())
 
-  it('has some lines of what differs, and says how many there are', async () => {
+  it.deep('has some lines of what differs, and says how many there are', async () => {
     const ann = await signUp(grove, 'Ann')
     await ann.patch(`/orgs/${ann.org}`, { published: true }).then(expecting(200))
     const node = await newNode(grove, ann)

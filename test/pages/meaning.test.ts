@@ -113,7 +113,7 @@ describe('search by meaning', () => {
         await made(ann.post(`/orgs/${ann.org}/nodes`, { title, text_content: `${title} and dolphins.` }))
     })
 
-    it('marks a match that has no word of the query', async () => {
+    it.deep('marks a match that has no word of the query', async () => {
       addMeaning(grove, used, ['Whales'], ['Ships'])
       const { html } = await find('dolphins')
       const [whales, ships] = ['Whales', 'Ships'].map((title) =>
@@ -129,13 +129,13 @@ describe('search by meaning', () => {
       ['unavailable', 1, `${isLate}; these are the matches by words.`, `${isLate}.`],
       ['catching_up', 0.299, isBehind, isBehind],
     ] as const)
-      it(`has one line if its state is ${state}`, async () => {
+      it.deep(`has one line if its state is ${state}`, async () => {
         addMeaning(grove, { state, covered })
         expect((await find('dolphins')).said).to.include(`2 pages ${says}`)
         expect((await find('zzzz')).said).to.include(`No results for “zzzz”. ${without}`)
       })
 
-    it('has no line in any other state', async () => {
+    it.deep('has no line in any other state', async () => {
       const { html: plain } = await find('dolphins')
       for (const state of ['used', 'not_needed', 'off', 'language'] as const) {
         const end = addMeaning(grove, { state })

@@ -33,7 +33,7 @@ describe('a page says what holds', () => {
   const page = async (path: string): Promise<string> => (await readPage(ann, path)).body
   const textOf = (html: string) => html.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
 
-  it('of the file of the text: each link to it leads to one', async () => {
+  it.deep('of the file of the text: each link to it leads to one', async () => {
     const bare = await add({ title: 'No text' })
     const head = bare.head as string
     const late = await add({ title: 'Once without' })

@@ -77,7 +77,7 @@ describe('the settings of a page', () => {
     expect([status, headers.location]).to.deep.equal([303, saved(node, section)])
 
   describe('that move it', () => {
-    it('find a parent by search, move there, add another, remove one, and move to the top', async () => {
+    it.deep('find a parent by search, move there, add another, remove one, and move to the top', async () => {
       const [sea, ice, node] = [await make({ title: 'Sea' }), await make({ title: 'Ice & <b>snow</b>' }), await make()]
       const { body } = await pages.show(`${settingsOf(node)}?parent=snow`)
       expect(body).to.include(`name="parent" value="${ice.id}"`).and.include('Ice &amp; &lt;b>snow')
@@ -142,7 +142,7 @@ describe('the settings of a page', () => {
   })
 
   describe('that change its properties', () => {
-    it('give back every value that nobody edits', () => {
+    it.deep('give back every value that nobody edits', () => {
       const name = fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' })
       const value = fc.oneof(fc.jsonValue(), fc.string({ unit: 'binary' }), fc.array(fc.string()))
       fc.assert(
@@ -235,7 +235,7 @@ describe('the settings of a page', () => {
       expect(node.git.lines('ls-tree', '-r', '--name-only', 'main')).to.not.include('files/song.txt')
     })
 
-    it('refuse nothing, too much, and what is no form, and leave no file', async () => {
+    it.deep('refuse nothing, too much, and what is no form, and leave no file', async () => {
       const node = await make()
       const { head } = await read(node)
       const fields = { act: 'add-files', head }

@@ -83,7 +83,7 @@ describe('the pages of an organisation', () => {
       expect(await homeOf()).to.equal('README')
     })
 
-    it('one of more roots than the tree shows', async () => {
+    it.deep('one of more roots than the tree shows', async () => {
       await addMany(205, 'A page')
       await add('README', 'Far down.')
       expect(await homeOf()).to.equal('README')
@@ -222,7 +222,7 @@ describe('the pages of an organisation', () => {
       expect(main).to.include('Add the &lt;b>rest&lt;/b>')
     })
 
-    it('with their true number, also beyond what is read', async () => {
+    it.deep('with their true number, also beyond what is read', async () => {
       await addMany(230, 'Import notes/x.md')
       expect(changesIn((await see(reader)).main)).to.deep.equal(['Ann imported 230 pages'])
       await nextSecond()

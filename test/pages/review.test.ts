@@ -372,7 +372,7 @@ describe('the conversation on the page of a proposal', () => {
     expect(html).to.include('Entry 3 cannot be read, because its file in the ledger is damaged.')
   })
 
-  it('is paged, with each entry and commit once', async () => {
+  it.deep('is paged, with each entry and commit once', async () => {
     const proposal = await aProposal()
     const at = `${pageOf(proposal)}?tab=conversation`
     await comment(cy, proposal, 'A thread.')
@@ -386,7 +386,7 @@ describe('the conversation on the page of a proposal', () => {
     expect(second).to.include('an earlier thread')
   })
 
-  it('stays small with 1,000 comments', async () => {
+  it.deep('stays small with 1,000 comments', async () => {
     const proposal = await aProposal(Array.from({ length: 300 }, (_, n) => `Line ${n} of the text.\n`).join(''))
     const at = pageOf(proposal)
     // Ten reviews with a hundred comments each are faster than a thousand acts, of which a user may do 120 a minute. The

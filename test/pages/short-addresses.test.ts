@@ -133,7 +133,7 @@ describe('an old address', () => {
   })
   after(() => grove.close())
 
-  it('leads in one step to the page, with its query', async () => {
+  it.deep('leads in one step to the page, with its query', async () => {
     expect(page()).to.match(/^\/o\/the-atlas-[\w]{22}\/blue-whales-[\w]{22}$/)
     const [short, shortNode] = [segmentOf(org.id), segmentOf(node.id)]
     const olds = [
@@ -161,7 +161,7 @@ describe('an old address', () => {
     expect((await anybody(pageAt(org), asPage)).status).to.equal(200)
   })
 
-  it('of another page leads to its new one, and words do not matter there', async () => {
+  it.deep('of another page leads to its new one, and words do not matter there', async () => {
     const below = ['/history?at=main', '/blame', `/commits/${node.head}`, '/proposals?status=all', '/subpages?filter=x']
     for (const rest of below) {
       for (const old of [`/o/${org.id}/n/${node.id}`, `/o/${org.id}/${node.id}`, `${pageAt(org)}/n/${node.id}`])
@@ -295,7 +295,7 @@ describe('a new address', () => {
     expect(sitemap).to.contain(`<loc>${url}</loc>`).and.contain(`<loc>https://docs.example/wiki${home}</loc>`)
   })
 
-  it('is that of every link on a page whose title is known there', async () => {
+  it.deep('is that of every link on a page whose title is known there', async () => {
     const org = await made(ann.post('/orgs', { name: 'Sea', published: true }))
     const add = (title: string, more: object = {}) => made(ann.post(`/orgs/${org.id}/nodes`, { title, ...more }))
     const top = await add('Top', { text_content: '[[Deep]]\n' })

@@ -35,7 +35,7 @@ describe('a token that proposes', () => {
 
   const branches = ({ git }: TestNode) => git.lines('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/heads')
 
-  it('creates the branches that git allows below agent/, and no other, over REST and by a push', async () => {
+  it.deep('creates the branches that git allows below agent/, and no other, over REST and by a push', async () => {
     const [asked, pushed] = [await newNode(grove, ann), await newNode(grove, ann)]
     const empty = pushed.git.run(['pack-objects', '--stdout', '-q'])
     const push = async (name: string) => {

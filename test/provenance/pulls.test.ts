@@ -91,7 +91,7 @@ describe('the provenance of a pull request', () => {
     }
   })
 
-  it('says how it ended: by a session, a token, or a push', async () => {
+  it.deep('says how it ended: by a session, a token, or a push', async () => {
     const robin = await connectProgram(grove, ann, { access: 'propose' })
     const [first, second, third] = [await proposal(robin, 'a'), await proposal(robin, 'b'), await proposal(robin, 'c')]
     await ann.post(`${node.at}/pull-requests/${first.number}/merge`, {}).then(expecting(200))
@@ -129,7 +129,7 @@ Grove-Via: mcp https://claude.ai/x 01234567'; git push -q origin agent/forged`
     expect(commits[0].via).to.include({ client: 'https://claude.ai/x', recorded: 'message' })
   })
 
-  it('is the same after the index is rebuilt', async () => {
+  it.deep('is the same after the index is rebuilt', async () => {
     const list = async () => (await ann.get(`${node.at}/pull-requests?status=all&limit=100`)).body.pull_requests
     const before = await list()
     expect(before.filter(({ opened_via }: { opened_via?: object }) => opened_via)).to.have.length.above(5)

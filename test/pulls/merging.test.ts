@@ -41,7 +41,7 @@ describe('pull requests', () => {
       expect(node.git.lines('log', '--format=%s', 'refs/grove/ledger')).to.deep.equal(['merge 1', 'open 1', 'create'])
     })
 
-    it('is refused again with another head', async () => {
+    it.deep('is refused again with another head', async () => {
       const { path, source, target } = await aProposal()
       await ann.post(`${path}/merge`).then(expecting(200))
       expect(await ann.post(`${path}/merge`, { expected_source_commit: target })).to.deep.equal({

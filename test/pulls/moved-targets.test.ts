@@ -103,26 +103,29 @@ describe('pull requests', () => {
       expect(await node.pull(1)).to.deep.equal({ ...pr, source_commit: head })
     })
 
-    it('and a target that git rewrote and collected, while the service was down, is no obstacle to reading', async () => {
-      const dataDir = await newDataDir()
-      let other = await spawnGrove(dataDir)
-      try {
-        const person = await signUp(other, 'Ann')
-        const { at, git, proposal, open } = await newNode({ dataDir }, person)
-        const source = await proposal('draft')
-        git.point('shelf', git.commit({ files: { 'shelf.txt': 'shelf' } }))
-        await open('draft', { target_branch: 'shelf' })
-        await other.stop()
-        git.point('shelf', source)
-        git.say('gc', '--quiet', '--prune=now')
-        other = await spawnGrove(dataDir)
-        const { pr } = (await client(other, person.session.accessToken).get(`${at}/pull-requests/1`)).body
-        expect(pr).to.include({ status: 'open', merge_reason: 'no_commits_ahead' })
-      } finally {
-        await other.stop()
-        await rm(dataDir, { recursive: true, force: true })
-      }
-    })
+    it.deep(
+      'and a target that git rewrote and collected, while the service was down, is no obstacle to reading',
+      async () => {
+        const dataDir = await newDataDir()
+        let other = await spawnGrove(dataDir)
+        try {
+          const person = await signUp(other, 'Ann')
+          const { at, git, proposal, open } = await newNode({ dataDir }, person)
+          const source = await proposal('draft')
+          git.point('shelf', git.commit({ files: { 'shelf.txt': 'shelf' } }))
+          await open('draft', { target_branch: 'shelf' })
+          await other.stop()
+          git.point('shelf', source)
+          git.say('gc', '--quiet', '--prune=now')
+          other = await spawnGrove(dataDir)
+          const { pr } = (await client(other, person.session.accessToken).get(`${at}/pull-requests/1`)).body
+          expect(pr).to.include({ status: 'open', merge_reason: 'no_commits_ahead' })
+        } finally {
+          await other.stop()
+          await rm(dataDir, { recursive: true, force: true })
+        }
+      },
+    )
   })
 
   describe('all of this', leavesCleanRepositories)

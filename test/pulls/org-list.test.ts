@@ -70,7 +70,7 @@ describe('the pull requests of an organisation', () => {
     const isAtOrBelow = (node: string, top: string): boolean =>
       node === top || (parents.get(node) ?? []).some((parent) => isAtOrBelow(parent, top))
 
-    it('are those of the lists of its nodes, by each filter and in each order', async () => {
+    it.deep('are those of the lists of its nodes, by each filter and in each order', async () => {
       const all = await naive()
       expect(new Set(all.map(({ created_at }) => created_at)).size).to.be.lessThan(all.length)
       expect(new Set(all.map((pull) => pull.status)).size).to.equal(3)

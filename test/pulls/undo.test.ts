@@ -250,7 +250,7 @@ describe('undoing a pull request', () => {
       }
     }
 
-    it('over random histories', async () => {
+    it.deep('over random histories', async () => {
       const outcomes = { tree: 0, paths: 0, nothing: 0 }
       const cases = fc.sample(historyArbitrary, { numRuns: 60, seed: 35 })
       for (const { start, proposed, since } of cases) {

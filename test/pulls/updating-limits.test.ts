@@ -42,7 +42,7 @@ describe('updating a branch', () => {
     return node.git.head('work')
   }
 
-  it('rebases 250 commits', async () => {
+  it.deep('rebases 250 commits', async () => {
     await diverged(250, (n) => [`files/${n % 20}.txt`, `${n}`])
     const { pr } = (await ann.post(`${node.at}/pull-requests/1/update-branch`).then(expecting(200))).body
     expect(pr).to.include({ commits_ahead: 250, commits_behind: 0, merge_reason: 'mergeable' })
@@ -51,7 +51,7 @@ describe('updating a branch', () => {
     node.git.fsck()
   })
 
-  it('refuses more, and says what to do', async () => {
+  it.deep('refuses more, and says what to do', async () => {
     const source = await diverged(251, (n) => [`files/${n % 20}.txt`, `${n}`])
     expect(await ann.post(`${node.at}/pull-requests/1/update-branch`)).to.deep.equal({
       status: 409,
@@ -100,7 +100,7 @@ describe('updating a branch', () => {
     expect(await node.pull(1)).to.include({ source_commit: source, merge_reason: 'diverged' })
   })
 
-  it('is done once at a time for one person: eight more wait, and another is told to come again', async () => {
+  it.deep('is done once at a time for one person: eight more wait, and another is told to come again', async () => {
     await diverged(250, hardToMerge)
     const asked = Array.from({ length: 10 }, ask)
     const first = await Promise.race(asked.map((asking) => once(asking, 'response')))

@@ -218,7 +218,7 @@ describe('nodes as CSV', () => {
       return response
     }
 
-    it('are all that match, in their order', async () => {
+    it.deep('are all that match, in their order', async () => {
       const [header, ...rows] = await read({ columns: 'n,title,mixed', where: 'half:1', sort: '-mixed' }, large)
       expect(header).to.deep.equal(['n', 'title', 'mixed'])
       const expected = Array.from({ length: many }, (_, n) => ({ n, mixed: (n * 7_919) % many }))
@@ -227,7 +227,7 @@ describe('nodes as CSV', () => {
       expect(rows).to.deep.equal(expected.map(({ n, mixed }) => [`${n}`, `N${n}`, `${mixed}`]))
     })
 
-    it('are sent one table at a time; the next one has its turn when a client goes away', async () => {
+    it.deep('are sent one table at a time; the next one has its turn when a client goes away', async () => {
       const first = await open()
       let answered = false
       const second = open().then((response) => {
@@ -240,7 +240,7 @@ describe('nodes as CSV', () => {
       expect(readCsv((await buffer(await second)).toString())).to.have.length(many + 1)
     })
 
-    it('end early for a reader who may no longer read them', async () => {
+    it.deep('end early for a reader who may no longer read them', async () => {
       const response = await open({})
       await ann.patch(`/orgs/${large}`, { published: false }).then(expecting(200))
       let received = ''

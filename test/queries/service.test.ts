@@ -129,11 +129,11 @@ describe('queries of nodes', () => {
       subjects,
     )
 
-  it('answer as the plain form, on main', async () => {
+  it.deep('answer as the plain form, on main', async () => {
     for (const [filter, sort, subject] of fc.sample(asked(), 60)) await expectSame(filter, sort, subject)
   })
 
-  it('follow each change at once', async () => {
+  it.deep('follow each change at once', async () => {
     for (const [n, content] of fc
       .sample(nodesWith(['0', '1']), 8)
       .map(fit)
@@ -149,7 +149,7 @@ describe('queries of nodes', () => {
     }
   })
 
-  it('read a branch, and a time, for members only', async () => {
+  it.deep('read a branch, and a time, for members only', async () => {
     await readPlain()
     now += 2_000
     const time = new Date(now).toISOString()

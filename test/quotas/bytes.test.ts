@@ -93,7 +93,7 @@ describe('the quota of bytes', () => {
   const push = (name: string, bytes: number) =>
     desk.sh(`cd ${name}; head -c ${bytes} /dev/urandom > f; git add f; git commit -qm F; git push -q origin HEAD:main`)
 
-  it('gives a push what is left, and Git shows why it is refused', async () => {
+  it.deep('gives a push what is left, and Git shows why it is refused', async () => {
     const one = await someone()
     await clone(one, 'left')
     expect((await push('left', 100_000)).code).to.equal(0)
@@ -125,7 +125,7 @@ describe('the quota of bytes', () => {
     expect(text).to.match(/remote: The organisation has \d+ of at most 300000 bytes, so nothing is left/)
   })
 
-  it('lets 20 pushes at once exceed it by no more than the indexes of their packs', async () => {
+  it.deep('lets 20 pushes at once exceed it by no more than the indexes of their packs', async () => {
     const one = await someone()
     const names = Array.from({ length: 20 }, (_, at) => `at-once-${at}`)
     for (const name of names) await clone(one, name)

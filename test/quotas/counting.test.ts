@@ -49,7 +49,7 @@ describe('the bytes of an organisation', () => {
     expect(await expectSame()).to.be.greaterThan(4_000)
   })
 
-  it('counts pushes, small and large, and refused ones', async () => {
+  it.deep('counts pushes, small and large, and refused ones', async () => {
     const node = await ann.node()
     const { token } = await ann.api.createToken({ body: { name: 'git', access: 'write' } })
     await desk.done(`git clone -q ${remoteUrl(grove, node.org, node.id, token)} whales`)

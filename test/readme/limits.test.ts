@@ -349,7 +349,7 @@ describe('spec/limits.md', () => {
       expect(stated.get(row), `${row}: ${file}`).to.deep.equal(await sharesOf(file, name))
   })
 
-  it('states the limits at which the service refuses a body, a batch and a token', async () => {
+  it.deep('states the limits at which the service refuses a body, a batch and a token', async () => {
     const status = async (body: string) => (await ann.post(`/orgs/${ann.org}/nodes`, body)).status
     const mebibytes = Number(/^(\d+) MiB$/.exec(limitOf('a body'))?.[1])
     expect(await status(`{"title": "${'x'.repeat(mebibytes * 2 ** 20)}"}`)).to.equal(413)

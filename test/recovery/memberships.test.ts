@@ -213,7 +213,7 @@ describe('a membership that was given and is not committed', () => {
       return steps
     }
 
-    it('survives the death of the process: the account joins when it signs in, or there is none', async () => {
+    it.deep('survives the death of the process: the account joins when it signs in, or there is none', async () => {
       suffering = await spawnGrove(dataDir, environment())
       const steps = await stepsOf()
       const points = steps.flatMap((_, at) =>
@@ -237,24 +237,27 @@ describe('a membership that was given and is not committed', () => {
       expect(found).to.be.greaterThan(0)
     })
 
-    it('answers 503 where the storage of org.git fails, says that there is an account, and joins at the sign-in', async () => {
-      suffering = await spawnGrove(dataDir, environment())
-      const steps = await stepsOf()
-      const [token, email] = [await invite(), newEmail()]
-      await faults.ask(`EIO ${steps.findIndex((step) => step.includes(`${org}/org.git`)) + 1} ${org}`)
-      const answer = await ask(email, token)
-      await faults.none()
-      expect(answer).to.deep.equal({
-        status: 503,
-        body: {
-          detail: 'The account was created, but is not a member yet; sign in to try again',
-          code: 'outcome_unknown',
-        },
-      })
-      expect(await pending()).to.have.length(1)
-      await suffering.kill()
-      const { body } = await signIn(email).then(expecting(200))
-      expect(await roleOf(client(grove, body.accessToken))).to.equal('reader')
-    })
+    it.deep(
+      'answers 503 where the storage of org.git fails, says that there is an account, and joins at the sign-in',
+      async () => {
+        suffering = await spawnGrove(dataDir, environment())
+        const steps = await stepsOf()
+        const [token, email] = [await invite(), newEmail()]
+        await faults.ask(`EIO ${steps.findIndex((step) => step.includes(`${org}/org.git`)) + 1} ${org}`)
+        const answer = await ask(email, token)
+        await faults.none()
+        expect(answer).to.deep.equal({
+          status: 503,
+          body: {
+            detail: 'The account was created, but is not a member yet; sign in to try again',
+            code: 'outcome_unknown',
+          },
+        })
+        expect(await pending()).to.have.length(1)
+        await suffering.kill()
+        const { body } = await signIn(email).then(expecting(200))
+        expect(await roleOf(client(grove, body.accessToken))).to.equal('reader')
+      },
+    )
   })
 })

@@ -97,21 +97,24 @@ describe('a process that is killed', () => {
       await expectSound(grove.dataDir)
     })
 
-    it('is recovered at the start, also if it died while it merged a new parent under the lock of the graph', async () => {
-      await grove.close()
-      const process = randomUUID()
-      const graph = join(grove.dataDir, ann.org, 'org.git')
-      const note = `${ann.org}/${node.id}`
-      await leaveTransaction(grove, graph, { process, note, locks: ['refs/grove/graph'] })
-      await leaveTransaction(grove, node.git.dir, { process, moves: merge, made: 1 })
-      await restarted(async (next) => {
-        expect(await locksIn(grove.dataDir)).to.deep.equal([])
-        expect(ledgerOf(node)).to.deep.equal(['merge 1', 'open 1', 'create'])
-        expect((await next.get(`${node.at}/pull-requests/1`)).body.pr.status).to.equal('merged')
-      })
-    })
+    it.deep(
+      'is recovered at the start, also if it died while it merged a new parent under the lock of the graph',
+      async () => {
+        await grove.close()
+        const process = randomUUID()
+        const graph = join(grove.dataDir, ann.org, 'org.git')
+        const note = `${ann.org}/${node.id}`
+        await leaveTransaction(grove, graph, { process, note, locks: ['refs/grove/graph'] })
+        await leaveTransaction(grove, node.git.dir, { process, moves: merge, made: 1 })
+        await restarted(async (next) => {
+          expect(await locksIn(grove.dataDir)).to.deep.equal([])
+          expect(ledgerOf(node)).to.deep.equal(['merge 1', 'open 1', 'create'])
+          expect((await next.get(`${node.at}/pull-requests/1`)).body.pr.status).to.equal('merged')
+        })
+      },
+    )
 
-    it('does not keep the next one from starting if the node that it was changing cannot be read', async () => {
+    it.deep('does not keep the next one from starting if the node that it was changing cannot be read', async () => {
       const parent = await newNode(grove, ann)
       await grove.close()
       const graph = join(grove.dataDir, ann.org, 'org.git')

@@ -61,7 +61,7 @@ describe('the link checker', () => {
     expect(subjects(node)).to.deep.equal([`check ${head} links`, `check ${head} links`])
   })
 
-  it('reports links that lead nowhere, names each, and ends with 1', async () => {
+  it.deep('reports links that lead nowhere, names each, and ends with 1', async () => {
     const node = await newNode(grove, ann, { text_content: 'See [it](missing.md).\n' })
     await node.branch('draft')
     const head = await node.commit('draft', {
@@ -84,7 +84,7 @@ describe('the link checker', () => {
     ])
   })
 
-  it('reports in words that are safe if names are hostile', async () => {
+  it.deep('reports in words that are safe if names are hostile', async () => {
     const node = await newNode(grove, ann)
     const named = async (name: string) => {
       const head = await node.commit('main', { [name]: '[x]("no)\n' })

@@ -84,7 +84,7 @@ describe('checks of commits', () => {
     expect(commits(proposal)).to.have.length(before.length + 5)
   })
 
-  it('are all kept if 16 are reported at once, under different names and under one', async () => {
+  it.deep('are all kept if 16 are reported at once, under different names and under one', async () => {
     const proposal = await aProposal()
     const before = commits(proposal).length
     await times(16, (n) => report(n % 2 ? ann : bob, at(proposal, proposal.head, `check ${n}`), 'success'))
@@ -176,7 +176,7 @@ describe('checks of commits', () => {
     await report(bob, `${path}/${'x'.repeat(100)}`, { state: 'success', ...largest })
   })
 
-  it('are at most 50 for a commit, of which each can be reported again', async () => {
+  it.deep('are at most 50 for a commit, of which each can be reported again', async () => {
     const proposal = await aProposal()
     const path = at(proposal, proposal.head)
     const body = { description: '🐋'.repeat(200), url: `https://x/${'é'.repeat(990)}` }
@@ -223,7 +223,7 @@ describe('checks of commits', () => {
     expect((await cy.get(path, { 'if-none-match': etag })).status).to.equal(200)
   })
 
-  it('leave repositories that git fsck finds clean, and rows that grove doctor finds right', async () => {
+  it.deep('leave repositories that git fsck finds clean, and rows that grove doctor finds right', async () => {
     expect(nodes).to.not.have.length(0)
     for (const { git } of nodes) git.fsck()
     const { code, stdout } = await cli(grove.dataDir, 'doctor')

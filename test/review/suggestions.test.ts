@@ -288,7 +288,7 @@ describe('suggestions', () => {
     ])
   })
 
-  it('obey the rules of branches, content and rights', async () => {
+  it.deep('obey the rules of branches, content and rights', async () => {
     const text = await aText()
     const entry = await text.words('fish', 'cod')
     expect(outcome(await text.apply([entry], {}, cy)), 'a reader').to.deep.equal([403, 'forbidden'])

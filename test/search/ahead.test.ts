@@ -76,7 +76,7 @@ describe('a search thread between the queries', () => {
     expect(rowsBy(await scrape(), 'query'), 'after two queries').to.equal(rowsBy(before, 'query'))
   })
 
-  it('answers beside writers as a thread that opens everything anew', async () => {
+  it.deep('answers beside writers as a thread that opens everything anew', async () => {
     const write = async (writer: number) => {
       for (let round = 0; round < 12; round++) {
         const word = `gnu${writer}x${round}`
@@ -120,7 +120,7 @@ describe('indexes that read ahead', () => {
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
-  it('answer as an index that is made anew, whatever is written, read ahead and asked in any order', async () => {
+  it.deep('answer as an index that is made anew, whatever is written, read ahead and asked in any order', async () => {
     const random = randomOf(7)
     const questions = questionsOf(random, 3)
     const numbers = fc.array(fc.nat(400), { minLength: 1, maxLength: 60 })
@@ -276,23 +276,26 @@ describe('reading ahead', () => {
     await query
   })
 
-  it('asks the database nothing if no organisation is in memory, or after ten minutes without a query', async () => {
-    await ask('other')
-    await pass(2_000)
-    expect(looks).to.equal(0)
-    await ask('open')
-    await pass(ms.follow)
-    expect(looks).to.be.above(1_000)
-    await pass(ms.look)
-    expect(ahead.followed()).to.equal(0)
-    const before = looks
-    version += 1_000
-    await pass(ms.follow)
-    expect([looks, slices], 'without a timer').to.deep.equal([before, 0])
-    await ask('open')
-    await pass(200)
-    await until(() => held === 1_000)
-  })
+  it.deep(
+    'asks the database nothing if no organisation is in memory, or after ten minutes without a query',
+    async () => {
+      await ask('other')
+      await pass(2_000)
+      expect(looks).to.equal(0)
+      await ask('open')
+      await pass(ms.follow)
+      expect(looks).to.be.above(1_000)
+      await pass(ms.look)
+      expect(ahead.followed()).to.equal(0)
+      const before = looks
+      version += 1_000
+      await pass(ms.follow)
+      expect([looks, slices], 'without a timer').to.deep.equal([before, 0])
+      await ask('open')
+      await pass(200)
+      await until(() => held === 1_000)
+    },
+  )
 
   it('follows the 500 organisations with the latest queries', async () => {
     for (let n = 0; n < 520; n++) await ask(`org${n}`)

@@ -23,7 +23,7 @@ import { createSearchIndex, removeNode, retrieve, type SearchIndex } from './row
 const someKeys = fc.array(fc.nat(), { minLength: 16, maxLength: 16 })
 
 describe('search: one state, one answer', () => {
-  it('answers the same to the byte, whatever the edits that led to a state and whatever their order', () => {
+  it.deep('answers the same to the byte, whatever the edits that led to a state and whatever their order', () => {
     fc.assert(
       fc.property(edits, someKeys, fc.array(aQuestion, { minLength: 1, maxLength: 4 }), (done, keys, questions) => {
         const lived = perform(createSearchIndex(), done)
@@ -40,7 +40,7 @@ describe('search: one state, one answer', () => {
     )
   })
 
-  it('answers the same when asked between the edits as when asked only at the end', () => {
+  it.deep('answers the same when asked between the edits as when asked only at the end', () => {
     fc.assert(
       fc.property(edits, aQuestion, (done, question) => {
         const asked = createSearchIndex()
@@ -186,7 +186,7 @@ describe('search: whatever is asked', () => {
     expect(matchesIn(ask(odd, 'constructor'))).to.deep.equal(['constructor'])
   })
 
-  it('never throws, and takes back whatever text it took in', () => {
+  it.deep('never throws, and takes back whatever text it took in', () => {
     const anything = fc.string({ unit: anyCharacter, maxLength: 200 })
     fc.assert(
       fc.property(anything, anything, anything, (title, text, query) => {

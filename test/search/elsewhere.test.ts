@@ -144,7 +144,7 @@ describe('a search of another state than that of main', () => {
       expect(around.nodes.find((node: Found) => node.id === id).text_content).to.equal('A quagga.')
     })
 
-    it('reads 200 nodes that differ, whatever others there are, and refuses more', async () => {
+    it.deep('reads 200 nodes that differ, whatever others there are, and refuses more', async () => {
       const fay = await signUp(grove, 'Fay')
       const ids: string[] = []
       for (let n = 0; n < 300; n += 10) ids.push(...(await times(10, (i) => write(fay, `Zebra ${n + i}`))))
@@ -165,7 +165,7 @@ describe('a search of another state than that of main', () => {
       expect(await titles(fay, 'okapi', {})).to.deep.equal([])
     })
 
-    it('refuses over 16 MiB of texts', async () => {
+    it.deep('refuses over 16 MiB of texts', async () => {
       const gus = await signUp(grove, 'Gus')
       for (const title of ['a', 'b']) {
         const id = await write(gus, title)
@@ -254,7 +254,7 @@ describe('a search of another state than that of main', () => {
     })
   })
 
-  it('is for members: of a published organisation the public searches main', async () => {
+  it.deep('is for members: of a published organisation the public searches main', async () => {
     const hal = await signUp(grove, 'Hal')
     const id = await write(hal, 'Horses')
     await makeBranch(hal, id, 'draft')

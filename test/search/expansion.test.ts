@@ -17,7 +17,7 @@ import {
 const edgesIn = (answer: Retrieved) => answer.connections.map((edge) => edge.id)
 
 describe('search: levels of expansion', () => {
-  it('gives the same matches at every level, and each level all nodes of the one before', () => {
+  it.deep('gives the same matches at every level, and each level all nodes of the one before', () => {
     fc.assert(
       fc.property(edits, aQuestion, (done, question) => {
         const index = perform(createSearchIndex(), done)
@@ -32,25 +32,28 @@ describe('search: levels of expansion', () => {
     )
   })
 
-  it('orders nodes by score in 6 digits, then by id, each match among them and each expanded node one hop from its via', () => {
-    fc.assert(
-      fc.property(edits, aQuestion, fc.constantFrom(...DEPTHS), (done, question, expansion_depth) => {
-        const { matches, nodes } = retrieve(perform(createSearchIndex(), done), { ...question, expansion_depth })
-        const expected = [...nodes].sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
-        expect(nodes).to.deep.equal(expected)
-        expect(matches.map(({ rank }) => rank)).to.deep.equal(matches.map((_, i) => i + 1))
-        const byId = new Map(nodes.map((node) => [node.id, node]))
-        for (const { node_id } of matches)
-          expect(byId.get(node_id)).to.include({ relation: 'match', depth: 0, via: null })
-        for (const { score, depth, via, relation } of nodes) {
-          expect(score).to.equal(Number(score.toPrecision(6)))
-          if (relation !== 'match') expect(byId.get(via ?? '')?.depth).to.equal(depth - 1)
-        }
-        expect(byId.size).to.equal(nodes.length)
-      }),
-      { numRuns: 200 },
-    )
-  })
+  it.deep(
+    'orders nodes by score in 6 digits, then by id, each match among them and each expanded node one hop from its via',
+    () => {
+      fc.assert(
+        fc.property(edits, aQuestion, fc.constantFrom(...DEPTHS), (done, question, expansion_depth) => {
+          const { matches, nodes } = retrieve(perform(createSearchIndex(), done), { ...question, expansion_depth })
+          const expected = [...nodes].sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
+          expect(nodes).to.deep.equal(expected)
+          expect(matches.map(({ rank }) => rank)).to.deep.equal(matches.map((_, i) => i + 1))
+          const byId = new Map(nodes.map((node) => [node.id, node]))
+          for (const { node_id } of matches)
+            expect(byId.get(node_id)).to.include({ relation: 'match', depth: 0, via: null })
+          for (const { score, depth, via, relation } of nodes) {
+            expect(score).to.equal(Number(score.toPrecision(6)))
+            if (relation !== 'match') expect(byId.get(via ?? '')?.depth).to.equal(depth - 1)
+          }
+          expect(byId.size).to.equal(nodes.length)
+        }),
+        { numRuns: 200 },
+      )
+    },
+  )
 
   const family = indexOf(
     ['seed', 'son', 'grandson', 'father', 'friend', 'fan', 'stranger'].map((id) =>

@@ -71,7 +71,7 @@ function expectGains({ matches }: Retrieved, top: number): number {
 }
 
 describe('search: explanations', () => {
-  it('add up to each score, by the formulas of the document, whatever is asked', () => {
+  it.deep('add up to each score, by the formulas of the document, whatever is asked', () => {
     let gained = 0
     const withPassage: Match[] = []
     fc.assert(
@@ -90,7 +90,7 @@ describe('search: explanations', () => {
     for (const { passage } of withPassage) expect(passage?.line).to.be.above(0)
   })
 
-  it('add up with the gains by meaning, by their formula', () => {
+  it.deep('add up with the gains by meaning, by their formula', () => {
     // Nodes without any edit in which few have a word.
     const others = Array.from({ length: 12 }, (_, n) => note(`other${n}`, { title: 'Other', text: `moonrise ${n}` }))
     let gained = 0
@@ -109,7 +109,7 @@ describe('search: explanations', () => {
     expect(gained, 'matches that gained').to.be.above(50)
   })
 
-  it('change nothing else, and are there only when they are asked for', () => {
+  it.deep('change nothing else, and are there only when they are asked for', () => {
     fc.assert(
       fc.property(edits, aQuestion, fc.constantFrom(...DEPTHS), (done, question, expansion_depth) => {
         const index = perform(createSearchIndex(), done)

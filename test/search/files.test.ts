@@ -103,34 +103,37 @@ describe('files of segments', () => {
         expect(third.indexed(), 'rows after the files are there again').to.be.below(1_200)
       })
 
-  it('of two writers that sealed at other versions answer the same, and those that no longer fit are removed', async () => {
-    const folder = join(base, 'overlapping')
-    const own = join(base, 'overlapping.sqlite')
-    const notes = createSearchIndexIn(own)
-    const random = randomOf(4)
-    const [often, seldom] = [openOver(own, folder), openOver(own, folder)]
-    await often.ask(questions.slice(0, 1))
-    await seldom.ask(questions.slice(0, 1))
-    const names = new Set<string>()
-    for (let round = 0; round < 16; round++) {
-      const others = range(0, 60).map(() => random.below(round * 120 + 1))
-      setNotes(notes, random, [...range(round * 120, round * 120 + 120), ...others])
+  it.deep(
+    'of two writers that sealed at other versions answer the same, and those that no longer fit are removed',
+    async () => {
+      const folder = join(base, 'overlapping')
+      const own = join(base, 'overlapping.sqlite')
+      const notes = createSearchIndexIn(own)
+      const random = randomOf(4)
+      const [often, seldom] = [openOver(own, folder), openOver(own, folder)]
       await often.ask(questions.slice(0, 1))
-      if (round % 8 === 7) await seldom.ask(questions.slice(0, 1))
-      for (const name of await readdir(join(folder, 'org')).catch(() => [])) names.add(name)
-    }
-    const ends = [...names].filter((name) => name.startsWith('0-')).length
-    expect(ends, [...names].join(' ')).to.be.above(1)
-    const made = answersAnew(notes, questions)
-    for (const one of [often, seldom, openOver(own, folder)]) expect(await one.ask(questions)).to.deep.equal(made)
-    // A merge may end after the last one that reads the folder, and removes what no longer fits.
-    await until(async () => {
-      await openOver(own, folder).ask(questions.slice(0, 1))
-      const left = await readdir(join(folder, 'org'))
-      return !left.some((name) => left.some((other) => other !== name && overlaps(name, other)))
-    })
-    notes.db.close()
-  })
+      await seldom.ask(questions.slice(0, 1))
+      const names = new Set<string>()
+      for (let round = 0; round < 16; round++) {
+        const others = range(0, 60).map(() => random.below(round * 120 + 1))
+        setNotes(notes, random, [...range(round * 120, round * 120 + 120), ...others])
+        await often.ask(questions.slice(0, 1))
+        if (round % 8 === 7) await seldom.ask(questions.slice(0, 1))
+        for (const name of await readdir(join(folder, 'org')).catch(() => [])) names.add(name)
+      }
+      const ends = [...names].filter((name) => name.startsWith('0-')).length
+      expect(ends, [...names].join(' ')).to.be.above(1)
+      const made = answersAnew(notes, questions)
+      for (const one of [often, seldom, openOver(own, folder)]) expect(await one.ask(questions)).to.deep.equal(made)
+      // A merge may end after the last one that reads the folder, and removes what no longer fits.
+      await until(async () => {
+        await openOver(own, folder).ask(questions.slice(0, 1))
+        const left = await readdir(join(folder, 'org'))
+        return !left.some((name) => left.some((other) => other !== name && overlaps(name, other)))
+      })
+      notes.db.close()
+    },
+  )
 
   it('replace a file of the same name that is of another epoch, that lacks passages, and one that is damaged', async () => {
     const folder = join(base, 'replaced')

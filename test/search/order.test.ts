@@ -34,7 +34,7 @@ describe('the order of matches', () => {
     expect(idsOf('dataview', dataview, { scope: { node_ids: ['a'] } })).to.deep.equal(['a'])
   })
 
-  it('holds for any notes, and leaves nodes in the order of their scores', () => {
+  it.deep('holds for any notes, and leaves nodes in the order of their scores', () => {
     const groupOf = (title: string, query: string) => (title === query ? 0 : title.startsWith(query) ? 1 : 2)
     fc.assert(
       fc.property(fc.array(aNote, { minLength: 1, maxLength: 12 }), sentence, (some, query) => {
@@ -53,7 +53,7 @@ describe('the order of matches', () => {
 })
 
 describe('the number of matches', () => {
-  it('counts every node with a word of the query, also beyond the matches', () => {
+  it.deep('counts every node with a word of the query, also beyond the matches', () => {
     fc.assert(
       fc.property(fc.array(aNote, { minLength: 1, maxLength: 20 }), sentence, (some, query) => {
         const {

@@ -21,7 +21,7 @@ describe('search: scores', () => {
     return (idf * count * 2.2) / (count + 1.2 * (0.25 + (0.75 * (lengths[at] ?? 0)) / average))
   }
 
-  it('scores by BM25 over title and text, plus 0.3 of that over the title; a word said n times weighs √n', () => {
+  it.deep('scores by BM25 over title and text, plus 0.3 of that over the title; a word said n times weighs √n', () => {
     fc.assert(
       fc.property(corpus, words(1, 4), (documents, query) => {
         const index = indexOf(
@@ -92,7 +92,7 @@ describe('search: snippets', () => {
     expect(ask(index, 'quagga').matches[0]?.snippet).to.equal('')
   })
 
-  it('is a piece of the prose with white space collapsed, 40 words and 1000 characters long at most', () => {
+  it.deep('is a piece of the prose with white space collapsed, 40 words and 1000 characters long at most', () => {
     const text = fc
       .array(fc.oneof(fc.constantFrom(...WORDS), fc.string({ unit: 'grapheme', maxLength: 60 })), { maxLength: 120 })
       .map((words) => words.join(' \n'))

@@ -65,7 +65,7 @@ describe('search: passages of an answer', () => {
     expect(passages({ max_chars: length - 1 }).nodes[0]).to.deep.include({ passages: [], text_truncated: true })
   })
 
-  it('are in the text, at most three of a node, and never more than max_chars, whatever is asked', () => {
+  it.deep('are in the text, at most three of a node, and never more than max_chars, whatever is asked', () => {
     fc.assert(
       fc.property(edits, aQuestion, fc.integer({ min: 1, max: 200 }), (done, question, max_chars) => {
         const state = perform(createSearchIndex(), done)
@@ -84,7 +84,7 @@ describe('search: passages of an answer', () => {
     )
   })
 
-  it('are read of a mebibyte of texts; what follows says that its are missing', () => {
+  it.deep('are read of a mebibyte of texts; what follows says that its are missing', () => {
     const long = Array.from({ length: 8 }, (_, n) => note(`n${n}`, { text: words(`zebra`, 40_000) }))
     const { nodes } = ask(indexOf(long), 'zebra', { top_k: 8, include_raw_text: 'passages' })
     const has = nodes.map((node) => (node.passages?.length ?? 0) > 0)

@@ -10,27 +10,30 @@ import { alignment } from './plain-distance.ts'
 describe('terms within some edits of a word', () => {
   for (const extent of ['whole', 'beginning'] as const)
     for (const most of [1, 2])
-      it(`are those of plain ${extent === 'whole' ? 'Levenshtein' : 'optimal string alignment'}: ${extent}, ${most}`, () => {
-        const random = randomOf(most)
-        const letters = random.pick([[...'abcé'], [...'abcдо語']])
-        const terms = [...new Set(Array.from({ length: 1_500 }, () => wordOf(random, letters)))]
-        const encoded = terms.map((term) => Buffer.from(term)).sort(Buffer.compare)
-        const table = tableOf(encoded)
-        const sorted = encoded.map(String)
-        let found = 0
-        for (let round = 0; round < 30; round++) {
-          const word = wordOf(random, letters)
-          const wanted = sorted
-            .map((term, rank) => ({ rank, edits: editsOf(word, term, extent) }))
-            .filter(({ edits }) => edits <= most)
-          expect(similarIn(table, word, most, extent), word).to.deep.equal(wanted)
-          const isSought = (rank: number) => rank % 3 === round % 3
-          const sought = wanted.filter(({ rank }) => isSought(rank))
-          expect(similarIn(table, word, most, extent, isSought), word).to.deep.equal(sought)
-          found += wanted.length
-        }
-        expect(found).to.be.greaterThan(100)
-      })
+      it.deep(
+        `are those of plain ${extent === 'whole' ? 'Levenshtein' : 'optimal string alignment'}: ${extent}, ${most}`,
+        () => {
+          const random = randomOf(most)
+          const letters = random.pick([[...'abcé'], [...'abcдо語']])
+          const terms = [...new Set(Array.from({ length: 1_500 }, () => wordOf(random, letters)))]
+          const encoded = terms.map((term) => Buffer.from(term)).sort(Buffer.compare)
+          const table = tableOf(encoded)
+          const sorted = encoded.map(String)
+          let found = 0
+          for (let round = 0; round < 30; round++) {
+            const word = wordOf(random, letters)
+            const wanted = sorted
+              .map((term, rank) => ({ rank, edits: editsOf(word, term, extent) }))
+              .filter(({ edits }) => edits <= most)
+            expect(similarIn(table, word, most, extent), word).to.deep.equal(wanted)
+            const isSought = (rank: number) => rank % 3 === round % 3
+            const sought = wanted.filter(({ rank }) => isSought(rank))
+            expect(similarIn(table, word, most, extent, isSought), word).to.deep.equal(sought)
+            found += wanted.length
+          }
+          expect(found).to.be.greaterThan(100)
+        },
+      )
 
   it('two swapped letters are one edit of what is typed, and no more are', () => {
     for (const [one, other, edits] of [

@@ -137,7 +137,7 @@ describe('suggestions', () => {
     expect(statuses.at(-1)).to.equal(200)
   })
 
-  it('are the same after a restart, and from an index that is made again', async () => {
+  it.deep('are the same after a restart, and from an index that is made again', async () => {
     const dataDir = await newDataDir()
     const first = await startGrove({ dataDir })
     const fay = await signUp(first, 'Fay')

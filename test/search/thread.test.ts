@@ -31,31 +31,34 @@ async function find({ post, org }: PersonClient, query: string): Promise<string[
 }
 
 describe('the search threads of two workers', () => {
-  it('find a commit with the next question, lose a deleted node with the next, and open an index each', async () => {
-    const dataDir = await newDataDir()
-    const grove = await spawnGrove(dataDir, { WORKERS: '2', METRICS_TOKEN: metricsToken })
-    const ann = await signUp(grove, 'Ann')
-    const at = `/orgs/${ann.org}/nodes`
-    const first = (await ann.post(at, { title: 'A zebra' }, close)).body.id
-    const isEveryWorkers = async () => {
-      await find(ann, 'zebra')
-      const response = await fetch(`${grove.url}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } })
-      const samples = parseScrape(await response.text()).get('grove_search_index_documents') ?? []
-      return samples.filter(({ value }) => value > 0).length === 2
-    }
-    await until(isEveryWorkers)
-    for (let round = 0; round < 3; round++) {
-      const { id } = (await ann.post(at, { title: `Zebra ${round}` }, close)).body
-      for (let n = 0; n < 4; n++) expect(await find(ann, 'zebra')).to.deep.equal([first, id].sort())
-      expect((await ann.patch(`${at}/${id}`, { title: 'An okapi' }, close)).status).to.equal(200)
-      for (let n = 0; n < 2; n++) expect(await find(ann, 'zebra')).to.deep.equal([first])
-      for (let n = 0; n < 2; n++) expect(await find(ann, 'okapi')).to.deep.equal([id])
-      expect((await ann.delete(`${at}/${id}`, close)).status).to.equal(204)
-      for (let n = 0; n < 4; n++) expect(await find(ann, 'zebra okapi')).to.deep.equal([first])
-    }
-    expect(await grove.stop()).to.equal(0)
-    await rm(dataDir, { recursive: true, force: true })
-  })
+  it.deep(
+    'find a commit with the next question, lose a deleted node with the next, and open an index each',
+    async () => {
+      const dataDir = await newDataDir()
+      const grove = await spawnGrove(dataDir, { WORKERS: '2', METRICS_TOKEN: metricsToken })
+      const ann = await signUp(grove, 'Ann')
+      const at = `/orgs/${ann.org}/nodes`
+      const first = (await ann.post(at, { title: 'A zebra' }, close)).body.id
+      const isEveryWorkers = async () => {
+        await find(ann, 'zebra')
+        const response = await fetch(`${grove.url}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } })
+        const samples = parseScrape(await response.text()).get('grove_search_index_documents') ?? []
+        return samples.filter(({ value }) => value > 0).length === 2
+      }
+      await until(isEveryWorkers)
+      for (let round = 0; round < 3; round++) {
+        const { id } = (await ann.post(at, { title: `Zebra ${round}` }, close)).body
+        for (let n = 0; n < 4; n++) expect(await find(ann, 'zebra')).to.deep.equal([first, id].sort())
+        expect((await ann.patch(`${at}/${id}`, { title: 'An okapi' }, close)).status).to.equal(200)
+        for (let n = 0; n < 2; n++) expect(await find(ann, 'zebra')).to.deep.equal([first])
+        for (let n = 0; n < 2; n++) expect(await find(ann, 'okapi')).to.deep.equal([id])
+        expect((await ann.delete(`${at}/${id}`, close)).status).to.equal(204)
+        for (let n = 0; n < 4; n++) expect(await find(ann, 'zebra okapi')).to.deep.equal([first])
+      }
+      expect(await grove.stop()).to.equal(0)
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  )
 })
 
 describe('a search thread', () => {
@@ -105,7 +108,7 @@ describe('a search thread', () => {
     expect(threads).to.have.length(3)
   })
 
-  it('follows an index that is made again beside the service', async () => {
+  it.deep('follows an index that is made again beside the service', async () => {
     const before = await find(ann, 'zebra')
     for (let round = 0; round < 2; round++) {
       expect((await command(grove.dataDir, 'reindex')).code).to.equal(0)
@@ -179,7 +182,7 @@ describe('the memory of all indexes', () => {
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
-  it('stays within its bound, but for one index that is larger alone, whatever is asked', async () => {
+  it.deep('stays within its bound, but for one index that is larger alone, whatever is asked', async () => {
     const open = openOver(join(folder, 'index.sqlite'), join(folder, 'search'), room)
     const random = randomOf(5)
     let most = 0
@@ -198,7 +201,7 @@ describe('the memory of all indexes', () => {
     expect(open.indexes.gauges().opened, 'the one that was used last is kept').to.equal(before)
   })
 
-  it('is within its bound again after questions of all organisations at once', async () => {
+  it.deep('is within its bound again after questions of all organisations at once', async () => {
     const open = openOver(join(folder, 'index.sqlite'), join(folder, 'search'), room)
     const found = await Promise.all(orgs.map((orgId) => open.ask(questions, orgId)))
     expect(found).to.deep.equal(orgs.map((orgId) => answers[orgId]))

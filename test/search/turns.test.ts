@@ -105,7 +105,7 @@ describe('searches of published organisations by one address', () => {
     for (const [, others] of answers) expect(others, 'answers to the others meanwhile').to.be.below(share / 2)
   })
 
-  it('are refused beyond what may wait of one address', async () => {
+  it.deep('are refused beyond what may wait of one address', async () => {
     const { counts, end } = flood('tries again')
     await until(() => isFull(counts))
     // One of the flood may be between two searches just then.
@@ -114,7 +114,7 @@ describe('searches of published organisations by one address', () => {
     await end()
   })
 
-  it('leave the queue with their clients', async () => {
+  it.deep('leave the queue with their clients', async () => {
     const { counts, end } = flood('tries again')
     await until(() => isFull(counts))
     await end()

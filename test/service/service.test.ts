@@ -19,7 +19,7 @@ describe('the service', () => {
   })
   afterEach(() => rm(dataDir, { recursive: true, force: true }))
 
-  it('says in one line where it listens, whatever the log level', async () => {
+  it.deep('says in one line where it listens, whatever the log level', async () => {
     const grove = await spawnGrove(dataDir, { LOG_LEVEL: 'silent' })
     expect(grove.output()).to.deep.equal({ stdout: `Grove is listening on ${grove.url}\n`, stderr: '' })
     expect(await client(grove).get('/healthz')).to.deep.equal({ status: 200, body: { status: 'ok' } })
@@ -27,7 +27,7 @@ describe('the service', () => {
     expect(await grove.stop()).to.equal(0)
   })
 
-  it('writes the warnings of Node as lines of its log', async () => {
+  it.deep('writes the warnings of Node as lines of its log', async () => {
     const warns = join(dataDir, 'warns.cjs')
     const warnings =
       "process.emitWarning('odd', 'OddWarning'); process.emitWarning('old', 'DeprecationWarning', 'OLD1')"
@@ -49,7 +49,7 @@ describe('the service', () => {
     expect(await grove.stop()).to.equal(0)
   })
 
-  it('ends with one clear line if the port is taken', async () => {
+  it.deep('ends with one clear line if the port is taken', async () => {
     const grove = await startGrove({ dataDir })
     const port = new URL(grove.url).port
     const second = await run({ PORT: port, DATA_DIR: dataDir })
@@ -61,7 +61,7 @@ describe('the service', () => {
     await grove.close()
   })
 
-  it('ends with one clear line if the environment cannot be used', async () => {
+  it.deep('ends with one clear line if the environment cannot be used', async () => {
     const { code, stdout, stderr } = await run({ PORT: 'http', RATE_LIMIT: 'maybe', DATA_DIR: dataDir })
     expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' })
     expect(stderr).to.match(/^The configuration is not valid: PORT: .*; RATE_LIMIT: .*\n$/)
@@ -72,7 +72,7 @@ describe('the service', () => {
     ['a..b', 'cannot resolve a..b'],
   ] as const) {
     for (const WORKERS of ['1', '2']) {
-      it(`ends with one line that names HOST if that is ${HOST}, with ${WORKERS} processes`, async () => {
+      it.deep(`ends with one line that names HOST if that is ${HOST}, with ${WORKERS} processes`, async () => {
         expect(await run({ HOST, WORKERS, PORT: '0', DATA_DIR: dataDir })).to.deep.equal({
           code: 1,
           stdout: '',
@@ -82,7 +82,7 @@ describe('the service', () => {
     }
   }
 
-  it('answers what is in flight when it is told to stop, takes nothing new, and exits 0', async () => {
+  it.deep('answers what is in flight when it is told to stop, takes nothing new, and exits 0', async () => {
     const grove = await spawnGrove(dataDir)
     const agent = new Agent({ keepAlive: true })
     const slow = await startedLogin(grove.url, agent)
@@ -93,7 +93,7 @@ describe('the service', () => {
     agent.destroy()
   })
 
-  it('does not wait for connections that are only kept alive', async () => {
+  it.deep('does not wait for connections that are only kept alive', async () => {
     const grove = await spawnGrove(dataDir)
     const { hostname, port } = new URL(grove.url)
     const idle = connect(Number(port), hostname)
@@ -111,7 +111,7 @@ describe('the service', () => {
     agent.destroy()
   })
 
-  it('gives up on senders that never end, and still exits 0', async () => {
+  it.deep('gives up on senders that never end, and still exits 0', async () => {
     const grove = await spawnGrove(dataDir)
     const agent = new Agent({ keepAlive: true })
     const slow = await startedLogin(grove.url, agent)
@@ -121,7 +121,7 @@ describe('the service', () => {
     agent.destroy()
   })
 
-  it('keeps what it has acknowledged through a kill', async () => {
+  it.deep('keeps what it has acknowledged through a kill', async () => {
     const first = await spawnGrove(dataDir)
     const ann = await signUp(first, 'Ann')
     await first.kill()
@@ -158,7 +158,7 @@ describe('the service', () => {
     })
   }
 
-  it('is one with a second process over the same folder', async () => {
+  it.deep('is one with a second process over the same folder', async () => {
     const left = await spawnGrove(dataDir)
     const right = await spawnGrove(dataDir)
     const people = await Promise.all(Array.from({ length: 12 }, (_, n) => signUp(n % 2 === 0 ? left : right, `P${n}`)))

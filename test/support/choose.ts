@@ -128,5 +128,5 @@ export function ofLanding(from: readonly string[]): string[] {
 
 /** Lists the files of `npm test` that have deep tests, draw fewer cases there, or try fewer cells. */
 export function filesWithDeepTests(): string[] {
-  return filesOf('test').filter((file) => /\b(runs|atBoundaries|deepTest)\(/.test(readFileSync(file, 'utf8')))
+  return filesOf('test').filter((file) => /\b(runs|atBoundaries|it\.deep)\(/.test(readFileSync(file, 'utf8')))
 }

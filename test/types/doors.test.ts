@@ -432,7 +432,7 @@ describe('types at every door', () => {
       },
     }
     for (const [what, way] of Object.entries(ways))
-      it(`in ${what}: they may stay and become fewer, not more`, async () => {
+      it.deep(`in ${what}: they may stay and become fewer, not more`, async () => {
         const { id, state } = await old()
         const told = await way(id, state, worse(state))
         expect(told.join('\n')).to.include('properties.code must match').and.not.include('properties.serves')
@@ -478,7 +478,7 @@ describe('types at every door', () => {
     expect((await ann.get(`${nodes()}/${dishId}`).then(expecting(200))).body.type_problems).to.deep.equal([])
   })
 
-  it('do not judge other branches, and judge main when it is created from one', async () => {
+  it.deep('do not judge other branches, and judge main when it is created from one', async () => {
     const id = await nodeWith(validState('recipe'))
     await ann.post(`${nodes()}/${id}/branches`, { name: 'draft' }).then(expecting(201))
     await commit(id, 'draft', changesOf(validState('recipe'), broken('recipe', 'missing'))).then(expecting(201))
@@ -509,7 +509,7 @@ describe('types at every door', () => {
     expect(await listed()).to.deep.equal([['properties.serves must be a whole number; it is the text "x"']])
   })
 
-  it('list the same problems after the index is rebuilt', async () => {
+  it.deep('list the same problems after the index is rebuilt', async () => {
     const answers = async () => {
       const { types } = (await ann.get(`/orgs/${ann.org}/types?limit=100`).then(expecting(200))).body
       const paths = types.map(({ name }: { name: string }) => `types/${name}/problems?limit=200`)

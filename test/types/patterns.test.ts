@@ -138,7 +138,7 @@ function compileSmall(source: string): Pattern | undefined {
 }
 
 describe('patterns', () => {
-  it('match the texts that JavaScript matches', () => {
+  it.deep('match the texts that JavaScript matches', () => {
     let compared = 0
     fc.assert(
       fc.property(sources, fc.array(texts, { minLength: 1, maxLength: 6 }), (source, several) => {

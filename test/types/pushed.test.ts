@@ -45,7 +45,7 @@ describe('git: pushes of typed content', () => {
   }
   const json = (properties: object) => JSON.stringify({ title: 'Dish', properties }, null, 2)
 
-  it('of a strict type are refused with the file, the line and the reason', async () => {
+  it.deep('of a strict type are refused with the file, the line and the reason', async () => {
     const node = await newNode(grove, ann, { properties: { type: 'recipe', serves: 4 } })
     const folder = await cloned(node, 'strict')
     const head = node.git.head()
@@ -71,7 +71,7 @@ describe('git: pushes of typed content', () => {
     })
   })
 
-  it('of a strict type are refused in an atomic push with other refs, which then stay', async () => {
+  it.deep('of a strict type are refused in an atomic push with other refs, which then stay', async () => {
     const node = await newNode(grove, ann, { properties: { type: 'recipe', serves: 4 } })
     const folder = await cloned(node, 'atomic')
     const { code, lines } = await push(
@@ -91,7 +91,7 @@ describe('git: pushes of typed content', () => {
     expect(node.git.lines('branch', '--list', 'side')).to.deep.equal(['  side'])
   })
 
-  it('of an advisory type are stored, and git shows a warning for each new fault', async () => {
+  it.deep('of an advisory type are stored, and git shows a warning for each new fault', async () => {
     const node = await newNode(grove, ann, { properties: { type: 'note' } })
     const folder = await cloned(node, 'advisory')
     const properties = { type: 'note', due: 'soon' }
@@ -121,7 +121,7 @@ describe('git: pushes of typed content', () => {
     expect(lines[20]).to.equal('remote: warning: and 5 more')
   })
 
-  it('are judged when they give a node its first commit', async () => {
+  it.deep('are judged when they give a node its first commit', async () => {
     const node = await newNode(grove, ann, { initialize: false })
     const folder = await cloned(node, 'empty')
     const refused = await push(folder, { 'node.json': json({ type: 'recipe' }) })

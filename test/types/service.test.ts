@@ -43,7 +43,7 @@ describe('types over HTTP', () => {
       ...one.problems.map(({ msg }) => msg),
     ])
 
-  it('are defined, replaced, listed with their nodes, and deleted', async () => {
+  it.deep('are defined, replaced, listed with their nodes, and deleted', async () => {
     await node('Borscht', { type: 'Recipe', serves: 4 })
     await node('Miso', { type: 'RECIPES', serves: 'two' })
     await node('Toast', { type: 'recipie' })
@@ -199,7 +199,7 @@ describe('types over HTTP', () => {
     for (const path of ['problems', 'history']) await anyone.get(`${at}/types/recipe/${path}`).then(expecting(401))
   })
 
-  it('stay in force while org.json is damaged, and a damaged definition has no rules', async () => {
+  it.deep('stay in force while org.json is damaged, and a damaged definition has no rules', async () => {
     await define('recipe', { ...recipe, enforcement: 'strict' }).then(expecting(200))
     const add = (title: string) => ann.post(`${at}/nodes`, { title, properties: { type: 'recipe' } })
     await add('Soup').then(expecting(422))

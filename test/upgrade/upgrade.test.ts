@@ -26,7 +26,7 @@ for (const version of releases)
       ['as it is', []],
       ['without its index', ['index.sqlite']],
     ] as const)
-      it(`answers as it did, ${title}`, async () => {
+      it.deep(`answers as it did, ${title}`, async () => {
         for (const file of files) await rm(join(release.dataDir, file))
         const grove = await startGrove({ dataDir: release.dataDir })
         try {
@@ -62,7 +62,7 @@ describe('an upgrade', () => {
     expect(modes).to.deep.equal(['600', '600', '600'])
   })
 
-  it('of accounts keeps a copy from before, the newest two, with which the older version goes on', async () => {
+  it.deep('of accounts keeps a copy from before, the newest two, with which the older version goes on', async () => {
     for (const old of ['001_accounts', '002_access_tokens']) await writeFile(`${credentials()}.${old}.bak`, 'older')
     const grove = await startGrove({ dataDir })
     await grove.close()
@@ -78,7 +78,7 @@ describe('an upgrade', () => {
     expect(login.status).to.equal(200)
   })
 
-  it('copies nothing where nothing is to be changed', async () => {
+  it.deep('copies nothing where nothing is to be changed', async () => {
     await (await startGrove({ dataDir })).close()
     for (const name of await copies()) await rm(join(dataDir, name))
     await (await startGrove({ dataDir })).close()
@@ -104,7 +104,7 @@ describe('an upgrade', () => {
       )
     })
 
-    it('is refused in one line while one lives, which goes on', async () => {
+    it.deep('is refused in one line while one lives, which goes on', async () => {
       const newer: SpawnedGrove = await spawnGrove(dataDir)
       try {
         await writeFile(await versionFile(dataDir), '999_later\n1.7.0\n')
@@ -140,7 +140,7 @@ describe('a service beside one of another version', () => {
     await rm(dataDir, { recursive: true, force: true })
   })
 
-  it('does not start where that is another major version, and starts once it has ended', async () => {
+  it.deep('does not start where that is another major version, and starts once it has ended', async () => {
     expect(text.split('\n').slice(1)).to.deep.equal([manifest.version, ''])
     await writeFile(file, text.replace(/\n.*/, `\n${later}`))
     const error: unknown = await spawnGrove(dataDir).catch((reason: unknown) => reason)
@@ -156,7 +156,7 @@ describe('a service beside one of another version', () => {
     running = await spawnGrove(dataDir)
   })
 
-  it('starts beside another minor version, and beside one that names only its migration', async () => {
+  it.deep('starts beside another minor version, and beside one that names only its migration', async () => {
     for (const other of [text.replace(/\n.*/, `\n${major}.99.0`), text.split('\n', 1)[0] ?? '']) {
       await writeFile(file, other)
       const second = await spawnGrove(dataDir)

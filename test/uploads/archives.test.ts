@@ -85,7 +85,7 @@ describe('uploads: an archive', () => {
   useScene()
 
   for (const [what, [archive, reason]] of Object.entries(refused))
-    it(`with ${what} is refused, and leaves nothing`, async () => {
+    it.deep(`with ${what} is refused, and leaves nothing`, async () => {
       const org = await newOrg()
       const { status, body } = await sendZip(ann, org, await archive())
       expect(status).to.equal(422)
@@ -98,7 +98,7 @@ describe('uploads: an archive', () => {
     })
 
   for (const [what, [entries, reason]] of Object.entries(failed))
-    it(`with ${what} fails before anything is written`, async () => {
+    it.deep(`with ${what} fails before anything is written`, async () => {
       const org = await newOrg()
       const { state, detail, report } = await imported(ann, org, handMade(entries))
       expect({ state, report }).to.deep.equal({ state: 'failed', report: undefined })
@@ -106,7 +106,7 @@ describe('uploads: an archive', () => {
       expect(await contentIn(ann, org)).to.deep.equal({})
     })
 
-  it('over 256 MiB is refused while it is sent', async () => {
+  it.deep('over 256 MiB is refused while it is sent', async () => {
     const org = await newOrg()
     const { status, body } = await sendZip(ann, org, Buffer.alloc(256 * mebibyte + 1))
     expect({ status, body }).to.deep.equal({
@@ -129,7 +129,7 @@ describe('uploads: an archive', () => {
     expect(existsSync(join(grove.dataDir, 'uploads', org))).to.equal(false)
   })
 
-  it('may have names without the flag for UTF-8, as macOS writes them, and its folder of attributes', async () => {
+  it.deep('may have names without the flag for UTF-8, as macOS writes them, and its folder of attributes', async () => {
     const org = await newOrg()
     const zip = handMade([
       { name: 'Notizen/', content: '', method: 0, flags: 0 },
@@ -140,14 +140,14 @@ describe('uploads: an archive', () => {
     expect(Object.keys(await contentIn(ann, org))).to.have.members(['.', 'Übung.md'])
   })
 
-  it('may have names in the code page of old programs', async () => {
+  it.deep('may have names in the code page of old programs', async () => {
     const org = await newOrg()
     const zip = handMade([{ name: Buffer.from([0x9a, 0x62, 0x75, 0x6e, 0x67, 0x2e, 0x6d, 0x64]), flags: 0 }])
     expect(await imported(ann, org, zip)).to.include({ state: 'done' })
     expect(Object.keys(await contentIn(ann, org))).to.have.members(['.', 'Übung.md'])
   })
 
-  it('may have a file over 10 MiB, which is reported', async () => {
+  it.deep('may have a file over 10 MiB, which is reported', async () => {
     const org = await newOrg()
     const zip = await zipOf({ 'a.md': '![big](big.bin)\n', 'big.bin': Buffer.alloc(10 * mebibyte + 1) })
     const { state, report } = await imported(ann, org, zip)

@@ -42,7 +42,7 @@ describe('uploads: an import', () => {
   useScene()
 
   for (const [what, files] of Object.entries({ 'a garden': vault, 'some hundred notes': manyNotes(190) }))
-    it(`of ${what} makes the nodes, files and edges that grove import makes of the folder`, async () => {
+    it.deep(`of ${what} makes the nodes, files and edges that grove import makes of the folder`, async () => {
       const folder = await folderOf('notes', files)
       const args = ['import', folder, '--as', 'ann@example.org', '--name', `notes ${randomUUID()}`]
       const { stdout, stderr } = await runCommand(args, { ...process.env, DATA_DIR: grove.dataDir, LOG_LEVEL: 'warn' })
@@ -56,7 +56,7 @@ describe('uploads: an import', () => {
       expect(stdout).to.contain(` ${links} connections`).and.to.contain(`${created} created, 0 updated, 0 unchanged`)
     })
 
-  it('reports counts, pages, links to nothing and problems, and leaves no archive', async () => {
+  it.deep('reports counts, pages, links to nothing and problems, and leaves no archive', async () => {
     const org = await newOrg()
     const { report, ...done } = await imported(ann, org, await zipOf(below('garden', vault)))
     expect(done).to.include({ org_id: org, name: 'garden', state: 'done', dry_run: false, created_by: ann.user.id })
@@ -76,7 +76,7 @@ describe('uploads: an import', () => {
     expect(await spoolOf(org, done.id)).to.deep.equal([])
   })
 
-  it('again changes only what has changed, under any name of the archive', async () => {
+  it.deep('again changes only what has changed, under any name of the archive', async () => {
     const org = await newOrg()
     await imported(ann, org, await zipOf(vault), '?name=Garden')
     const same = await imported(ann, org, await zipOf(vault), '?name=Garden')
@@ -87,7 +87,7 @@ describe('uploads: an import', () => {
     expect(next.report?.kept.map(({ path }) => path)).to.deep.equal(['plants/thorn.md'])
   })
 
-  it('of another folder into the same organisation keeps its nodes apart, each time', async () => {
+  it.deep('of another folder into the same organisation keeps its nodes apart, each time', async () => {
     const org = await newOrg()
     await imported(ann, org, await zipOf(below('garden', vault)))
     const other = await zipOf(
@@ -100,7 +100,7 @@ describe('uploads: an import', () => {
     expect((await ann.get(`/orgs/${org}/nodes`)).body.total).to.equal(7)
   })
 
-  it('that is a dry run reports the same, and changes nothing', async () => {
+  it.deep('that is a dry run reports the same, and changes nothing', async () => {
     const org = await newOrg()
     const zip = await zipOf(below('garden', vault))
     const dry = await imported(ann, org, zip, '?dry_run=true')
@@ -110,14 +110,14 @@ describe('uploads: an import', () => {
     expect(dry.report?.counts).to.deep.equal(report?.counts)
   })
 
-  it('skips what .gitignore and the option name', async () => {
+  it.deep('skips what .gitignore and the option name', async () => {
     const org = await newOrg()
     const files = { 'a.md': 'a', 'out/b.md': 'b', 'c.md': 'c', '.gitignore': 'out/\n' }
     const { report } = await imported(ann, org, await zipOf(files), `?exclude=${encodeURIComponent('c.md\n')}`)
     expect(report?.created.map(({ path }) => path)).to.deep.equal(['.', 'a.md'])
   })
 
-  it('is listed with the latest first, twenty at most', async () => {
+  it.deep('is listed with the latest first, twenty at most', async () => {
     const org = await newOrg()
     const ids = [(await imported(ann, org, await zipOf({ 'a.md': 'a' }))).id]
     while (ids.length < 21) {
@@ -132,7 +132,7 @@ describe('uploads: an import', () => {
     expect((await ann.get(`/orgs/${org}/imports/nothing`)).body.code).to.equal('import_not_found')
   })
 
-  it('runs alone in its organisation', async () => {
+  it.deep('runs alone in its organisation', async () => {
     const org = await newOrg()
     const id = await makeHalfSentImport(grove, ann, org)
     const { status, body } = await sendZip(ann, org, await zipOf({ 'a.md': 'a' }))
@@ -165,7 +165,7 @@ describe('uploads: an import', () => {
     await other.close()
   })
 
-  it('waits for its turn, and is cancelled there or while it runs', async () => {
+  it.deep('waits for its turn, and is cancelled there or while it runs', async () => {
     const [first, second] = [await newOrg(), await newOrg()]
     const zip = await zipOf(manyNotes(1_500))
     const running = (await sendZip(ann, first, zip).then(expecting(202))).body.id
@@ -190,7 +190,7 @@ describe('uploads: an import', () => {
     expect(await imported(ann, first, await zipOf({ 'a.md': 'a' }))).to.include({ state: 'done' })
   })
 
-  it('stops when its user may no longer write', async () => {
+  it.deep('stops when its user may no longer write', async () => {
     const org = await newOrg()
     const put = (role: string) => ann.put(`/orgs/${org}/members/${bob.user.email}`, { role }).then(expecting(200))
     await put('editor')
@@ -204,7 +204,7 @@ describe('uploads: an import', () => {
     expect((await ann.get(`/orgs/${org}/nodes`)).body.total).to.equal(0)
   })
 
-  it('stops when the token that started it is revoked', async () => {
+  it.deep('stops when the token that started it is revoked', async () => {
     const org = await newOrg()
     const { id: tokenId, token } = (await newToken(ann, 'write')).body
     const { id } = (await sendZip(client(grove, token), org, await zipOf(manyNotes(1_500))).then(expecting(202))).body
@@ -216,7 +216,7 @@ describe('uploads: an import', () => {
     })
   })
 
-  it('needs a token that can write, and the role of an editor before a byte is read', async () => {
+  it.deep('needs a token that can write, and the role of an editor before a byte is read', async () => {
     const org = await newOrg()
     const { token } = (await newToken(ann, 'read')).body
     const refused = await sendZip(client(grove, token), org, await zipOf({ 'a.md': 'a' }))

@@ -192,7 +192,7 @@ function questions(random: Random, count: number): SearchQuestion[] {
 }
 
 describe('search: by meaning, over random collections', () => {
-  it('changes no byte unless the words failed, and changes little else', () => {
+  it.deep('changes no byte unless the words failed, and changes little else', () => {
     const seen = { sure: 0, unsure: 0 }
     fc.assert(
       fc.property(fc.nat(), (seed) => {
@@ -216,7 +216,7 @@ describe('search: by meaning, over random collections', () => {
     expect(Math.min(seen.sure, seen.unsure), JSON.stringify(seen)).to.be.above(30)
   })
 
-  it('answers the same in any order of arrival', () => {
+  it.deep('answers the same in any order of arrival', () => {
     fc.assert(
       fc.property(fc.nat(), (seed) => {
         const random = randomOf(seed)
@@ -235,7 +235,7 @@ describe('search: by meaning, over random collections', () => {
     )
   })
 
-  it('continues on the next page without a hole, a double or another total', () => {
+  it.deep('continues on the next page without a hole, a double or another total', () => {
     let pages = 0
     fc.assert(
       fc.property(fc.nat(), fc.constantFrom(1, 4, 7, 50), (seed, top_k) => {

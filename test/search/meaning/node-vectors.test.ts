@@ -68,7 +68,7 @@ function using<T>(vectors: NodeVectors, use: (vectors: NodeVectors) => T): T {
 }
 
 describe('search: vectors of nodes', () => {
-  it('keep the last vector of each node, and compare as plain JavaScript does', () => {
+  it.deep('keep the last vector of each node, and compare as plain JavaScript does', () => {
     let answered = 0
     fc.assert(
       fc.property(someEdits, aVector, (edits, question) =>

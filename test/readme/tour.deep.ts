@@ -117,7 +117,7 @@ describe('spec/README.md', () => {
       )
     })
 
-    it('makes the index of both organisations again', async () => {
+    it.deep('makes the index of both organisations again', async () => {
       const { stdout } = await run('npm', ['run', '-s', 'grove', '--', 'reindex'], { cwd: clone, env: environment() })
       expect(stdout).to.equal('2 organisations and 6 nodes indexed\n')
     })
@@ -126,7 +126,7 @@ describe('spec/README.md', () => {
       expect(said).to.have.length(10)
     })
 
-    it('survives that index.sqlite is deleted: the next start makes it again', async () => {
+    it.deep('survives that index.sqlite is deleted: the next start makes it again', async () => {
       const { accessToken, user } = JSON.parse(await readFile(join(clone, 'session.json'), 'utf8'))
       const graph = `/public/orgs/${user.org_id}/graph`
       const before = await client(service).get(graph)

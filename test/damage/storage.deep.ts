@@ -147,48 +147,51 @@ for (const [what, fault, code] of faulty) {
 }
 
 describe('a process that may open few files', () => {
-  it('refuses or does what it is asked, goes on when the load ends, and has everything that it has said was done', async () => {
-    const grove = await spawnGrove(await newDataDir())
-    try {
-      const ann = await signUp(grove, 'Ann')
-      const nodes = await times(8, () => newNode(grove, ann))
-      execFileSync('prlimit', [`--pid=${grove.pid}`, '--nofile=64:64'])
-      const written: { readonly node: TestNode; readonly id: string }[] = []
-      const others: string[] = []
-      const agent = new Agent({ keepAlive: true })
-      const headers = { authorization: `Bearer ${ann.session.accessToken}`, 'content-type': 'application/json' }
-      // A connection that the process cannot accept is closed by the system.
-      const ask = (path: string, message: Message) =>
-        send(grove.url + path, { headers, ...message }, agent).catch(() => undefined)
-      const note = (reply: Reply | undefined) => {
-        if (reply && ![200, 201, 503].includes(reply.status)) others.push(`${reply.status} ${reply.body}`)
-      }
-      const write = async (n: number) => {
-        const node = nodes[n % nodes.length]
-        if (!node) return
-        for (let turn = 0; turn < 4; turn++) {
-          const body = JSON.stringify(commitOf(`${n} ${turn}`))
-          const answer = await ask(`${node.at}/tree/main/commits`, { method: 'POST', body })
-          if (answer?.status === 201) written.push({ node, id: JSON.parse(answer.body.toString()).id })
-          note(answer)
-          note(await ask(node.at, {}))
+  it.deep(
+    'refuses or does what it is asked, goes on when the load ends, and has everything that it has said was done',
+    async () => {
+      const grove = await spawnGrove(await newDataDir())
+      try {
+        const ann = await signUp(grove, 'Ann')
+        const nodes = await times(8, () => newNode(grove, ann))
+        execFileSync('prlimit', [`--pid=${grove.pid}`, '--nofile=64:64'])
+        const written: { readonly node: TestNode; readonly id: string }[] = []
+        const others: string[] = []
+        const agent = new Agent({ keepAlive: true })
+        const headers = { authorization: `Bearer ${ann.session.accessToken}`, 'content-type': 'application/json' }
+        // A connection that the process cannot accept is closed by the system.
+        const ask = (path: string, message: Message) =>
+          send(grove.url + path, { headers, ...message }, agent).catch(() => undefined)
+        const note = (reply: Reply | undefined) => {
+          if (reply && ![200, 201, 503].includes(reply.status)) others.push(`${reply.status} ${reply.body}`)
         }
+        const write = async (n: number) => {
+          const node = nodes[n % nodes.length]
+          if (!node) return
+          for (let turn = 0; turn < 4; turn++) {
+            const body = JSON.stringify(commitOf(`${n} ${turn}`))
+            const answer = await ask(`${node.at}/tree/main/commits`, { method: 'POST', body })
+            if (answer?.status === 201) written.push({ node, id: JSON.parse(answer.body.toString()).id })
+            note(answer)
+            note(await ask(node.at, {}))
+          }
+        }
+        await times(50, write)
+        agent.destroy()
+        expect(others).to.deep.equal([])
+        for (const { node, id } of written) expect(node.git.log()).to.include(id)
+        for (const node of nodes) {
+          const again = () => ann.post(`${node.at}/tree/main/commits`, commitOf('Afterwards'))
+          // Until it has seen that the connections are closed.
+          await until(async () => (await again()).status === 201)
+          expect((await ann.get(node.at)).body.head).to.equal(node.git.head())
+        }
+        await expectSound(grove.dataDir)
+        expect(await grove.stop()).to.equal(0)
+      } finally {
+        await grove.kill()
+        await rm(grove.dataDir, { recursive: true, force: true })
       }
-      await times(50, write)
-      agent.destroy()
-      expect(others).to.deep.equal([])
-      for (const { node, id } of written) expect(node.git.log()).to.include(id)
-      for (const node of nodes) {
-        const again = () => ann.post(`${node.at}/tree/main/commits`, commitOf('Afterwards'))
-        // Until it has seen that the connections are closed.
-        await until(async () => (await again()).status === 201)
-        expect((await ann.get(node.at)).body.head).to.equal(node.git.head())
-      }
-      await expectSound(grove.dataDir)
-      expect(await grove.stop()).to.equal(0)
-    } finally {
-      await grove.kill()
-      await rm(grove.dataDir, { recursive: true, force: true })
-    }
-  })
+    },
+  )
 })
