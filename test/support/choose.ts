@@ -118,7 +118,7 @@ export function touchedFiles(from: readonly string[]): string[] {
   return from.filter((file) => changed.includes(file) || folders.has(file.split('/')[1] ?? ''))
 }
 
-/** Returns the files that the change touches, and a quarter of the others, which the tree draws. */
+/** Returns the files that the change touches. The tree draws a quarter of the others. */
 export function ofLanding(from: readonly string[]): string[] {
   const touched = new Set(attempt(() => touchedFiles(from)) ?? from)
   const tree = attempt(() => treeOf('HEAD')) ?? ''
@@ -126,7 +126,7 @@ export function ofLanding(from: readonly string[]): string[] {
   return from.filter((file) => touched.has(file) || isDrawn(file))
 }
 
-/** Lists the files of `npm test` that have deep tests, draw fewer cases there, or try fewer cells. */
+/** Lists files of `npm test` that have more tests in the deep tier. */
 export function filesWithDeepTests(): string[] {
   return filesOf('test').filter((file) => /\b(runs|atBoundaries|it\.deep)\(/.test(readFileSync(file, 'utf8')))
 }

@@ -30,7 +30,7 @@ export interface PatientClient extends Client {
 /** Milliseconds after which `busy` is returned. It is less than mocha gives a test. */
 const patience = 300_000
 
-/** Repeats a request while other processes hold the locks, such as native Git, or the index is being rebuilt. */
+/** Repeats a request while others hold a lock, or the index is being rebuilt. */
 async function untilFree(request: () => Promise<Answer>): Promise<Answer> {
   const deadline = performance.now() + patience
   for (let pause = 20; ; pause = Math.min(1.5 * pause, 100)) {
