@@ -1,7 +1,7 @@
 /**
  * Runs mocha on chosen test files: `node --import tsx test/support/mocha.ts KIND[,KIND…] [WORD…] [OPTION…]`. KIND is the
  * ending of the files. A word is a file, a folder or a part of a path. `--changed` takes the files that the change touches.
- * `--landing` adds a quarter of the others. The other options are mocha's.
+ * `--landing` takes a quarter, and the same files first. The other options are mocha's.
  */
 
 import { spawn } from 'node:child_process'
