@@ -6,21 +6,17 @@ import { expect } from 'chai'
 import { findAccountByEmail } from '../../index/credentials/accounts.ts'
 import { dummyHash } from '../../server/domain/accounts/passwords.ts'
 import { indexOrg } from '../../server/domain/indexing/index-node.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { hashesOf } from '../support/hashes.ts'
 import { times } from '../support/many.ts'
 import { expecting } from '../support/node.ts'
 import { client, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { claims, wrongCredentials } from './answers.ts'
 
 describe('accounts', () => {
-  let grove: Grove
+  const { grove } = useWorld({}, { now: () => new Date(time) })
   const time = new Date('2026-01-01T00:00:00Z').getTime()
-
-  before(async () => {
-    grove = await startGrove({ now: () => new Date(time) })
-  })
-  after(() => grove.close())
 
   describe('sign-up', () => {
     it('makes an account with a personal organisation and signs in', async () => {

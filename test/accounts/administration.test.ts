@@ -6,9 +6,10 @@ import { addAccount } from '../../server/domain/accounts/accounts.ts'
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { git } from '../support/data-folder.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const noAccount = { status: 404, body: { detail: 'Account not found', code: 'account_not_found' } }
 const badToken = { status: 401, body: { detail: 'The token is invalid, expired or revoked', code: 'invalid_token' } }
@@ -18,15 +19,11 @@ const disabledAccount = {
 }
 
 describe('an administrator', () => {
-  let grove: Grove
-  let ada: PersonClient
+  const { grove, ada } = useWorld({ ada: 'owner' })
   let bob: PersonClient
   before(async () => {
-    grove = await startGrove()
-    ada = await signUp(grove, 'Ada')
     await changeManagedAccount(grove.deps, operator, { accountId: ada.user.id }, { is_admin: true })
   })
-  after(() => grove.close())
   beforeEach(async () => {
     bob = await signUp(grove, `Bob ${randomUUID()}`)
   })

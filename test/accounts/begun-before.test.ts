@@ -5,10 +5,10 @@ import { expect } from 'chai'
 import { flush, pktLine } from '../../gitstore/transfer/pkt-line.ts'
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { finished, started } from '../support/half-sent.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 interface Caller {
   readonly who: PersonClient
@@ -18,11 +18,7 @@ interface Caller {
 }
 
 describe('a request that began before', () => {
-  let grove: Grove
-  before(async () => {
-    grove = await startGrove()
-  })
-  after(() => grove.close())
+  const { grove } = useWorld({})
 
   const ends: Readonly<Record<string, { kind: 'session' | 'token'; end(caller: Caller): Promise<unknown> }>> = {
     'a logout': {

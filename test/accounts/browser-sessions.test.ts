@@ -2,27 +2,20 @@
 
 import { expect } from 'chai'
 import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
 
 const day = 24 * 3_600_000
 const ours = { 'sec-fetch-site': 'same-origin' }
 
 describe('a session of a browser', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' }, { now: () => new Date(time) })
   let time = Date.parse('2026-01-01T00:00:00Z')
-
-  before(async () => {
-    grove = await startGrove({ now: () => new Date(time) })
-    ann = await signUp(grove, 'Ann')
-  })
-  after(() => grove.close())
 
   const resetToken = async ({ user }: PersonClient) => (await issueResetToken(grove.deps, user.id)).reset_token
 
-  async function cookie(who = ann): Promise<string> {
+  async function cookie(who: PersonClient = ann): Promise<string> {
     const form = new URLSearchParams({ email: who.user.email, password }).toString()
     const headers = { ...ours, 'content-type': 'application/x-www-form-urlencoded' }
     const { headers: got } = await client(grove).post('/sign-in', form, headers)

@@ -1,19 +1,15 @@
 /** A clock that is set back, or forward, opens nothing for longer. */
 
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { client, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute
 
 describe('a clock that steps', () => {
-  let grove: Grove
+  const { grove } = useWorld({}, { now: () => new Date(time) })
   let time = new Date('2026-03-01T00:00:00Z').getTime()
-  before(async () => {
-    grove = await startGrove({ now: () => new Date(time) })
-  })
-  after(() => grove.close())
 
   const refresh = (refreshToken: string) => client(grove).post('/auth/refresh', { refreshToken })
   const me = (token: string) => client(grove, token).get('/auth/me')

@@ -12,20 +12,17 @@ import { changeOrg } from '../../server/domain/orgs/org-changes.ts'
 import { createOrg } from '../../server/domain/orgs/orgs.ts'
 import { cli, resetTokens } from '../operator/desk.ts'
 import { newDataDir } from '../support/data-folder.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const noOrg = { status: 404, body: { detail: 'Organisation not found', code: 'org_not_found' } }
 
 describe('a deleted account', () => {
-  let grove: Grove
+  const { grove } = useWorld({})
   let ann: PersonClient
   let bob: PersonClient
-  before(async () => {
-    grove = await startGrove()
-  })
-  after(() => grove.close())
   beforeEach(async () => {
     ann = await signUp(grove, `Ann ${randomUUID()}`)
     bob = await signUp(grove, `Bob ${randomUUID()}`)

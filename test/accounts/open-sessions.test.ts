@@ -3,10 +3,10 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { decodeJwt } from 'jose'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
 
 const badToken = { status: 401, body: { detail: 'The token is invalid, expired or revoked', code: 'invalid_token' } }
 const noSession = { status: 404, body: { detail: 'Session not found', code: 'session_not_found' } }
@@ -16,14 +16,10 @@ const minute = 60_000
 type Body = Answer['body']
 
 describe('open sessions', () => {
-  let grove: Grove
+  const { grove } = useWorld({}, { now: () => new Date(time) })
   let ann: PersonClient
   let time = new Date('2026-01-01T00:00:00Z').getTime()
 
-  before(async () => {
-    grove = await startGrove({ now: () => new Date(time) })
-  })
-  after(() => grove.close())
   beforeEach(async () => {
     ann = await signUp(grove, `Ann ${randomUUID()}`)
   })

@@ -10,20 +10,17 @@ import { personOf } from '../../server/domain/accounts/user-view.ts'
 import { createOrg } from '../../server/domain/orgs/orgs.ts'
 import { cli, newToken, resetTokens, withNewPassword } from '../operator/desk.ts'
 import { git, newDataDir } from '../support/data-folder.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const hiddenOf = ({ id }: { id: string }) => `${id}@users.noreply.invalid`
 
 describe('the profile of a person', () => {
-  let grove: Grove
+  const { grove } = useWorld({}, { sweeps: false })
   let ann: PersonClient
   let bob: PersonClient
-  before(async () => {
-    grove = await startGrove({ sweeps: false })
-  })
-  after(() => grove.close())
   beforeEach(async () => {
     ann = await signUp(grove, `Ann ${randomUUID()}`)
     bob = await signUp(grove, `Bob ${randomUUID()}`)

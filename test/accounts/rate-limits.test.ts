@@ -2,19 +2,17 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { client, password } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('rate limits', () => {
-  let grove: Grove
+  const { grove } = useWorld({}, { rateLimit: true })
   let newAccount: Promise<{ accessToken: string; user: { id: string; org_id: string } }>
   before(async () => {
-    grove = await startGrove({ rateLimit: true })
     // Before the first test uses up the sign-ups.
     newAccount = made(client(grove).post('/auth/signup', { email: 'ann@example.org', password }))
     await newAccount
   })
-  after(() => grove.close())
 
   it('allow a hundred sign-ups an hour from one address', async () => {
     const signup = (round: number) => client(grove).post('/auth/signup', { email: `${round}@example.org`, password })

@@ -3,8 +3,9 @@
 import { expect } from 'chai'
 import { findAccountByEmail } from '../../index/credentials/accounts.ts'
 import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { client, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { wrongCredentials } from './answers.ts'
 
 const badRefresh = {
@@ -13,16 +14,11 @@ const badRefresh = {
 }
 
 describe('accounts', () => {
-  let grove: Grove
+  const { grove } = useWorld({}, { now: () => new Date(time) })
   let time = new Date('2026-01-01T00:00:00Z').getTime()
   const pass = (milliseconds: number) => {
     time += milliseconds
   }
-
-  before(async () => {
-    grove = await startGrove({ now: () => new Date(time) })
-  })
-  after(() => grove.close())
 
   describe('refresh', () => {
     const refresh = (refreshToken: string) => client(grove).post('/auth/refresh', { refreshToken })

@@ -3,23 +3,19 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
 import { decodeProtectedHeader, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
-import { type Grove, startGrove } from '../support/grove.ts'
+import type { Grove } from '../support/grove.ts'
 import { client, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { claims } from './answers.ts'
 
 const badToken = { status: 401, body: { detail: 'The token is invalid, expired or revoked', code: 'invalid_token' } }
 
 describe('accounts', () => {
-  let grove: Grove
+  const { grove } = useWorld({}, { now: () => new Date(time) })
   let time = new Date('2026-01-01T00:00:00Z').getTime()
   const pass = (milliseconds: number) => {
     time += milliseconds
   }
-
-  before(async () => {
-    grove = await startGrove({ now: () => new Date(time) })
-  })
-  after(() => grove.close())
 
   describe('access tokens', () => {
     let sub: string

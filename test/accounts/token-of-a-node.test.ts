@@ -3,13 +3,12 @@
 import { expect } from 'chai'
 import { connectHttp } from '../mcp/scene.ts'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { type Client, client } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('the token of one node', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let own: TestNode
   let token: string
   let bound: Client
@@ -20,8 +19,6 @@ describe('the token of one node', () => {
   const secret = (name: string) => `Secret ${name}`
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     const node = async (name: string, fields: object = {}) =>
       (await newNode(grove, ann, { title: secret(name), properties: { source_path: `${secret(name)}.md` }, ...fields }))
         .id
@@ -45,7 +42,6 @@ describe('the token of one node', () => {
     token = (await made(ann.post('/auth/tokens', scope))).token
     bound = client(grove, token)
   })
-  after(() => grove.close())
 
   /** Ids that the node's own files do not have, and any title. */
   const expectNothingOf = (answer: unknown, known: readonly (keyof typeof others)[] = ['parent', 'target']) => {

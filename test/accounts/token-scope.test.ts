@@ -4,23 +4,21 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { Attempt } from '../support/attempts.ts'
 import { castFor, made, makeDraft, makeNode, proposal, type World, worldOf, writing } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { type Client, client } from '../support/people.ts'
 import { attemptOf, send, specOperations } from '../support/permissions.ts'
 import { atBoundaries } from '../support/seed.ts'
+import { useWorld } from '../support/world.ts'
 
 const noOrg = { status: 404, body: { detail: 'Organisation not found', code: 'org_not_found' } }
 
 describe('what a personal access token may do', () => {
-  let grove: Grove
+  const { grove } = useWorld({})
   let world: World
   let elsewhere: string
   before(async () => {
-    grove = await startGrove()
     world = await worldOf(await castFor(grove), false)
     elsewhere = (await made(world.owner.post('/orgs', { name: 'Elsewhere' }))).id
   })
-  after(() => grove.close())
 
   const kept = new Map<string, Client>()
   /** Uses a token of the owner, who may do everything. Rows share tokens with equal fields. */

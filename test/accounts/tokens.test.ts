@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
 import { newDataDir } from '../support/data-folder.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { spawnGrove } from '../support/spawned-grove.ts'
+import { useWorld } from '../support/world.ts'
 
 const noToken = { status: 404, body: { detail: 'Token not found', code: 'token_not_found' } }
 
@@ -22,18 +22,11 @@ const badToken = { status: 401, body: { detail: 'The token is invalid, expired o
 const minute = 60_000
 
 describe('personal access tokens', () => {
-  let grove: Grove
+  const { grove, bob } = useWorld({ bob: 'owner' }, { now: () => new Date(time) })
   let ann: PersonClient
-  let bob: PersonClient
   const started = new Date('2026-01-01T00:00:00Z').getTime()
   let time = started
   const at = (ms: number) => new Date(ms).toISOString()
-
-  before(async () => {
-    grove = await startGrove({ now: () => new Date(time) })
-    bob = await signUp(grove, 'Bob')
-  })
-  after(() => grove.close())
 
   /** A new person each time, so that a list holds what its test has made. */
   beforeEach(async () => {

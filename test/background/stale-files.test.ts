@@ -3,21 +3,16 @@ import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { listStaleFiles } from '../../gitstore/upkeep/stale-files.ts'
 import { allOf } from '../support/all-of.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('a stale file', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let node: TestNode
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann)
   })
-  after(() => grove.close())
 
   /** As the service will list it tomorrow. */
   const left = () =>

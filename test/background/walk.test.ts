@@ -5,19 +5,18 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { v7 as newId } from 'uuid'
 import { createWalk, repositoriesAtOnce, type Walk } from '../../server/domain/background/walk.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { randomFrom } from '../support/random.ts'
+import { useWorld } from '../support/world.ts'
 
 /** An organisation may take one repository more than a step has left. */
 const atMost = repositoriesAtOnce + 1
 
 describe('the walk through all repositories', () => {
-  let grove: Grove
+  const { grove } = useWorld({}, { sweeps: false })
   let stored: Set<string>
   const random = randomFrom(29)
 
   before(async () => {
-    grove = await startGrove({ sweeps: false })
     stored = new Set()
     for (const size of [0, 3, 250, 1, 99, 100, 101, 0, 40]) {
       const org = newId()
@@ -25,7 +24,6 @@ describe('the walk through all repositories', () => {
       for (let n = 0; n < size; n++) await add(`${org}/${newId()}.git`)
     }
   })
-  after(() => grove.close())
 
   async function add(path: string): Promise<void> {
     await mkdir(join(grove.dataDir, path, path.endsWith('.git') ? 'objects' : ''), { recursive: true })

@@ -5,18 +5,13 @@ import { changeManagedAccount } from '../../server/domain/accounts/administratio
 import { operator } from '../../server/domain/actor.ts'
 import { requireCell } from '../../server/domain/cells/cell.ts'
 import { singleService } from '../../server/domain/placement.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { client, password, signUp } from '../support/people.ts'
 import { metricsToken, parseScrape } from '../support/scrapes.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('a service without cells', () => {
-  let grove: Grove
-
-  before(async () => {
-    grove = await startGrove({ metricsToken })
-  })
-  after(() => grove.close())
+  const { grove } = useWorld({}, { metricsToken })
 
   it('may write, and has every organisation, made or not', async () => {
     const { placement } = grove.deps

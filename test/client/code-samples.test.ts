@@ -9,11 +9,11 @@ import { runInNewContext } from 'node:vm'
 import { expect } from 'chai'
 import { grove as newClient } from '../../spec/client/client.ts'
 import document from '../../spec/openapi.json' with { type: 'json' }
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { client, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 import { makeHalfSentImport, makeImport, untilImportsEnd, zipOf } from '../support/uploads.ts'
+import { useWorld } from '../support/world.ts'
 
 interface Sample {
   readonly lang: string
@@ -40,8 +40,7 @@ const sampled = Object.values(document.paths)
   .filter((operation) => operation['x-codeSamples'] !== undefined)
 
 describe('code samples', () => {
-  let grove: Grove
-  let bob: PersonClient
+  const { grove, bob } = useWorld({ bob: 'owner' }, { logLevel: 'info' })
   let folder: string
   let zip: Buffer
 
@@ -49,14 +48,9 @@ describe('code samples', () => {
     folder = await mkdtemp(join(tmpdir(), 'grove-samples-'))
     zip = await zipOf({ 'whales.md': '# Whales\n' })
     await writeFile(join(folder, 'notes.zip'), zip)
-    grove = await startGrove({ logLevel: 'info' })
-    bob = await signUp(grove, 'Bob')
     await bob.patch(`/orgs/${bob.org}`, { published: true }).then(expecting(200))
   })
-  after(async () => {
-    await grove.close()
-    await rm(folder, { recursive: true, force: true })
-  })
+  after(() => rm(folder, { recursive: true, force: true }))
 
   const importFor = async (operationId: string): Promise<string> => {
     if (operationId === 'cancelImport') return makeHalfSentImport(grove, bob, bob.org)

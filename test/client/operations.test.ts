@@ -5,10 +5,10 @@ import { operations, streams } from '../../spec/client/operations.ts'
 import document from '../../spec/openapi.json' with { type: 'json' }
 import { table } from '../support/attempts.ts'
 import { castFor, makeBot, makeWebhook, type World, worldOf } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { type PersonClient, type Client as Plain, signUp } from '../support/people.ts'
 import { attemptOf } from '../support/permissions.ts'
 import { metricsToken } from '../support/scrapes.ts'
+import { useWorld } from '../support/world.ts'
 
 interface Described {
   readonly responses: Readonly<Record<string, { readonly content?: object }>>
@@ -17,15 +17,13 @@ interface Described {
 const ids = Object.keys(operations) as OperationId[] // of an object that has no others
 
 describe('the client', () => {
-  let grove: Grove
+  const { grove } = useWorld({}, { publicUrl: 'https://grove.example', metricsToken })
   let world: World
   let asked: string[]
 
   before(async () => {
-    grove = await startGrove({ publicUrl: 'https://grove.example', metricsToken })
     world = await worldOf(await castFor(grove), true)
   })
-  after(() => grove.close())
   beforeEach(() => {
     asked = []
   })

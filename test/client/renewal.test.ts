@@ -1,14 +1,13 @@
 /** How a client goes on when its access token ends. */
 import { expect } from 'chai'
 import { grove as clientOf, NotSignedIn, type Tokens } from '../../spec/client/client.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
-import { type PersonClient, password, signUp } from '../support/people.ts'
+import { password } from '../support/people.ts'
 import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
 import { thrownBy } from './scene.ts'
 
 describe('the session of a client', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' }, { now: () => new Date(time) })
   let time = new Date('2026-01-01T00:00:00Z').getTime()
   let asked: string[]
   let answered: number
@@ -16,11 +15,6 @@ describe('the session of a client', () => {
   let beforeRenewal: () => Promise<void>
   let kept: Tokens[]
 
-  before(async () => {
-    grove = await startGrove({ now: () => new Date(time) })
-    ann = await signUp(grove, 'Ann')
-  })
-  after(() => grove.close())
   beforeEach(() => {
     asked = []
     answered = 0

@@ -1,21 +1,18 @@
 /** A revision in the paths below tree/ is a branch, else a tag; what changes needs a branch. */
 
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { type Client, client } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('revisions', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let anybody: Client
   let node: TestNode
   /** The commit that is tagged, below the head of main. */
   let tagged: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     anybody = client(grove)
     await ann.patch(`/orgs/${ann.org}`, { published: true }).then(expecting(200))
     node = await newNode(grove, ann)
@@ -24,7 +21,6 @@ describe('revisions', () => {
     node.git.say('tag', '-m', 'Annotated', 'release/1.0', tagged)
     await node.commit('main', { 'content.md': 'Two' })
   })
-  after(() => grove.close())
 
   it('a tag is read as a branch is, plain and annotated, by its members and by the public', async () => {
     for (const reader of [ann, anybody])

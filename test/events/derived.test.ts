@@ -4,20 +4,14 @@ import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { grove as runGrove } from '../support/command.ts'
 import { converse } from '../support/conversation.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
-import { expecting, newNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { newNode } from '../support/node.ts'
+import { useWorld } from '../support/world.ts'
 import { readLog } from './log-rows.ts'
 
 describe('derived events', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann, bob } = useWorld({ ann: 'owner', bob: 'editor' }, { sweeps: false })
 
   before(async () => {
-    grove = await startGrove({ sweeps: false })
-    ann = await signUp(grove, 'Ann')
-    const bob = await signUp(grove, 'Bob')
-    await ann.put(`/orgs/${ann.org}/members/bob@example.org`, { role: 'editor' }).then(expecting(200))
     const node = await newNode(grove, ann)
     await node.proposal('draft')
     const { number } = await node.open('draft')
@@ -25,7 +19,6 @@ describe('derived events', () => {
     await made(bob.put(`${node.at}/checks/${node.git.head('draft')}/links`, { state: 'success' }))
     await made(ann.patch(`/orgs/${ann.org}`, { name: 'Sea' }))
   })
-  after(() => grove.close())
 
   it('are those of the log with the same ids, but for moves of refs', async () => {
     const { code, stdout, stderr } = await runGrove(grove.dataDir, 'events', ann.org, '--derive')

@@ -7,30 +7,23 @@ import { eventTypes } from '../../server/domain/event-log/event-types.ts'
 import { cli } from '../operator/desk.ts'
 import { made, unheard } from '../support/cast.ts'
 import { converse } from '../support/conversation.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { documentedFields, fieldFaults } from './documented-fields.ts'
 import { eventsSince, type LoggedEvent, readLog } from './log-rows.ts'
 
 describe('the log of events', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let bob: PersonClient
+  const { grove, ann, bob } = useWorld({ ann: 'owner', bob: 'editor' }, { sweeps: false })
   let node: TestNode
   let seq = 0
 
   before(async () => {
-    grove = await startGrove({ sweeps: false })
-    ann = await signUp(grove, 'Ann')
-    bob = await signUp(grove, 'Bob')
-    await ann.put(`/orgs/${ann.org}/members/bob@example.org`, { role: 'editor' }).then(expecting(200))
     node = await newNode(grove, ann, { title: 'Whales' })
   })
   beforeEach(() => {
     seq = readLog(grove, ann.org).at(-1)?.seq ?? 0
   })
-  after(() => grove.close())
 
   /** Not synchronous, because the service is in this process. */
   const push = (...args: readonly string[]) =>

@@ -10,19 +10,15 @@ import { expect } from 'chai'
 import { fromBufferPromise as fromBuffer } from 'yauzl'
 import { runningGits } from '../../gitstore/native.ts'
 import { gitIn } from '../support/git.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('the export of an organisation', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' }, { logLevel: 'info' })
   let org: string
   let whale: string
 
   before(async () => {
-    grove = await startGrove({ logLevel: 'info' })
-    ann = await signUp(grove, 'Ann')
     org = (await ann.post('/orgs', { name: 'Large' })).body.id
     const content = Buffer.alloc(9 * 1_048_576, 'grove ').toString('base64')
     const files = ['a', 'b', 'c']
@@ -33,7 +29,6 @@ describe('the export of an organisation', () => {
     }
   })
   afterEach(() => mock.restoreAll())
-  after(() => grove.close())
 
   /** Takes nothing of the body until it is told. */
   const open = async (exported = org, format = 'tar'): Promise<IncomingMessage> => {

@@ -6,25 +6,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { TakenPaths } from '../../server/vault/write/layout.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { filesIn } from './folders.ts'
 
 describe('the export of an organisation', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let folder: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     folder = await mkdtemp(join(tmpdir(), 'grove-export-'))
   })
 
-  after(async () => {
-    await grove.close()
-    await rm(folder, { recursive: true, force: true })
-  })
+  after(() => rm(folder, { recursive: true, force: true }))
 
   const newOrg = async (name: string): Promise<string> => (await ann.post('/orgs', { name })).body.id
   const tarOf = async (org: string) => {

@@ -1,12 +1,11 @@
 import { expect } from 'chai'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('git: a published organisation', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let node: TestNode
   let desk: Desk
   let URL: string
@@ -15,8 +14,6 @@ describe('git: a published organisation', () => {
   let closed: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann, { text_content: 'Whales are mammals.\n' })
     for (const text of ['one', 'two', 'three'])
       await node.commit('main', { 'story.txt': `${text}\n`, [`${text}.txt`]: text })
@@ -28,10 +25,7 @@ describe('git: a published organisation', () => {
     desk = await newDesk('Nobody')
     URL = remoteUrl(grove, node.org, node.id)
   })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
+  after(() => desk.remove())
 
   it('asks for a name while it is not published, also where there is none', async () => {
     const ask = async (url: string) => (await desk.sh(`git ls-remote ${url}`)).text.replace(/'http.*'/, 'URL')

@@ -1,27 +1,20 @@
 import { expect } from 'chai'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('git: clone, edit, push, merge', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let node: TestNode
   let desk: Desk
   let REMOTE: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann, { text_content: 'Whales are mammals.\n' })
     desk = await newDesk()
     REMOTE = remoteUrl(grove, node.org, node.id, ann.session.accessToken)
   })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
+  after(() => desk.remove())
 
   it('clones what REST has made', async () => {
     expect(

@@ -1,20 +1,16 @@
 import { expect } from 'chai'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('git: a push of what is mistyped', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let node: TestNode
   let other: TestNode
   let desk: Desk
   let REMOTE: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann)
     other = await newNode(grove, ann)
     desk = await newDesk()
@@ -22,10 +18,7 @@ describe('git: a push of what is mistyped', () => {
     await desk.done('git clone -q $REMOTE whales', { REMOTE })
   })
   afterEach(() => desk.done('cd whales; git checkout -q -f main; git reset -q --hard origin/main; git clean -q -f -d'))
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
+  after(() => desk.remove())
 
   /** The lines that git shows of a push of everything that `script` has made. */
   async function refused(script: string): Promise<string[]> {

@@ -4,20 +4,16 @@ import { expect } from 'chai'
 import { delimiter, flush } from '../../gitstore/transfer/pkt-line.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { askGit } from '../support/git-requests.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('git: a fetch that is refused', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' }, { logLevel: 'warn' })
   let node: TestNode
   let desk: Desk
   let url: string
 
   before(async () => {
-    grove = await startGrove({ logLevel: 'warn' })
-    ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann, { text_content: 'Whales.\n' })
     await node.commit('main', { 'a.txt': 'a\n' })
     await ann.patch(`/orgs/${node.org}`, { published: true })
@@ -28,10 +24,7 @@ describe('git: a fetch that is refused', () => {
   afterEach(() => {
     expect(grove.logged()).to.equal('')
   })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
+  after(() => desk.remove())
 
   const owner = () => remoteUrl(grove, node.org, node.id, ann.session.accessToken)
 

@@ -3,29 +3,22 @@ import { expect } from 'chai'
 import type { IndexSchema } from '../../index/derived/schema.ts'
 import type { DerivedDatabase } from '../../index/sqlite/rebuildable-database.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('git: a push that has moved its refs', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' }, { sweeps: false })
   let node: TestNode
   let desk: Desk
 
   before(async () => {
-    grove = await startGrove({ sweeps: false })
-    ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann, { text_content: 'Whales are mammals.\n' })
     node.git.loosen()
     desk = await newDesk()
     const REMOTE = remoteUrl(grove, node.org, node.id, ann.session.accessToken)
     await desk.done('git clone -q $REMOTE whales', { REMOTE })
   })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
+  after(() => desk.remove())
 
   it('is reported as done, although the storage fails for what is only advice', async () => {
     const path = `${grove.dataDir}/${node.org}/${node.id}.git/refs/heads/main`

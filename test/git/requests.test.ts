@@ -9,10 +9,10 @@ import { delimiter, flush, pktLine } from '../../gitstore/transfer/pkt-line.ts'
 import { residentMemory } from '../bench/processes.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { askGit, type GitRequest } from '../support/git-requests.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('git: requests', () => {
   describe('of a service as npm start runs it', () => {
@@ -141,18 +141,14 @@ describe('git: requests', () => {
   })
 
   describe('of a service in this process', () => {
-    let grove: Grove
-    let ann: PersonClient
+    const { grove, ann } = useWorld({ ann: 'owner' }, { rateLimit: true })
     let node: TestNode
     const spawn = childProcess.spawn
 
     before(async () => {
-      grove = await startGrove({ rateLimit: true })
-      ann = await signUp(grove, 'Ann')
       node = await newNode(grove, ann)
     })
     afterEach(() => replaceSpawn(spawn))
-    after(() => grove.close())
 
     function replaceSpawn(by: unknown): void {
       childProcess.spawn = by as typeof spawn // a stand-in for the test

@@ -4,29 +4,22 @@ import { expect } from 'chai'
 import git from 'isomorphic-git'
 import http from 'isomorphic-git/http/node'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('git: another client, isomorphic-git over its own HTTP', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let node: TestNode
   let desk: Desk
   let dir: string
   const author = { name: 'Ann', email: 'ann@example.org' }
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann, { text_content: 'Whales.\n' })
     desk = await newDesk()
     dir = join(desk.dir, 'clone')
   })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
+  after(() => desk.remove())
 
   const onAuth = () => ({ username: 'git', password: ann.session.accessToken })
   const at = () => ({ fs, http, dir, onAuth })

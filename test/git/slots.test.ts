@@ -7,26 +7,20 @@ import { expect } from 'chai'
 import type { Caller } from '../../server/http/connection/caller-quota.ts'
 import { acquireGit, type GitWork, newHold } from '../../server/http/git/git-limits.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('git: who gets one of the gits that run at once', () => {
   /** As server/http/git/git-limits.ts. */
   const running = Math.max(4, 2 * availableParallelism())
 
   describe('beside connections that are silent', () => {
-    let grove: Grove
-    let ann: PersonClient
-    let bob: PersonClient
+    const { grove, ann, bob } = useWorld({ ann: 'owner', bob: 'stranger' })
     let node: TestNode
     let desk: Desk
     let silent: Socket[]
 
     before(async () => {
-      grove = await startGrove()
-      ann = await signUp(grove, 'Ann')
-      bob = await signUp(grove, 'Bob')
       node = await newNode(grove, ann)
       await ann.patch(`/orgs/${node.org}`, { published: true })
       desk = await newDesk()
@@ -37,10 +31,7 @@ describe('git: who gets one of the gits that run at once', () => {
     afterEach(() => {
       for (const one of silent) one.destroy()
     })
-    after(async () => {
-      await desk.remove()
-      await grove.close()
-    })
+    after(() => desk.remove())
 
     /** A request whose body does not come, or comes only in part. */
     async function fallSilent(

@@ -15,26 +15,19 @@ import { ensurePersonalOrg } from '../../server/domain/orgs/orgs.ts'
 import { allOf } from '../support/all-of.ts'
 import { failing } from '../support/failing.ts'
 import { gitIn } from '../support/git.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const hours = 3_600_000
 
 describe('what cannot be looked at', () => {
   let folder: string
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
 
-  before(async () => {
+  before(() => {
     folder = mkdtempSync(join(tmpdir(), 'grove-absence-'))
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
   })
-  after(async () => {
-    await grove.close()
-    rmSync(folder, { recursive: true, force: true })
-  })
+  after(() => rmSync(folder, { recursive: true, force: true }))
 
   const codeOf = (work: () => Promise<unknown>) =>
     work().then(

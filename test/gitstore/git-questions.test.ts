@@ -8,22 +8,18 @@ import fc from 'fast-check'
 import { askGit, type GitReading } from '../../gitstore/git-questions.ts'
 import { type DiffLimits, PatchReader } from '../../gitstore/objects/patches.ts'
 import { emptyTree } from '../../gitstore/objects/trees.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const most: DiffLimits = { files: 100, linesOfFile: 100, lines: 1_000, bytesOfFile: 10_000, bytes: 100_000 }
 
 describe('a question to git', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let node: TestNode
   /** What git writes of a commit with files of all kinds. */
   let written: Buffer
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann)
     const { git } = node
     const files = {
@@ -43,7 +39,6 @@ describe('a question to git', () => {
     const head = git.commit({ files: next, parents: [base] })
     written = git.run(['diff-tree', '-r', '-z', '--raw', '--no-abbrev', '-M', '-p', base, head])
   })
-  after(() => grove.close())
 
   const ask = (args: readonly string[], reading: Partial<GitReading> = {}, dir = node.git.dir) =>
     askGit({ dir }, args, { timeoutMs: 60_000, maxOutputBytes: 1_000_000, ...reading }).then(

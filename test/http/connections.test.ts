@@ -7,22 +7,18 @@ import { expect } from 'chai'
 import express, { type RequestHandler } from 'express'
 import { pino } from 'pino'
 import { createHttpServer } from '../../server/http/connection/connections.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
-import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { client, password } from '../support/people.ts'
 import { connectTo, parse, type RawAnswer, read, sendRaw } from '../support/raw.ts'
 import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
 
 const mebibyte = 1024 * 1024
 
 describe('connections', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     await ann.patch(`/orgs/${ann.org}`, { published: true })
   })
-  after(() => grove.close())
 
   const bearer = () => `Authorization: Bearer ${ann.session.accessToken}`
 
@@ -272,11 +268,7 @@ describe('a request and its response', () => {
 })
 
 describe('the front door', () => {
-  let grove: Grove
-  before(async () => {
-    grove = await startGrove()
-  })
-  after(() => grove.close())
+  const { grove } = useWorld({})
 
   it('shows a page to a browser, and tells a program that there is nothing', async () => {
     const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'

@@ -5,15 +5,11 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { statusOf } from '../../server/base/errors.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { client } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('the link of an error', () => {
-  let grove: Grove
-  before(async () => {
-    grove = await startGrove({ publicUrl: 'https://grove.example/notes' })
-  })
-  after(() => grove.close())
+  const { grove } = useWorld({}, { publicUrl: 'https://grove.example/notes' })
 
   it('leads to the entry of its code, below the path of PUBLIC_URL', async () => {
     const answer = await fetch(`${grove.url}/no-such-path`)

@@ -1,19 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('a service that somebody wants to break', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let nodes: string
 
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
+  before(() => {
     nodes = `/orgs/${ann.org}/nodes`
   })
-  after(() => grove.close())
 
   it('refuses a node.json nested too deep to be read again, and the node stays as it was', async () => {
     const { id, head } = (await ann.post(nodes, { title: 'Whales' })).body

@@ -5,8 +5,9 @@ import { expect } from 'chai'
 import { type Desk, newDesk } from '../support/desk.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { client, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects
 type Line = Record<string, any>
@@ -26,24 +27,18 @@ async function lineOf(grove: Grove, id: string | undefined): Promise<Line> {
 }
 
 describe('the request log', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' }, { logLevel: 'info' })
   let node: TestNode
   let desk: Desk
 
   before(async () => {
-    grove = await startGrove({ logLevel: 'info' })
-    ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann)
     desk = await newDesk()
     await desk.done('git config --global http.extraHeader "Authorization: Bearer $TOKEN"', {
       TOKEN: ann.session.accessToken,
     })
   })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
+  after(() => desk.remove())
 
   it.deep('has no warning of Node beside it: an answer in pieces to a body in JSON', async () => {
     const texts = Array.from({ length: 3 }, () => newNode(grove, ann, { text_content: 'krill '.repeat(60_000) }))

@@ -7,25 +7,19 @@ import { expect } from 'chai'
 import { readRegular } from '../../gitstore/regular-files.ts'
 import { listFolder, readListed } from '../../server/vault/read/folder.ts'
 import { grove as command, type Finished } from '../support/command.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
-import { signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { planOf } from './garden.ts'
 
 const org = '8f14e45f-ceea-467f-a1d3-0c6f9b1f2a11'
 
 describe('import of what is no vault', () => {
   let scratch: string
-  let grove: Grove
+  const { grove } = useWorld({ ann: 'owner' })
 
   before(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'grove-odd-'))
-    grove = await startGrove()
-    await signUp(grove, 'Ann')
   })
-  after(async () => {
-    await grove.close()
-    await rm(scratch, { recursive: true, force: true })
-  })
+  after(() => rm(scratch, { recursive: true, force: true }))
 
   it('reads no more than it may of a file, whatever the file system says of its size', async () => {
     expect((await stat('/proc/self/maps')).size).to.equal(0)

@@ -16,10 +16,10 @@ import type { IndexSchema } from '../../index/derived/schema.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'
 import { migrate } from '../../index/sqlite/migrate.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
 import { signUp } from '../support/people.ts'
 import { randomFrom } from '../support/random.ts'
+import { useWorld } from '../support/world.ts'
 
 const lookAfterS = 3_660
 
@@ -90,12 +90,7 @@ describe('moves of refs', () => {
   })
 
   describe('through the doors', () => {
-    let grove: Grove
-
-    before(async () => {
-      grove = await startGrove({ sweeps: false })
-    })
-    after(() => grove.close())
+    const { grove } = useWorld({}, { sweeps: false })
 
     it('give their repository another stamp, reads do not, and a deletion takes it away', async () => {
       const ann = await signUp(grove, 'Ann')

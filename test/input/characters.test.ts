@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { client, password } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 interface Field {
   readonly loc: readonly (string | number)[]
@@ -12,15 +12,12 @@ const everywhere = ['\u0000', '\u0007', '\u000b', '\u000c', '\u001b', '\u007f', 
 const lineEnds = ['\t', '\n', '\r', '\r\n']
 
 describe('control characters', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let node: TestNode
   let lines: Record<string, Field>
   let prose: Record<string, Field>
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann)
     const krill = await newNode(grove, ann)
     await node.proposal('draft')
@@ -85,7 +82,6 @@ describe('control characters', () => {
       },
     }
   })
-  after(() => grove.close())
 
   const refused = async ({ loc, send }: Field, text: string, what: string) => {
     const { status, body } = await send(text)

@@ -2,9 +2,8 @@
 
 import { expect } from 'chai'
 import { isDateTime } from '../../server/http/contract/validation.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('a time', () => {
   it('is of a day that the calendar has', () => {
@@ -42,13 +41,7 @@ describe('a time', () => {
   })
 
   describe('over HTTP', () => {
-    let grove: Grove
-    let ann: PersonClient
-    before(async () => {
-      grove = await startGrove()
-      ann = await signUp(grove, 'Ann')
-    })
-    after(() => grove.close())
+    const { grove, ann } = useWorld({ ann: 'owner' })
 
     it('that is none is 422 wherever one is sent', async () => {
       const none = '2026-02-30T00:00:00Z'

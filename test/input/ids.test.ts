@@ -3,24 +3,22 @@ import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
 import { table } from '../support/attempts.ts'
 import { castFor, type World, worldOf } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { type Client, client } from '../support/people.ts'
 import { attemptOf, type Operation, send, specOperations } from '../support/permissions.ts'
+import { useWorld } from '../support/world.ts'
 
 const notUuids = ['nonsense', '1', 'org', '..', '01980a5e7c417d028c1b5e2f7a9b4c02', 'x'.repeat(2000), '{a}', 'a\u0000b']
 
 describe('ids', () => {
-  let grove: Grove
+  const { grove } = useWorld({})
   let open: World
   let hidden: World
 
   before(async () => {
-    grove = await startGrove()
     const cast = await castFor(grove)
     open = await worldOf(cast, true)
     hidden = await worldOf(cast, false)
   })
-  after(() => grove.close())
 
   const badOrg = (input: string) => [
     {

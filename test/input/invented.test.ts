@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import document from '../../spec/openapi.json' with { type: 'json' }
 import { castFor, type World, worldOf } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { type Client, client } from '../support/people.ts'
 import { metricsToken } from '../support/scrapes.ts'
+import { useWorld } from '../support/world.ts'
 import { resolved, type Schema, withObjects, withValue, wrongParameters, wrongValues } from '../support/wrong-values.ts'
 
 interface Parameter {
@@ -37,16 +37,14 @@ const operations: Asked[] = Object.entries(document.paths).flatMap(([path, item]
 })
 
 describe('input invented from the spec', () => {
-  let grove: Grove
+  const { grove } = useWorld({}, { metricsToken })
   let world: World
   let owner: Client
 
   before(async () => {
-    grove = await startGrove({ metricsToken })
     world = await worldOf(await castFor(grove), false)
     owner = world.owner
   })
-  after(() => grove.close())
 
   /** The path with the world's things in it; `other` is sent as it is. */
   const urlOf = (path: string, other: Readonly<Record<string, string>> = {}) => {

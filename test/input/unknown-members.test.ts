@@ -1,22 +1,18 @@
 import { expect } from 'chai'
 import document from '../../spec/openapi.json' with { type: 'json' }
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { client, password } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const unknown = { extra: 1, 'a/b~c': null, __proto_: {}, constructor: { prototype: 1 }, number: 7, half: '\ud800' }
 
 describe('members of a body that the spec does not name', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let node: TestNode
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann)
   })
-  after(() => grove.close())
 
   it('are ignored when an account is made', async () => {
     const answer = await client(grove).post('/auth/signup', {

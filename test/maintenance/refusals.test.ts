@@ -12,16 +12,16 @@ import { type Attempt, table } from '../support/attempts.ts'
 import { castFor, made, type World, worldOf } from '../support/cast.ts'
 import { grove as command } from '../support/command.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt } from '../support/pages.ts'
 import { client, password } from '../support/people.ts'
 import { attemptOf, type Operation, send, senderOf, specOperations } from '../support/permissions.ts'
 import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
 
 const message = 'Back at six.'
 
 describe('a service in maintenance mode', () => {
-  let grove: Grove
+  const { grove } = useWorld({})
   let world: World
   let desk: Desk
   const attempts: { operation: Operation; attempt: Attempt }[] = []
@@ -32,7 +32,6 @@ describe('a service in maintenance mode', () => {
   const isOn = async () => (await client(grove).get('/healthz')).body.maintenance === true
 
   before(async () => {
-    grove = await startGrove()
     world = await worldOf(await castFor(grove), true)
     desk = await newDesk()
     for (const operation of specOperations)
@@ -45,10 +44,7 @@ describe('a service in maintenance mode', () => {
     })
     await until(isOn)
   })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
+  after(() => desk.remove())
 
   it('refuses every operation that changes content, and says why and for how long', async () => {
     const detail = `The service is in maintenance, so nothing can be changed now. ${message}`

@@ -5,9 +5,9 @@ import { expect } from 'chai'
 import { tools } from '../../server/mcp/tools/table.ts'
 import type { operations } from '../../spec/types.ts'
 import { type Caller, callers, castFor, made, makeNode, type World, worldOf } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import type { Client, PersonClient } from '../support/people.ts'
 import { expectedStatus, ownNeed, specOperations } from '../support/permissions.ts'
+import { useWorld } from '../support/world.ts'
 
 /** A call, and the operations that it reaches, the one with the highest need first. */
 interface Row {
@@ -169,15 +169,13 @@ const forbidden =
   /^(merge|submit|delete(?!Branch)|remove|revoke|put|update|end|change|accept|reset|create(?!Node$|Branch|Commit|Comment$))/
 
 describe('the access table through /mcp', () => {
-  let grove: Grove
+  const { grove } = useWorld({}, { logLevel: 'error' })
   let worlds: readonly World[]
 
   before(async () => {
-    grove = await startGrove({ logLevel: 'error' })
     const cast = await castFor(grove)
     worlds = [await worldOf(cast, false), await worldOf(cast, true)]
   })
-  after(() => grove.close())
 
   it('has a row for each tool', () => {
     expect(Object.keys(attempts)).to.deep.equal(tools.map(({ name }) => name))

@@ -3,10 +3,10 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { parse } from 'yaml'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { client } from '../support/people.ts'
 import { metricsToken, parseScrape, type Scrape } from '../support/scrapes.ts'
+import { useWorld } from '../support/world.ts'
 import { documentedMetrics } from './documented.ts'
 
 interface Rule {
@@ -29,18 +29,16 @@ function namesIn(expression: string): string[] {
 }
 
 describe('the files of server/deploy/ for metrics', () => {
-  let grove: Grove
+  const { grove } = useWorld({}, { metricsToken })
   let scrape: Scrape
   let rules: readonly Rule[]
   let panels: readonly Panel[]
 
   before(async () => {
-    grove = await startGrove({ metricsToken })
     scrape = parseScrape((await client(grove, metricsToken).get('/metrics').then(expecting(200))).body)
     rules = parse(await readFile('server/deploy/alerts.yml', 'utf8')).groups[0].rules
     panels = JSON.parse(await readFile('server/deploy/grafana.json', 'utf8')).panels
   })
-  after(() => grove.close())
 
   const expectServed = (expression: string) => {
     const names = namesIn(expression)

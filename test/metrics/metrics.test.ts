@@ -5,16 +5,16 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { readConfig } from '../../server/base/config.ts'
 import { type Desk, newDesk } from '../support/desk.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client } from '../support/people.ts'
 import { metricsToken, parseScrape, type Scrape, sumOf } from '../support/scrapes.ts'
 import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
 import { documentedMetrics } from './documented.ts'
 
 describe('GET /metrics', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' }, { metricsToken, rateLimit: true })
   let node: TestNode
   let desk: Desk
 
@@ -22,18 +22,13 @@ describe('GET /metrics', () => {
     parseScrape((await client(grove, metricsToken).get('/metrics').then(expecting(200))).body)
 
   before(async () => {
-    grove = await startGrove({ metricsToken, rateLimit: true })
-    ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann)
     desk = await newDesk()
     await desk.done('git config --global http.extraHeader "Authorization: Bearer $TOKEN"', {
       TOKEN: ann.session.accessToken,
     })
   })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
+  after(() => desk.remove())
 
   it('is 404 where METRICS_TOKEN is not set, whatever is sent', async () => {
     const other = await startGrove()

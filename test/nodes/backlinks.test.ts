@@ -2,18 +2,12 @@
 
 import { expect } from 'chai'
 import { connectionId, keyOfName } from '../../server/markdown/connection-ids.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('the backlinks of a node', () => {
-  let grove: Grove
-  let ann: PersonClient
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-  })
-  after(() => grove.close())
+  const { grove, ann } = useWorld({ ann: 'owner' })
 
   const linking = async (target: TestNode, name: string, text_content: string, title = 'From') => {
     const node = await newNode(grove, ann, { title, text_content })

@@ -1,20 +1,11 @@
 /** Ids of what was deleted: kept for its owner while it lies in the trash, forgotten with it. */
 import { expect } from 'chai'
 import { grove as command } from '../support/command.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('the id of a deleted node', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let bob: PersonClient
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    bob = await signUp(grove, 'Bob')
-  })
-  after(() => grove.close())
+  const { grove, ann, bob } = useWorld({ ann: 'owner', bob: 'stranger' })
 
   /** The exit code and what was said. */
   async function cli(...args: string[]): Promise<[number | null, string]> {

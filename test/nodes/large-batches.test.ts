@@ -1,26 +1,21 @@
 /** What one batch may hold, and that a batch of that size leaves their turns to others. */
 
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 /** Parents, connections and files of all nodes of a batch. */
 const most = 20_000
 
 describe('a large batch of nodes', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { ann } = useWorld({ ann: 'owner' })
   let path: string
   let hubs: string[]
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     path = `/orgs/${ann.org}/nodes/batch`
     const nodes = Array.from({ length: 1_000 }, (_, n) => ({ title: `Hub ${n}` }))
     hubs = (await ann.post(path, { nodes }).then(expecting(201))).body.nodes.map(({ id }: { id: string }) => id)
   })
-  after(() => grove.close())
 
   const total = async () => (await ann.get(`/orgs/${ann.org}/nodes?limit=1`).then(expecting(200))).body.total
   /** Each has a connection to, or is a child of, every hub. */

@@ -1,22 +1,18 @@
 /** Nodes with many neighbours and long properties, and requests with many problems: their answers are bounded. */
 
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { type Client, client, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('large nodes', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let anybody: Client
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     anybody = client(grove)
     await ann.patch(`/orgs/${ann.org}`, { published: true }).then(expecting(200))
   })
-  after(() => grove.close())
 
   const read = async (node: TestNode) => (await ann.get(node.at).then(expecting(200))).body
 

@@ -5,10 +5,10 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { titleKey } from '../../index/derived/title-order.ts'
 import { grove as command } from '../support/command.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type Answer, type Client, client, type PersonClient, signUp } from '../support/people.ts'
 import { runs } from '../support/seed.ts'
+import { useWorld } from '../support/world.ts'
 
 interface Shown {
   readonly id: string
@@ -22,16 +22,14 @@ const titleArbitrary = fc
   .filter((title) => title.trim() !== '')
 
 describe('levels of the tree', () => {
-  let grove: Grove
+  const { grove } = useWorld({})
   let ann: PersonClient
   before(async () => {
-    grove = await startGrove()
     ann = await signUp(grove, 'Ann')
   })
   beforeEach(async () => {
     ann = await emptyOrg()
   })
-  after(() => grove.close())
 
   const emptyOrg = async (): Promise<PersonClient> => {
     const { body } = await ann.post('/orgs', { name: 'Levels' }).then(expecting(201))

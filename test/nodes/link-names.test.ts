@@ -2,19 +2,13 @@
 
 import { expect } from 'chai'
 import { connectionId, keyOfName } from '../../server/markdown/connection-ids.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('a name in a text', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let count = 0
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-  })
-  after(() => grove.close())
 
   const titled = (title: string, fields: object = {}) => newNode(grove, ann, { title, ...fields })
   const text = (text_content: string, fields: object = {}) => titled(`Text ${++count}`, { text_content, ...fields })

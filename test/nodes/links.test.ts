@@ -2,9 +2,9 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 interface Told {
   line: number
@@ -21,8 +21,7 @@ interface Told {
 }
 
 describe('the links of a text', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   const note = (source_path: string, fields: object = {}) =>
     newNode(grove, ann, { title: source_path, properties: { source_path }, ...fields })
   const answerOf = async ({ at }: TestNode, query = '') =>
@@ -35,12 +34,6 @@ describe('the links of a text', () => {
       const written = text.split(/\r\n|\r|\n/)[line - 1]?.slice(column - 1) ?? ''
       return `${line}:${column} ${written.split(/[ |]/)[0]} ${kind}`
     })
-
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-  })
-  after(() => grove.close())
 
   it('are told with line, column, form, words, target and destination, in order', async () => {
     const rose = await note('x/Rose.md', { title: 'The rose' })

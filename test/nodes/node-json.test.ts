@@ -1,19 +1,13 @@
 /** node.json: what may stand in it, and that an edit changes only what it names. */
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { type Answer, type PersonClient, signUp } from '../support/people.ts'
+import type { Answer } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const kib = 1_024
 
 describe('node.json', () => {
-  let grove: Grove
-  let ann: PersonClient
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-  })
-  after(() => grove.close())
+  const { grove, ann } = useWorld({ ann: 'owner' })
 
   /** As an older service, or git by file path, has left it. */
   async function withFiles(files: Record<string, string>): Promise<TestNode> {

@@ -3,13 +3,12 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { titleKey } from '../../index/derived/title-order.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('the tree of an organisation', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   const ids = new Map<string, string>()
   const add = async (title: string, ...parents: string[]) => {
     const body = { title, parents: parents.map((name) => ids.get(name)) }
@@ -23,15 +22,12 @@ describe('the tree of an organisation', () => {
     (await level(query)).nodes.map((one: { title: string; num_children: number }) => [one.title, one.num_children])
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     await add('Sea')
     await add('Air')
     await add('Whales', 'Sea')
     await add('Fish', 'Sea')
     await add('Flying fish', 'Air', 'Fish')
   })
-  after(() => grove.close())
 
   it('has roots and children in order, each with the number of its children', async () => {
     expect(await told()).to.deep.equal([

@@ -1,20 +1,14 @@
 /** `grove account`, beside a running service. */
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { client, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { cli, withNewPassword } from './desk.ts'
 
 const new_password = 'staple the horse'
 
 describe('the operator of accounts', () => {
-  let grove: Grove
-  let ann: PersonClient
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-  })
-  after(() => grove.close())
+  const { grove, ann } = useWorld({ ann: 'owner' })
 
   const account = async (...args: string[]) => {
     const { code, stdout, stderr } = await cli(grove.dataDir, 'account', ...args)

@@ -6,32 +6,25 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { grove as command, type Finished } from '../support/command.ts'
 import { type Git, gitIn } from '../support/git.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('grove restore', () => {
   let scratch: string
-  let grove: Grove
-  let ann: PersonClient
-  let bob: PersonClient
+  const { grove, ann, bob } = useWorld({ ann: 'owner', bob: 'stranger' })
   let backup: string
   let nodes: TestNode[]
 
   before(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'grove-restore-'))
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    bob = await signUp(grove, 'Bob')
     nodes = []
     for (let n = 0; n < 9; n++) nodes.push(await newNode(grove, ann, { title: `Whale ${n}` }))
     backup = join(scratch, 'backup')
     expect((await command(grove.dataDir, 'backup', backup)).code).to.equal(0)
   })
-  after(async () => {
-    await grove.close()
-    await rm(scratch, { recursive: true, force: true })
-  })
+  after(() => rm(scratch, { recursive: true, force: true }))
 
   it.deep('names every repository that is not one any more, and ends with 1', async () => {
     const copy = await copyOfBackup()

@@ -3,28 +3,26 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { client, type PersonClient, password } from '../support/people.ts'
 import { databaseEnvironment } from '../support/postgres.ts'
+import { useWorld } from '../support/world.ts'
 import { cli, cliWith } from './desk.ts'
 
 const dayMs = 24 * 3600 * 1000
 
 describe('grove invite', () => {
-  let grove: Grove
+  const { grove } = useWorld({}, { signup: 'invite' })
   let ann: PersonClient
   let org: string
 
   before(async () => {
-    grove = await startGrove({ signup: 'invite' })
     const { stdout } = await cli(grove.dataDir, 'invite')
     const body = { email: 'ann@example.org', password, invitation: stdout.trim(), name: 'Ann' }
     const session = await made(client(grove).post('/auth/signup', body))
     ann = { ...client(grove, session.accessToken), user: session.user, org: session.user.org_id, session }
     org = (await made(ann.post('/orgs', { name: 'Atlas' }))).id
   })
-  after(() => grove.close())
 
   const listed = async () => (await made(ann.get(`/orgs/${org}/invitations`))).invitations
 

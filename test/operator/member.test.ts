@@ -3,24 +3,15 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { type Git, gitIn } from '../support/git.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { cli } from './desk.ts'
 
 describe('grove member add', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let bob: PersonClient
+  const { grove, ann, bob } = useWorld({ ann: 'owner', bob: 'stranger' })
   let org: string
   let git: Git
 
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    bob = await signUp(grove, 'Bob')
-  })
-  after(() => grove.close())
   beforeEach(async () => {
     org = (await ann.post('/orgs', { name: 'Atlas' }).then(expecting(201))).body.id
     git = gitIn(grove, org, 'org')

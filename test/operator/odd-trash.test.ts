@@ -4,21 +4,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { grove as command } from '../support/command.ts'
 import { gitIn } from '../support/git.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('the trash', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let bob: PersonClient
-
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    bob = await signUp(grove, 'Bob')
-  })
-  after(() => grove.close())
+  const { grove, ann, bob } = useWorld({ ann: 'owner', bob: 'stranger' })
 
   it.deep('keeps a node whose id another organisation has taken meanwhile, and says which', async () => {
     const node = await newNode(grove, ann, { title: 'First' })

@@ -7,23 +7,16 @@ import { expect } from 'chai'
 import { converse } from '../support/conversation.ts'
 import { expectSound } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
-import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { client, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { cli, folder, queries, useDesk } from './desk.ts'
 
 describe('the operator', () => {
   useDesk()
 
   describe('with restore-node and purge', () => {
-    let grove: Grove
-    let ann: PersonClient
-
-    before(async () => {
-      grove = await startGrove()
-      ann = await signUp(grove, 'Ann')
-    })
-    after(() => grove.close())
+    const { grove, ann } = useWorld({ ann: 'owner' })
 
     it.deep('brings a deleted node back, its newest copy, with everything that it had', async () => {
       const parent = await newNode(grove, ann, { title: 'Sea' })

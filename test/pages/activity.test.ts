@@ -6,28 +6,19 @@ import { expect } from 'chai'
 import { forgetNames } from '../../server/domain/audit/forget-names.ts'
 import { anEvent, append } from '../events/scene.ts'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { pageAt, readPage } from '../support/pages.ts'
 import { type Client, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { chance } from '../support/seed.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('the activity', () => {
-  let grove: Grove
+  const { grove, ann: owner, bo, cy } = useWorld({ ann: 'owner', bo: 'stranger', cy: 'stranger' }, { sweeps: false })
   /** Owns the organisation of each test, `ann.org`. */
   let ann: PersonClient
-  let owner: PersonClient
-  let bo: PersonClient
-  let cy: PersonClient
   let org: string
   let node: TestNode
 
-  before(async () => {
-    grove = await startGrove({ sweeps: false })
-    owner = await signUp(grove, 'Ann')
-    bo = await signUp(grove, 'Bo')
-    cy = await signUp(grove, 'Cy')
-  })
   beforeEach(async () => {
     org = (await made(owner.post('/orgs', { name: 'Atlas' }))).id
     ann = { ...owner, org }
@@ -35,7 +26,6 @@ describe('the activity', () => {
     await made(ann.put(`/orgs/${org}/members/cy@example.org`, { role: 'reader' }))
     node = await newNode(grove, ann, { title: 'Whales' })
   })
-  after(() => grove.close())
 
   const see = async (query = '', { by = cy as Client, of = pageAt(org) } = {}) => {
     const answer = await readPage(by, `${of}/activity${query}`)

@@ -2,13 +2,12 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt } from '../support/pages.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('an address of pages', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let org: string
   /** The address of the organisation. */
   let home: string
@@ -16,14 +15,11 @@ describe('an address of pages', () => {
   const get = (path: string, headers: Record<string, string> = html) => client(grove).get(path, headers)
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     const atlas = await made(ann.post('/orgs', { name: 'Atlas', published: true }))
     org = atlas.id
     home = pageAt(atlas)
     for (const title of ['Whales', 'Krill']) await made(ann.post(`/orgs/${org}/nodes`, { title }))
   })
-  after(() => grove.close())
 
   it('that is unknown tells a browser so by a page, a program by JSON', async () => {
     for (const path of ['/nope', '/me', '/settings', '/o', '/nope/deeper?x=1', '//nope', '/%', '/sign-in/none']) {

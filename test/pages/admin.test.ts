@@ -5,26 +5,22 @@ import { expect } from 'chai'
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type Answer, client, type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { alertIn, ledTo, mainOf, sendForm, type Visit, valueIn, visitOf } from './forms.ts'
 
 const linkIn = (answer: Answer) => /data-reset-link[^>]*>\s*([^<\s]+)/.exec(mainOf(answer))?.[1] ?? ''
 
 describe('the pages of administrators', () => {
-  let grove: Grove
-  let ada: PersonClient
+  const { grove, ada } = useWorld({ ada: 'owner' }, { signup: 'open', logLevel: 'info' })
   let pages: Visit
   let bob: PersonClient
 
   before(async () => {
-    grove = await startGrove({ signup: 'open', logLevel: 'info' })
-    ada = await signUp(grove, 'Ada')
     await appoint(ada)
     pages = await visitOf(grove, ada)
   })
-  after(() => grove.close())
   beforeEach(async () => {
     bob = await signUp(grove, `Bob ${randomUUID()}`)
   })

@@ -4,25 +4,18 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { fitted } from '../../server/pages/parts/backlinks.tsx'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt, readPage } from '../support/pages.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('backlinks on pages', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { ann } = useWorld({ ann: 'owner' })
   let org: string
   let krill: string
 
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-  })
   beforeEach(async () => {
     org = (await made(ann.post('/orgs', { name: 'Atlas' }))).id
     krill = (await made(ann.post(`/orgs/${org}/nodes`, { title: 'Krill' }))).id
   })
-  after(() => grove.close())
 
   /** Adds a node that has a connection to krill. */
   const link = async (title: string, text_content: string) => {

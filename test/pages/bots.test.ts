@@ -2,23 +2,19 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt } from '../support/pages.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { alertIn, mainOf, type Visit, visitOf } from './forms.ts'
 
 describe('the pages of bots', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let visit: Visit
   let page: string
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     visit = await visitOf(grove, ann)
     page = `${pageAt(ann.org)}/settings/bots`
   })
-  after(() => grove.close())
 
   const bots = async () => (await made(ann.get(`/orgs/${ann.org}/bots`))).bots
   async function create(name: string): Promise<{ readonly id: string; readonly at: string }> {

@@ -2,23 +2,13 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { pageAt, readPage } from '../support/pages.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('comparing two versions on pages', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let rob: PersonClient
-
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    rob = await signUp(grove, 'Rob')
-    await made(ann.put(`/orgs/${ann.org}/members/${rob.user.email}`, { role: 'reader' }))
-  })
-  after(() => grove.close())
+  const { grove, ann, rob } = useWorld({ ann: 'owner', rob: 'reader' })
 
   const html = { accept: 'text/html' }
   const pageOf = ({ org, id }: TestNode) => pageAt(org, id)

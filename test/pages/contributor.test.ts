@@ -2,30 +2,21 @@
 
 import { expect } from 'chai'
 import { made, prefixOf } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { pageAt, readPage } from '../support/pages.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { formsOf, sendForm } from './forms.ts'
 
 describe('pages of a contributor', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let cy: PersonClient
+  const { grove, ann, cy } = useWorld({ ann: 'owner', cy: 'contributor' })
   let node: TestNode
   let page: string
 
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    cy = await signUp(grove, 'Cy')
-    await made(ann.put(`/orgs/${ann.org}/members/cy@example.org`, { role: 'contributor' }))
-  })
   beforeEach(async () => {
     node = await newNode(grove, ann, { text_content: 'Whales fear the [[Kraken]].\n' })
     page = pageAt(node.org, node.id)
   })
-  after(() => grove.close())
 
   const headersOfVisit = { accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'same-origin' }
   /** The main part of a page as this user sees it. */

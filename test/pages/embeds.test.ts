@@ -2,23 +2,19 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt, readPage } from '../support/pages.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const asPage = { accept: 'text/html', 'sec-fetch-mode': 'navigate' }
 
 describe('a page that embeds others', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let org: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     org = (await made(ann.post('/orgs', { name: 'Atlas', published: true }))).id
   })
-  after(() => grove.close())
 
   /** Each node has a path, as an import gives it, so that links find it by name. */
   const add = async (title: string, text_content: string): Promise<string> =>

@@ -2,27 +2,23 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt, readPage } from '../support/pages.ts'
-import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { client, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { sendForm } from './forms.ts'
 
 describe('the page of an export', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let cookie: string
   let org: string
   let whales: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     const { headers } = await sendForm(grove, '/sign-in', { email: ann.user.email, password })
     cookie = headers['set-cookie']?.split(';')[0] ?? ''
     org = (await made(ann.post('/orgs', { name: 'Atlas' }))).id
     whales = (await made(ann.post(`/orgs/${org}/nodes`, { title: 'Whales & <b>' }))).id
   })
-  after(() => grove.close())
 
   const open = (path: string, sent: object = { cookie }) =>
     readPage(client(grove), path, {

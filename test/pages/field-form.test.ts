@@ -2,9 +2,9 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt } from '../support/pages.ts'
-import { type Answer, type PersonClient, signUp } from '../support/people.ts'
+import { type Answer, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { ledTo, mainOf, sendForm, type Visit, visitOf } from './forms.ts'
 
 const hostile = '</textarea><script>"&\''
@@ -33,20 +33,16 @@ const recipe = {
 }
 
 describe('the form for the fields of a page', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let visit: Visit
   let org: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     visit = await visitOf(grove, ann)
   })
   beforeEach(async () => {
     org = (await made(ann.post('/orgs', { name: 'Kitchen' }))).id
   })
-  after(() => grove.close())
 
   const define = (more: object = {}) =>
     made(ann.put(`/orgs/${org}/types/recipe`, { definition: { ...recipe, ...more } }))

@@ -2,19 +2,16 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt, readPage } from '../support/pages.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('the search page', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let org: string
   let sea: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     org = (await made(ann.post('/orgs', { name: 'Atlas', published: true }))).id
     const add = (body: object) => made(ann.post(`/orgs/${org}/nodes`, body))
     sea = (await add({ title: 'Sea <b>', text_content: 'Water.' })).id
@@ -23,7 +20,6 @@ describe('the search page', () => {
     const nodes = Array.from({ length: 45 }, (_, n) => ({ title: `Node ${n}`, text_content: 'Krill.' }))
     await made(ann.post(`/orgs/${org}/nodes/batch`, { nodes }))
   })
-  after(() => grove.close())
 
   const textOf = (html: string) =>
     html

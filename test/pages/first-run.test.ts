@@ -2,9 +2,10 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { pageAt, readPage } from '../support/pages.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { formsOf, sendForm } from './forms.ts'
 
 const asPage = { accept: 'text/html' }
@@ -67,19 +68,13 @@ describe('the welcome of visitors', () => {
 })
 
 describe('an organisation without pages', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let org: string
   let people = 0
 
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-  })
   beforeEach(async () => {
     org = (await made(ann.post('/orgs', { name: 'Handbook' }))).id
   })
-  after(() => grove.close())
 
   const see = async (person: PersonClient | ReturnType<typeof client>, path = pageAt(org)) => {
     const { status, body } = await readPage(person, path, asPage)

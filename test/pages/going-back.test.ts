@@ -1,10 +1,10 @@
 /** Restoring a version and undoing a proposal by the forms of pages, without script: each refusal keeps the choice. */
 
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { pageAt, readPage } from '../support/pages.ts'
-import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
+import { type Answer, client, type PersonClient, password } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { sendForm } from './forms.ts'
 
 type Fields = Readonly<Record<string, string>>
@@ -16,9 +16,7 @@ interface Desk {
 }
 
 describe('going back on pages', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let rob: PersonClient
+  const { grove, ann, rob } = useWorld({ ann: 'owner', rob: 'reader' })
   let pages: Desk
   let readerPages: Desk
 
@@ -33,14 +31,9 @@ describe('going back on pages', () => {
   }
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    rob = await signUp(grove, 'Rob')
-    await ann.put(`/orgs/${ann.org}/members/${rob.user.email}`, { role: 'reader' }).then(expecting(200))
     pages = await deskOf(ann)
     readerPages = await deskOf(rob)
   })
-  after(() => grove.close())
 
   const pageOf = ({ org, id }: TestNode) => pageAt(org, id)
   const restorePage = (node: TestNode, commit: string) => `${pageOf(node)}/commits/${commit}/restore`

@@ -2,24 +2,20 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt } from '../support/pages.ts'
-import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
+import { type Answer, client, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { formsOf, sendForm } from './forms.ts'
 
 describe('the link of an invitation', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' }, { logLevel: 'info' })
   let org: string
   let inside: string
 
   before(async () => {
-    grove = await startGrove({ logLevel: 'info' })
-    ann = await signUp(grove, 'Ann')
     org = (await made(ann.post('/orgs', { name: 'Handbook' }))).id
     inside = `${pageAt(org)}?welcome`
   })
-  after(() => grove.close())
 
   const invite = async (more: object = {}): Promise<string> =>
     (await made(ann.post(`/orgs/${org}/invitations`, { role: 'editor', ...more }))).url

@@ -5,21 +5,17 @@ import { type Changes, readFileChanges } from '../../server/pages/text/diff.tsx'
 import { merge3 } from '../../server/pages/text/merge3.ts'
 import { diffWords } from '../../server/pages/text/word-diff.ts'
 import type { Api } from '../../spec/client/api.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { pageAt, readPage } from '../support/pages.ts'
 import { client, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const html = { accept: 'text/html', 'sec-fetch-mode': 'navigate' }
 
 const lines = (count: number) => Array.from({ length: count }, (_, at) => `${at % 10}`)
 
 describe('a page of long texts', () => {
-  let grove: Grove
-  before(async () => {
-    grove = await startGrove()
-  })
-  after(() => grove.close())
+  const { grove } = useWorld({})
 
   it.deep('has some lines of what differs, and says how many there are', async () => {
     const ann = await signUp(grove, 'Ann')

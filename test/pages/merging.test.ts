@@ -1,24 +1,16 @@
 /** A text that others changed meanwhile: how many lines may differ until it is left to a person. */
 
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
 import { pageAt } from '../support/pages.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { formsOf } from './forms.ts'
 
 /** A changed line is one that goes and one that comes. */
 const mostChanged = 600 / 2
 
 describe('a text that others changed meanwhile', () => {
-  let grove: Grove
-  let ann: PersonClient
-
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-  })
-  after(() => grove.close())
+  const { grove, ann } = useWorld({ ann: 'owner' })
 
   const lines = (changed: number) =>
     Array.from({ length: 1_000 }, (_, at) => `${at < changed ? 'theirs' : 'line'} ${at}\n`).join('')

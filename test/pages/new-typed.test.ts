@@ -2,9 +2,8 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt, plain } from '../support/pages.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { ledTo, mainOf, type Visit, valueIn, visitOf } from './forms.ts'
 
 const recipe = {
@@ -27,21 +26,17 @@ const recipe = {
 }
 
 describe('a new page of a type', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let visit: Visit
   let org: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     visit = await visitOf(grove, ann)
   })
   beforeEach(async () => {
     org = (await made(ann.post('/orgs', { name: 'Kitchen' }))).id
     await made(ann.put(`/orgs/${org}/types/recipe`, { definition: recipe }))
   })
-  after(() => grove.close())
 
   const at = () => `${pageAt(org)}/new`
 

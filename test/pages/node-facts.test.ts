@@ -2,25 +2,19 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { pageAt, readPage } from '../support/pages.ts'
 import { type Answer, client, type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('a page says what holds', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let ben: PersonClient
+  const { grove, ann, ben } = useWorld({ ann: 'owner', ben: 'stranger' })
   let org: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    ben = await signUp(grove, 'Ben')
     org = (await made(ann.post('/orgs', { name: 'Atlas', published: true }))).id
     await made(ann.put(`/orgs/${org}/members/${ben.user.email}`, { role: 'maintainer' }))
   })
-  after(() => grove.close())
 
   const add = (body: object): Promise<Answer['body']> => made(ann.post(`/orgs/${org}/nodes`, body))
   const commit = (who: PersonClient, id: string, branch: string, path: string, content: string) =>

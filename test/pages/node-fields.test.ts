@@ -2,9 +2,9 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt, readPage } from '../support/pages.ts'
-import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { type Client, client } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const hostile = '<b>"Serves" & more</b>'
 
@@ -29,19 +29,13 @@ const recipe = {
 }
 
 describe('the fields of a typed page', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let org: string
 
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-  })
   beforeEach(async () => {
     org = (await made(ann.post('/orgs', { name: 'Kitchen', published: true }))).id
     await made(ann.put(`/orgs/${org}/types/recipe`, { definition: recipe }))
   })
-  after(() => grove.close())
 
   const node = async (title: string, properties: object = {}): Promise<string> =>
     (await made(ann.post(`/orgs/${org}/nodes`, { title, properties }))).id

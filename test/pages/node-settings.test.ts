@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { jsonOf, rowsOf } from '../../server/pages/property-rows.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { pageAt, plain, readPage } from '../support/pages.ts'
 import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { sendForm } from './forms.ts'
 
 type Fields = Readonly<Record<string, string | readonly string[]>>
@@ -21,8 +21,7 @@ interface Desk {
 }
 
 describe('the settings of a page', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let pages: Desk
 
   const deskOf = async (person: PersonClient): Promise<Desk> => {
@@ -51,11 +50,8 @@ describe('the settings of a page', () => {
   }
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     pages = await deskOf(ann)
   })
-  after(() => grove.close())
 
   const pageOf = ({ org, id }: TestNode) => pageAt(org, id)
   const settingsOf = (node: TestNode) => `${pageOf(node)}/settings`

@@ -3,28 +3,24 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt, readPage } from '../support/pages.ts'
 import { type Answer, client, type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 type Visitor = Pick<PersonClient, 'get'>
 
 describe('the pages of an organisation', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let reader: PersonClient
   let org: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     reader = await signUp(grove, 'Rita Reader')
   })
   beforeEach(async () => {
     org = (await made(ann.post('/orgs', { name: 'Atlas' }))).id
     await made(ann.put(`/orgs/${org}/members/${reader.user.email}`, { role: 'reader' }))
   })
-  after(() => grove.close())
 
   const see = async (visitor: Visitor, path = ''): Promise<Answer & { readonly main: string }> => {
     const answer = await readPage(visitor, `${pageAt(org)}${path}`)

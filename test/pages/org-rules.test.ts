@@ -2,24 +2,19 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt } from '../support/pages.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { alertIn, mainOf, type Visit, visitOf } from './forms.ts'
 
 describe('the rules of an organisation', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let bob: PersonClient
+  const { grove, ann, bob } = useWorld({ ann: 'owner', bob: 'stranger' })
   let visit: Visit
   let org: string
   let whales: string
   let page: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    bob = await signUp(grove, 'Bob')
     visit = await visitOf(grove, ann)
   })
   beforeEach(async () => {
@@ -28,7 +23,6 @@ describe('the rules of an organisation', () => {
     whales = (await made(ann.post(`/orgs/${org}/nodes`, { title: 'Whales' }))).id
     page = `${pageAt(org)}/settings/rules`
   })
-  after(() => grove.close())
 
   const rulesOf = async () => (await made(ann.get(`/orgs/${org}`))).rules
   const setRules = (rules: unknown) => made(ann.patch(`/orgs/${org}`, { rules }))

@@ -5,20 +5,16 @@ import { expect } from 'chai'
 import { clientName } from '../../server/pages/text/client-name.ts'
 import { made } from '../support/cast.ts'
 import { git } from '../support/data-folder.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { alertIn, ledTo, mainOf, type Visit, valueIn, visitOf } from './forms.ts'
 
 describe('the profile of a user', () => {
-  let grove: Grove
+  const { grove } = useWorld({})
   let ann: PersonClient
   let pages: Visit
 
-  before(async () => {
-    grove = await startGrove()
-  })
-  after(() => grove.close())
   beforeEach(async () => {
     ann = await signUp(grove, `Ann ${randomUUID()}`)
     pages = await visitOf(grove, ann)

@@ -3,27 +3,19 @@
 import { expect } from 'chai'
 import { connectionId, keyOfName } from '../../server/markdown/connection-ids.ts'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { pageAt, readPage } from '../support/pages.ts'
-import { type Answer, type PersonClient, signUp } from '../support/people.ts'
+import type { Answer } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { formsOf } from './forms.ts'
 
 type Send = Awaited<ReturnType<typeof formsOf>>
 
 describe('a page that gets another title', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let bob: PersonClient
+  const { grove, ann, bob } = useWorld({ ann: 'owner', bob: 'stranger' })
   let org: string
   let [send, sendAsBob]: Send[] = []
 
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    bob = await signUp(grove, 'Bob')
-  })
-  after(() => grove.close())
   beforeEach(async () => {
     org = (await made(ann.post('/orgs', { name: 'Names' }))).id
     send = await formsOf(grove, ann)

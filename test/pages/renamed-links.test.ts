@@ -4,23 +4,18 @@ import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { connectionId } from '../../server/markdown/connection-ids.ts'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { pageAt, readPage } from '../support/pages.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { formsOf } from './forms.ts'
 
 describe('a link that was written in the editor', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let send: Awaited<ReturnType<typeof formsOf>>
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     send = await formsOf(grove, ann)
   })
-  after(() => grove.close())
 
   const at = (id: string) => `/orgs/${ann.org}/nodes/${id}`
   const page = (id: string) => pageAt(ann.org, id)

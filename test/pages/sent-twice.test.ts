@@ -2,29 +2,24 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { pageAt } from '../support/pages.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { formsOf } from './forms.ts'
 
 describe('the form of an edit that is sent twice', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let send: Awaited<ReturnType<typeof formsOf>>
   let node: TestNode
   let page: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     send = await formsOf(grove, ann)
   })
   beforeEach(async () => {
     node = await newNode(grove, ann, { text_content: 'Whales swim.\n' })
     page = pageAt(node.org, node.id)
   })
-  after(() => grove.close())
 
   const form = (act: string, text = 'Whales sing.\n') => ({
     ...{ head: node.git.head(), title: 'Whales', text, message: 'Say that they sing', act },

@@ -6,10 +6,10 @@ import { expect } from 'chai'
 import { v4, v7 } from 'uuid'
 import { idIn, segmentOf } from '../../server/base/page-segments.ts'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
 import { pageAt, readPage } from '../support/pages.ts'
-import { type Answer, type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { type Answer, type Client, client, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { formsOf } from './forms.ts'
 
 const zeros = '00000000-0000-0000-0000-000000000000'
@@ -117,8 +117,7 @@ describe('the segment of an address', () => {
 })
 
 describe('an old address', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let org: { readonly id: string; readonly name: string }
   let node: { readonly id: string; readonly title: string; readonly head: string }
   const anybody: Client['get'] = (path, headers) => client(grove).get(path, headers)
@@ -126,12 +125,9 @@ describe('an old address', () => {
   const to = ({ status, headers }: Answer) => [status, headers.location]
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     org = await made(ann.post('/orgs', { name: 'The Atlas', published: true }))
     node = await made(ann.post(`/orgs/${org.id}/nodes`, { title: 'Blue Whales', text_content: 'They are large.\n' }))
   })
-  after(() => grove.close())
 
   it.deep('leads in one step to the page, with its query', async () => {
     expect(page()).to.match(/^\/o\/the-atlas-[\w]{22}\/blue-whales-[\w]{22}$/)
@@ -260,13 +256,7 @@ describe('an old address', () => {
 })
 
 describe('a new address', () => {
-  let grove: Grove
-  let ann: PersonClient
-  before(async () => {
-    grove = await startGrove({ publicUrl: 'https://docs.example/wiki' })
-    ann = await signUp(grove, 'Ann')
-  })
-  after(() => grove.close())
+  const { grove, ann } = useWorld({ ann: 'owner' }, { publicUrl: 'https://docs.example/wiki' })
 
   it('is in all that names a page, behind a proxy with a prefix', async () => {
     const org = await made(ann.post('/orgs', { name: 'Atlas', published: true }))

@@ -2,23 +2,17 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt, readPage } from '../support/pages.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client, type PersonClient } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('the table of pages', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let org: string
 
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-  })
   beforeEach(async () => {
     org = (await made(ann.post('/orgs', { name: 'Kitchen' }))).id
   })
-  after(() => grove.close())
 
   const add = (nodes: readonly object[]) => made(ann.post(`/orgs/${org}/nodes/batch`, { nodes }))
   const decoded = (html: string) =>

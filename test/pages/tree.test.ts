@@ -3,13 +3,12 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt, readPage } from '../support/pages.ts'
-import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { type Client, client, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('the tree of pages', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let anybody: Client
   let org: string
   let folder: string
@@ -21,8 +20,6 @@ describe('the tree of pages', () => {
     return nodes.map(({ id }) => id)
   }
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     anybody = client(grove)
     org = (await made(ann.post('/orgs', { name: 'Atlas', published: true }))).id
     ;[folder = ''] = await add(['Folder', 'Other'])
@@ -31,7 +28,6 @@ describe('the tree of pages', () => {
       [folder],
     )
   })
-  after(() => grove.close())
 
   const show = async (path: string, who: Client = anybody) => {
     const { status, body } = await readPage(who, path)

@@ -2,9 +2,9 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt } from '../support/pages.ts'
-import { type Answer, type PersonClient, signUp } from '../support/people.ts'
+import type { Answer } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { ledTo, mainOf, type Visit, visitOf } from './forms.ts'
 import { fieldsIn } from './sent-forms.ts'
 
@@ -17,18 +17,13 @@ const recipe = {
 }
 
 describe('the pages of types', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let bob: PersonClient
+  const { grove, ann, bob } = useWorld({ ann: 'owner', bob: 'stranger' })
   let visit: Visit
   let reader: Visit
   let org: string
   let page: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    bob = await signUp(grove, 'Bob')
     visit = await visitOf(grove, ann)
     reader = await visitOf(grove, bob)
   })
@@ -37,7 +32,6 @@ describe('the pages of types', () => {
     await made(ann.put(`/orgs/${org}/members/${bob.user.email}`, { role: 'reader' }))
     page = `${pageAt(org)}/settings/types`
   })
-  after(() => grove.close())
 
   const define = (name: string, definition: object) => made(ann.put(`/orgs/${org}/types/${name}`, { definition }))
   const read = async (name: string) => (await made(ann.get(`/orgs/${org}/types/${name}`))).definition

@@ -2,24 +2,14 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { pageAt, readPage } from '../support/pages.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { sendForm } from './forms.ts'
 
 describe('the home page', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let bob: PersonClient
-
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    bob = await signUp(grove, 'Bob')
-    await ann.put(`/orgs/${ann.org}/members/${bob.user.email}`, { role: 'reader' }).then(expecting(200))
-  })
-  after(() => grove.close())
+  const { grove, ann, bob } = useWorld({ ann: 'owner', bob: 'reader' })
 
   const homeOf = (person: PersonClient) => pageOf(person, '/')
   const pageOf = async (person: PersonClient, path: string): Promise<string> => {

@@ -3,31 +3,28 @@
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { newDataDir } from '../support/data-folder.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { pageAt } from '../support/pages.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { type Receiver, startReceiver, status } from '../webhooks/receiver.ts'
 import { alertIn, mainOf, type Visit, visitOf } from './forms.ts'
 
 const textIn = (answer: Parameters<typeof mainOf>[0]) => mainOf(answer).replace(/<[^>]+>/g, '')
 
 describe('the pages of webhooks', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let visit: Visit
   let receiver: Receiver
   let page: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     visit = await visitOf(grove, ann)
   })
   beforeEach(async () => {
     receiver = await startReceiver()
     page = `${pageAt(ann.org)}/settings/webhooks`
   })
-  after(() => grove.close())
 
   const hooks = async () => (await made(ann.get(`/orgs/${ann.org}/webhooks`))).webhooks
   /** Adds a webhook by the form, and returns its page. */

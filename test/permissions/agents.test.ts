@@ -12,26 +12,19 @@ import { applyRefUpdates } from '../../server/domain/branches/ref-updates.ts'
 import { branchRef } from '../../server/domain/layout.ts'
 import { made } from '../support/cast.ts'
 import { askGit } from '../support/git-requests.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { type Client, client } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('a token that proposes', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let bob: PersonClient
+  const { grove, ann, bob } = useWorld({ ann: 'owner', bob: 'editor' })
   let secret: string
   let agent: Client
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    bob = await signUp(grove, 'Bob')
-    await made(ann.put(`/orgs/${ann.org}/members/bob@example.org`, { role: 'editor' }))
     secret = (await made(bob.post('/auth/tokens', { name: 'Agent', access: 'propose' }))).token
     agent = client(grove, secret)
   })
-  after(() => grove.close())
 
   const branches = ({ git }: TestNode) => git.lines('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/heads')
 

@@ -12,27 +12,18 @@ import { applyRefUpdates } from '../../server/domain/branches/ref-updates.ts'
 import { branchRef, ledgerRef } from '../../server/domain/layout.ts'
 import { made, prefixOf, writing } from '../support/cast.ts'
 import { transactionsIn } from '../support/data-folder.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { type Answer, type Client, client, type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('a contributor', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let cy: PersonClient
-  let dan: PersonClient
-  let eve: PersonClient
+  const { grove, ann, cy, dan, eve } = useWorld({ ann: 'owner', cy: 'stranger', dan: 'stranger', eve: 'stranger' })
   let node: TestNode
   /** The beginning of the names of Cy's branches. */
   let own: string
 
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    cy = await signUp(grove, 'Cy')
-    dan = await signUp(grove, 'Dan')
-    eve = await signUp(grove, 'Eve')
+  before(() => {
     own = prefixOf(cy)
   })
   beforeEach(async () => {
@@ -44,7 +35,6 @@ describe('a contributor', () => {
       await become(person, role)
     node = await newNode(grove, ann, { text_content: 'Whales are mammals.\n' })
   })
-  after(() => grove.close())
 
   const become = (person: PersonClient, role: string) =>
     ann.put(`/orgs/${ann.org}/members/${person.user.email}`, { role }).then(expecting(200))

@@ -6,26 +6,20 @@ import { made } from '../support/cast.ts'
 import { grove as command } from '../support/command.ts'
 import { connectProgram } from '../support/connector.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { type Client, client } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('the provenance of a pull request', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let node: TestNode
   let desk: Desk
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann)
     desk = await newDesk()
   })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
+  after(() => desk.remove())
 
   const tokenOf = async (access: string) => made(ann.post('/auth/tokens', { name: 'A secret name', access }))
 

@@ -5,28 +5,21 @@ import { readdirSync } from 'node:fs'
 import { type ClientRequest, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
 
 const lines = (...changed: [line: number, text: string][]) =>
   Array.from({ length: 40 }, (_, n) => changed.find(([line]) => line === n)?.[1] ?? `line ${n}`).join('\n')
 
 describe('updating a branch', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let node: TestNode
 
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-  })
   beforeEach(async () => {
     node = await newNode(grove, ann)
     await node.commit('main', { 'both.txt': lines() })
   })
-  after(() => grove.close())
 
   /** A branch from main of commits that each write a file, and a request that has diverged. */
   async function diverged(count: number, fileOf: (n: number) => [path: string, text: string]): Promise<string> {

@@ -2,9 +2,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { readConditions } from '../../index/properties/box-conditions.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client, type PersonClient } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const today = '2026-12-01'
 
@@ -79,14 +79,11 @@ describe('the conditions of a search box', () => {
 })
 
 describe('a search with conditions', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let at: string
   const ids = new Map<string, string>()
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     at = `/orgs/${ann.org}`
     await ann.patch(at, { published: true }).then(expecting(200))
     for (const [title, properties, text_content] of [
@@ -102,7 +99,6 @@ describe('a search with conditions', () => {
       .post(`${at}/nodes/${ids.get('Blue whale')}/connections`, { target: ids.get('Krill'), type: 'eats' })
       .then(({ status }) => expect(status).to.be.below(300))
   })
-  after(() => grove.close())
 
   const search = async (query: string, more: object = {}, who: Pick<PersonClient, 'post'> = ann) => {
     const { body } = await who.post(`${at}/search/retrieve`, { query, top_k: 10, ...more }).then(expecting(200))

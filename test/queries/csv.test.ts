@@ -5,25 +5,21 @@ import { get, type IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { expect } from 'chai'
 import type { Headers } from '../support/exchange.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
-import { type Answer, client, type PersonClient, signUp } from '../support/people.ts'
+import { type Answer, client, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { readCsv } from './rfc4180.ts'
 
 /** Nodes of the large organisation. Their texts are more than sockets hold. */
 const many = 3_000
 
 describe('nodes as CSV', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let org: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     org = (await ann.post('/orgs', { name: 'Küche & Co "x"' }).then(expecting(201))).body.id
   })
-  after(() => grove.close())
 
   const addressOf = (query: Readonly<Record<string, string>>, at = org) =>
     `/orgs/${at}/nodes?${new URLSearchParams(query)}`

@@ -6,24 +6,21 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { filesIn } from '../export/folders.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { pageAt } from '../support/pages.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const run = promisify(execFile)
 
 describe('a filter of nodes', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' }, { now: () => new Date(Date.now() + aheadMs) })
   let at: string
   let folder: string
   const ids = new Map<string, string>()
   let aheadMs = 0
 
   before(async () => {
-    grove = await startGrove({ now: () => new Date(Date.now() + aheadMs) })
-    ann = await signUp(grove, 'Ann')
     at = `/orgs/${ann.org}`
     folder = await mkdtemp(join(tmpdir(), 'grove-doors-'))
     await ann.patch(at, { published: true }).then(expecting(200))
@@ -45,10 +42,7 @@ describe('a filter of nodes', () => {
         .post(`${at}/nodes/${ids.get(from)}/connections`, { target: ids.get(to), type })
         .then(({ status }) => expect(status).to.be.below(300))
   })
-  after(async () => {
-    await grove.close()
-    await rm(folder, { recursive: true, force: true })
-  })
+  after(() => rm(folder, { recursive: true, force: true }))
 
   const exported = async (where: string, more = ''): Promise<Map<string, Buffer>> => {
     const headers = { authorization: `Bearer ${ann.session.accessToken}` }

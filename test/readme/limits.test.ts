@@ -6,8 +6,8 @@ import type { Limit } from '../../server/base/counters.ts'
 import { limitedSignIns } from '../../server/domain/accounts/sign-ins.ts'
 import { limitedMail } from '../../server/domain/mail/limits.ts'
 import document from '../../spec/openapi.json' with { type: 'json' }
-import { type Grove, startGrove } from '../support/grove.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 type Unit = 'bytes' | 'count' | 'seconds'
 
@@ -301,16 +301,12 @@ const semaphores: Readonly<Record<string, readonly [file: string, name: string]>
 describe('spec/limits.md', () => {
   let stated: ReadonlyMap<string, readonly string[]>
   let tables: readonly (readonly string[])[]
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' }, { rateLimit: true })
 
   before(async () => {
     tables = tableRows(await readFile('spec/limits.md', 'utf8'))
     stated = new Map(tables.map(([name = '', ...cells]) => [name, cells]))
-    grove = await startGrove({ rateLimit: true })
-    ann = await signUp(grove, 'Ann')
   })
-  after(() => grove.close())
 
   const limitOf = (row: string) => stated.get(row)?.[0] ?? `${row} is not in the tables`
 

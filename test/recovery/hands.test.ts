@@ -5,22 +5,15 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { commitOf } from '../support/concurrency-rules.ts'
 import { expectSound } from '../support/data-folder.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { closedLedger } from './ledgers.ts'
 
 describe('a hand on the server', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let node: TestNode
   let neighbour: TestNode
 
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-  })
-  after(() => grove?.close())
   beforeEach(async () => {
     node = await newNode(grove, ann)
     neighbour = await newNode(grove, ann)

@@ -7,13 +7,13 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Ahead, openAhead } from '../../server/domain/search/ahead.ts'
 import { openSearchThread } from '../../server/domain/search/search-thread.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { type HeldTimers, holdTimers } from '../support/held-timers.ts'
 import { expecting } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { signUp } from '../support/people.ts'
 import { randomOf } from '../support/random.ts'
 import { metricsToken, parseScrape, type Scrape, sumOf } from '../support/scrapes.ts'
 import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
 import { openOver } from './over-files.ts'
 import { addOrg, createSearchIndexIn, removeNode, type SearchIndex } from './rows-in-memory.ts'
 import { answersAnew, questionsOf, setNotes } from './stored-notes.ts'
@@ -21,15 +21,11 @@ import { answersAnew, questionsOf, setNotes } from './stored-notes.ts'
 const today = '2026-12-01'
 
 describe('a search thread between the queries', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' }, { metricsToken })
   let at: string
-  before(async () => {
-    grove = await startGrove({ metricsToken })
-    ann = await signUp(grove, 'Ann')
+  before(() => {
     at = `/orgs/${ann.org}`
   })
-  after(() => grove.close())
 
   const scrape = async (): Promise<Scrape> => {
     const headers = { authorization: `Bearer ${metricsToken}` }

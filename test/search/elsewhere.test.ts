@@ -3,10 +3,10 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { created, times } from '../support/many.ts'
 import { expecting } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const start = Date.parse('2026-05-01T12:00:00.000Z')
 
@@ -20,14 +20,8 @@ interface Found {
 }
 
 describe('a search of another state than that of main', () => {
-  let grove: Grove
-  let ann: PersonClient
   let now = start
-  before(async () => {
-    grove = await startGrove({ now: () => new Date(now) })
-    ann = await signUp(grove, 'Ann')
-  })
-  after(() => grove.close())
+  const { grove, ann } = useWorld({ ann: 'owner' }, { now: () => new Date(now) })
 
   const wait = (seconds: number) => {
     now += 1_000 * seconds

@@ -3,18 +3,15 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { newDataDir } from '../support/data-folder.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('suggestions', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     for (const title of ['Blue whale', 'Whale songs', 'Whales']) await write(ann, title)
   })
-  after(() => grove.close())
 
   const pathOf = (org: string, q: string, more = '') => `/orgs/${org}/suggest?q=${encodeURIComponent(q)}${more}`
 

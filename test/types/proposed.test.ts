@@ -1,20 +1,13 @@
 /** Pull requests of typed content: what prevents a merge, and what is only said. */
 
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const schema = { required: ['serves'], properties: { serves: { type: 'integer' } } }
 
 describe('pull requests of typed content', () => {
-  let grove: Grove
-  let ann: PersonClient
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-  })
-  after(() => grove.close())
+  const { grove, ann } = useWorld({ ann: 'owner' })
 
   const define = async (name: string, definition: object): Promise<string> =>
     (

@@ -2,19 +2,15 @@
 
 import { expect } from 'chai'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const schema = { required: ['serves'], properties: { serves: { type: 'integer' }, due: { format: 'date' } } }
 
 describe('git: pushes of typed content', () => {
-  let grove: Grove
-  let ann: PersonClient
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let desk: Desk
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     desk = await newDesk()
     await define('person', {})
     await define('recipe', { enforcement: 'strict', schema, connections: { written_by: { to: ['person'], max: 1 } } })
@@ -22,10 +18,7 @@ describe('git: pushes of typed content', () => {
     const many = Object.fromEntries(Array.from({ length: 25 }, (_, n) => [`p${n}`, { type: 'integer' }]))
     await define('sheet', { schema: { properties: many } })
   })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
+  after(() => desk.remove())
 
   const define = (name: string, definition: object) =>
     ann.put(`/orgs/${ann.org}/types/${name}`, { definition: { title: name, ...definition } }).then(expecting(200))

@@ -3,9 +3,9 @@
 import { expect } from 'chai'
 import { cli } from '../operator/desk.ts'
 import { gitIn } from '../support/git.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const recipe = {
   title: 'Recipe',
@@ -18,14 +18,10 @@ const recipe = {
 }
 
 describe('types over HTTP', () => {
-  let grove: Grove
+  const { grove } = useWorld({})
   let ann: PersonClient
   let at: string
   let people = 0
-  before(async () => {
-    grove = await startGrove()
-  })
-  after(() => grove.close())
   beforeEach(async () => {
     ann = await signUp(grove, `Ann ${++people}`)
     at = `/orgs/${ann.org}`

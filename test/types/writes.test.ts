@@ -2,9 +2,9 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { type Answer, type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const recipe = {
   title: 'Recipe',
@@ -21,14 +21,10 @@ const recipe = {
 }
 
 describe('writing typed nodes', () => {
-  let grove: Grove
+  const { grove } = useWorld({})
   let ann: PersonClient
   let at: string
   let people = 0
-  before(async () => {
-    grove = await startGrove()
-  })
-  after(() => grove.close())
   beforeEach(async () => {
     ann = await signUp(grove, `Ann ${++people}`)
     at = `/orgs/${ann.org}`

@@ -2,24 +2,14 @@
 
 import { expect } from 'chai'
 import { type Git, gitIn } from '../support/git.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
 
 const later = { theme: { colour: 'sea' } }
 
 describe('keys that this version does not know', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let bob: PersonClient
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    bob = await signUp(grove, 'Bob')
-    await ann.put(`/orgs/${ann.org}/members/bob@example.org`, { role: 'reader' }).then(expecting(200))
-  })
-  after(() => grove.close())
+  const { grove, ann, bob } = useWorld({ ann: 'owner', bob: 'reader' })
 
   const read = (git: Git, ref: string, path: string) => JSON.parse(git.say('show', `${ref}:${path}`))
   /** Adds them to the file, as a commit of an unknown event. */
