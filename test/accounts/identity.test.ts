@@ -1,16 +1,12 @@
 /** Who may sign up as what, and that no answer says a secret. */
 
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
 import { client, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('sign-up', () => {
-  let grove: Grove
-  before(async () => {
-    grove = await startGrove()
-  })
-  after(() => grove.close())
+  const { grove } = useWorld({})
 
   const signup = (fields: object) => client(grove).post('/auth/signup', { password, ...fields })
 
@@ -95,13 +91,7 @@ describe('sign-up', () => {
 })
 
 describe('answers under /auth/', () => {
-  let grove: Grove
-  let token: string
-  before(async () => {
-    grove = await startGrove()
-    token = (await signUp(grove, 'Ann')).session.accessToken
-  })
-  after(() => grove.close())
+  const { grove, ann } = useWorld({ ann: 'owner' })
 
   const secret = 'hunter2-hunter2'
   const sent: [string, string, unknown][] = [
@@ -117,7 +107,7 @@ describe('answers under /auth/', () => {
   ]
   for (const [title, path, body] of sent) {
     it(`do not repeat ${title}`, async () => {
-      const answer = await client(grove, path === '/auth/tokens' ? token : undefined).post(path, body)
+      const answer = await client(grove, path === '/auth/tokens' ? ann.session.accessToken : undefined).post(path, body)
       expect(answer.status).to.equal(422)
       expect(JSON.stringify(answer.body)).to.not.contain(secret.slice(0, 7))
     })

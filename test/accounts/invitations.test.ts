@@ -8,9 +8,9 @@ import { createInvitation, createSignUpInvitation } from '../../server/domain/ac
 import { operator } from '../../server/domain/actor.ts'
 import { made } from '../support/cast.ts'
 import { gitIn } from '../support/git.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const notFound = {
   status: 404,
@@ -19,25 +19,21 @@ const notFound = {
 const dayMs = 24 * 3600 * 1000
 
 describe('invitations', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let bob: PersonClient
-  let cleo: PersonClient
+  const { grove, ann, bob, cleo } = useWorld(
+    { ann: 'owner', bob: 'stranger', cleo: 'stranger' },
+    { now: () => new Date(time), logLevel: 'info' },
+  )
   let org: string
   let time = new Date('2026-01-01T00:00:00Z').getTime()
 
-  before(async () => {
-    grove = await startGrove({ now: () => new Date(time), logLevel: 'info' })
-    ;[ann, bob, cleo] = [await signUp(grove, 'Ann'), await signUp(grove, 'Bob'), await signUp(grove, 'Cleo')]
-  })
-  after(() => grove.close())
   beforeEach(async () => {
     org = (await made(ann.post('/orgs', { name: 'Atlas' }))).id
   })
 
-  const invite = (fields: object = {}, by = ann): Promise<Answer> =>
+  const invite = (fields: object = {}, by: PersonClient = ann): Promise<Answer> =>
     by.post(`/orgs/${org}/invitations`, { role: 'editor', ...fields })
-  const inviteToken = async (fields: object = {}, by = ann): Promise<string> => (await made(invite(fields, by))).token
+  const inviteToken = async (fields: object = {}, by: PersonClient = ann): Promise<string> =>
+    (await made(invite(fields, by))).token
   const accept = (who: PersonClient, token: string) => who.post('/auth/invitations/accept', { token })
   const list = async (query = '') => (await made(ann.get(`/orgs/${org}/invitations${query}`))).invitations
   const roleOf = async (who: PersonClient) => (await who.get(`/orgs/${org}`)).body.role

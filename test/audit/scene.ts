@@ -4,15 +4,16 @@ import type { components } from '../../spec/types.ts'
 import { cli } from '../operator/desk.ts'
 import { made } from '../support/cast.ts'
 import { type Desk, newDesk } from '../support/desk.ts'
-import { type Grove, type GroveOptions, startGrove } from '../support/grove.ts'
-import { type Client, client, type PersonClient, password, signUp } from '../support/people.ts'
+import type { GroveOptions } from '../support/grove.ts'
+import { type Client, client, type PersonClient, password } from '../support/people.ts'
+import { newScene } from '../support/world.ts'
 
 export type Entry = components['schemas']['AuditEntry']
 
-export let grove: Grove
-export let ann: PersonClient
-/** An administrator of the service. */
-export let root: PersonClient
+const scene = newScene({ ann: 'owner', root: 'stranger' })
+
+/** Root is an administrator of the service. */
+export const { grove, ann, root } = scene
 export let desk: Desk
 
 let passed = 0
@@ -27,17 +28,14 @@ export function now(): Date {
 }
 
 export function useScene(options: GroveOptions = {}): void {
+  scene.useScene({ now, ...options })
   before(async () => {
-    passed = 0
-    grove = await startGrove({ now, ...options })
-    ann = await signUp(grove, 'Ann')
-    root = await signUp(grove, 'Root')
     await made(cliDone('account', 'admin', 'root@example.org'))
     desk = await newDesk()
   })
   after(async () => {
+    passed = 0
     await desk.remove()
-    await grove.close()
   })
 }
 

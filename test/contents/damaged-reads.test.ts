@@ -6,22 +6,17 @@ import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { expect } from 'chai'
 import { looseFile } from '../support/git.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('a repository that lacks something', () => {
-  let grove: Grove
-  let ann: PersonClient
+  // What is logged of the faults is not shown.
+  const { grove, ann } = useWorld({ ann: 'owner' }, { logLevel: 'error', sweeps: false })
   let node: TestNode
 
   before(async () => {
-    // What is logged of the faults is not shown.
-    grove = await startGrove({ logLevel: 'error', sweeps: false })
-    ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann)
   })
-  after(() => grove.close())
 
   const fileOf = (oid: string) => looseFile(node.git, oid)
   const code = async (path: string, headers = {}) => (await ann.get(node.at + path, headers)).body.code

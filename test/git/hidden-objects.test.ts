@@ -3,14 +3,12 @@
 import { expect } from 'chai'
 import { delimiter, flush } from '../../gitstore/transfer/pkt-line.ts'
 import { askGit, type GitAnswer } from '../support/git-requests.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('git: objects that are hidden', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let rex: PersonClient
+  const { grove, ann, rex } = useWorld({ ann: 'owner', rex: 'reader' })
   let node: TestNode
   let main: string
   /** A commit, its parent, its tree and a file of a branch that only members are shown. */
@@ -18,9 +16,6 @@ describe('git: objects that are hidden', () => {
   let ledger: { commit: string; tree: string }
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    rex = await signUp(grove, 'Rex')
     node = await newNode(grove, ann, { text_content: 'Whales.\n' })
     await node.branch('hidden')
     const parent = await node.commit('hidden', { 's.txt': 'TOPSECRET-41\n' })
@@ -35,9 +30,7 @@ describe('git: objects that are hidden', () => {
     const ledgerHead = node.git.say('rev-parse', 'refs/grove/ledger')
     ledger = { commit: ledgerHead, tree: node.git.say('rev-parse', `${ledgerHead}^{tree}`) }
     await ann.patch(`/orgs/${node.org}`, { published: true })
-    await ann.put(`/orgs/${node.org}/members/rex@example.org`, { role: 'reader' })
   })
-  after(() => grove.close())
 
   const nothing = '1'.repeat(40)
   const capabilities = 'side-band-64k ofs-delta multi_ack_detailed'

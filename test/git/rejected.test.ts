@@ -1,30 +1,26 @@
 import { expect } from 'chai'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('git: what a push cannot do', () => {
-  let grove: Grove
-  let ann: PersonClient
+  after(async () => {
+    await desk.remove()
+    node.git.fsck()
+  })
+  const { grove, ann } = useWorld({ ann: 'owner' })
   let node: TestNode
   let desk: Desk
   let REMOTE: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann, { text_content: 'Whales are mammals.\n' })
     desk = await newDesk()
     REMOTE = remoteUrl(grove, node.org, node.id, ann.session.accessToken)
     await desk.done('git clone -q $REMOTE whales', { REMOTE })
   })
   afterEach(() => desk.done('cd whales; git checkout -q -f main; git reset -q --hard origin/main; git clean -q -f -d'))
-  after(async () => {
-    await desk.remove()
-    node.git.fsck()
-    await grove.close()
-  })
 
   /** What git shows of a push that ends with 1, without the address. */
   async function refused(script: string): Promise<string> {

@@ -13,10 +13,10 @@ import { createHttpServer } from '../../server/http/connection/connections.ts'
 import { readBytes } from '../../server/http/contract/json.ts'
 import { createApp } from '../../server/process/app.ts'
 import document from '../../spec/openapi.json' with { type: 'json' }
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { type Answer, client, type PersonClient, signUp } from '../support/people.ts'
+import { type Answer, client } from '../support/people.ts'
 import { sendRaw } from '../support/raw.ts'
+import { useWorld } from '../support/world.ts'
 
 type Sent = Pick<Answer, 'status' | 'body'>
 
@@ -29,27 +29,20 @@ interface Example {
 }
 
 describe('examples of errors in the API description', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let bob: PersonClient
+  const { grove, ann, bob } = useWorld({ ann: 'owner', bob: 'reader' })
   let node: TestNode
   const servers: Server[] = []
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    bob = await signUp(grove, 'Bob')
     node = await newNode(grove, ann)
-    await ann.put(`/orgs/${ann.org}/members/bob@example.org`, { role: 'reader' })
     await node.proposal('feature/dolphins')
     await node.open('feature/dolphins')
   })
-  after(async () => {
+  after(() => {
     for (const server of servers) {
       server.close()
       server.closeAllConnections()
     }
-    await grove.close()
   })
 
   /** The same data, served with other dependencies or limits. */

@@ -1,26 +1,21 @@
 /** How many statements the databases need for one commit, and for one creation. */
 
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
 import { type NotedStatements, noteStatements } from '../support/statements.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('statements', () => {
-  let grove: Grove
-  let ann: PersonClient
   let node: TestNode
   let noted: NotedStatements
 
-  before(async () => {
+  after(() => noted.end())
+  const { grove, ann } = useWorld({ ann: 'owner' }, async () => {
     noted = noteStatements()
-    grove = await startGrove({ sweeps: false })
-    ann = await signUp(grove, 'Ann')
-    node = await newNode(grove, ann, { tags: ['sea'] })
+    return { sweeps: false }
   })
-  after(async () => {
-    noted.end()
-    await grove?.close()
+  before(async () => {
+    node = await newNode(grove, ann, { tags: ['sea'] })
   })
 
   const inOneTransaction = () => noted.all().filter((source) => source === 'commit').length === 1

@@ -5,26 +5,27 @@ import { join } from 'node:path'
 import type Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('a statement on some nodes', () => {
-  let grove: Grove
-  let ann: PersonClient
   const ids: string[] = []
   /** What every database of this process prepares statements by. */
   const databases: Sqlite.Database = Object.getPrototypeOf(openSqlite(':memory:'))
   const { prepare } = databases
   const seen = new Set<string>()
 
-  before(async () => {
+  after(() => {
+    databases.prepare = prepare
+  })
+  const { grove, ann } = useWorld({ ann: 'owner' }, async () => {
     databases.prepare = function (this: Sqlite.Database, source: string) {
       seen.add(source)
       return prepare.call(this, source)
     } as typeof prepare
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
+    return {}
+  })
+  before(async () => {
     const parent = randomUUID()
     const children = Array.from({ length: 60 }, () => ({
       id: randomUUID(),
@@ -35,10 +36,6 @@ describe('a statement on some nodes', () => {
     const nodes = [{ id: parent, title: 'Parent' }, ...children]
     await ann.post(`/orgs/${ann.org}/nodes/batch`, { nodes }).then(expecting(201))
     ids.push(...nodes.map(({ id }) => id))
-  })
-  after(async () => {
-    databases.prepare = prepare
-    await grove?.close()
   })
 
   /** The steps, as SQLite tells them, by which the statements of `ask` read all nodes of an organisation or of all. */

@@ -2,23 +2,19 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { type Answer, type PersonClient, signUp } from '../support/people.ts'
 import { type NotedStatements, noteStatements } from '../support/statements.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('creations at the same time', () => {
-  let grove: Grove
   let noted: NotedStatements
   let ann: PersonClient
-  before(async () => {
+  before(() => {
     noted = noteStatements()
-    grove = await startGrove({ sweeps: false, quotaNodes: 60 })
   })
-  after(async () => {
-    noted.end()
-    await grove?.close()
-  })
+  after(() => noted.end())
+  const { grove } = useWorld({}, { sweeps: false, quotaNodes: 60 })
   beforeEach(async () => {
     ann = await signUp(grove, `Ann ${randomUUID().slice(0, 8)}`)
   })

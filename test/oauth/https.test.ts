@@ -6,8 +6,9 @@ import { begin, comeBack } from '../oidc/scene.ts'
 import { Visitor } from '../oidc/visitor.ts'
 import { sendForm, visitOf } from '../pages/forms.ts'
 import { exchange, movesTo, register } from '../support/connector.ts'
-import { type Grove, type GroveOptions, startGrove } from '../support/grove.ts'
-import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { type GroveOptions, startGrove } from '../support/grove.ts'
+import { client, password, signUp } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 
 const publicUrl = 'https://grove.example'
 const trustProxy = ['loopback']
@@ -17,18 +18,11 @@ const session = /^__Host-grove=[^;]+; Max-Age=15552000; Path=\/; Expires=[^;]+; 
 
 describe('behind a proxy with TLS', () => {
   let liar: Liar
-  let grove: Grove
-  let ann: PersonClient
-
-  before(async () => {
+  const { grove, ann } = useWorld({ ann: 'owner' }, async () => {
     liar = await startLiar()
-    grove = await startGrove({ publicUrl, trustProxy, oidc: [settings({ issuer: liar.issuer })] })
-    ann = await signUp(grove, 'Ann')
+    return { publicUrl, trustProxy, oidc: [settings({ issuer: liar.issuer })] }
   })
-  after(async () => {
-    await grove.close()
-    await liar.close()
-  })
+  after(() => liar.close())
 
   const cookieOf = async (options: GroveOptions, headers: Readonly<Record<string, string>>) => {
     const other = await startGrove(options)

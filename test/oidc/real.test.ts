@@ -4,26 +4,24 @@ import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import { runCommand } from '../support/command.ts'
 import { newDataDir } from '../support/data-folder.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import { useWorld } from '../support/world.ts'
 import { settings } from './liar.ts'
 import { passReal, type RealProvider, startRealProvider } from './real-provider.ts'
 import { Visitor } from './visitor.ts'
 
 describe('a sign-in through a real provider', () => {
   let provider: RealProvider
-  let grove: Grove
   let now = Date.now()
 
-  before(async () => {
+  const { grove } = useWorld({}, async () => {
     provider = await startRealProvider(() => [`${grove.url}/sign-in/oidc/acme/callback`])
     const oidc = [settings({ issuer: provider.issuer, require: { claim: 'groups', values: ['grove'] } })]
-    grove = await startGrove({ oidc, now: () => new Date(now) })
+    return { oidc, now: () => new Date(now) }
+  })
+  before(() => {
     for (const login of ['ann', 'bob', 'cleo']) provider.users.set(login, { groups: ['staff', 'grove'] })
   })
-  after(async () => {
-    await grove.close()
-    await provider.stop()
-  })
+  after(() => provider.stop())
 
   async function signIn(login: string, path = '/sign-in') {
     const visitor = new Visitor(grove)
@@ -108,17 +106,16 @@ describe('a sign-in through a real provider', () => {
 
 describe('a provider that refuses the client secret', () => {
   let provider: RealProvider
-  let grove: Grove
   let dataDir: string
 
-  before(async () => {
+  const { grove } = useWorld({}, async () => {
     provider = await startRealProvider(() => [`${grove.url}/sign-in/oidc/acme/callback`])
-    const oidc = [settings({ issuer: provider.issuer, clientSecret: 'another' })]
-    grove = await startGrove({ oidc, logLevel: 'error' })
+    return { oidc: [settings({ issuer: provider.issuer, clientSecret: 'another' })], logLevel: 'error' }
+  })
+  before(async () => {
     dataDir = await newDataDir()
   })
   after(async () => {
-    await grove.close()
     await provider.stop()
     await rm(dataDir, { recursive: true })
   })

@@ -2,7 +2,8 @@
 
 import { expect } from 'chai'
 import type { JWTPayload } from 'jose'
-import { type Grove, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
+import { useWorld } from '../support/world.ts'
 import { type Liar, settings, startLiar } from './liar.ts'
 import { problemIn } from './scene.ts'
 import { type Seen, Visitor } from './visitor.ts'
@@ -11,16 +12,11 @@ const failed = { status: 400, code: 'sign_in_failed' }
 
 describe('two providers', () => {
   const liars: Record<'acme' | 'bell', Liar> = {} as Record<'acme' | 'bell', Liar> // filled before the tests
-  let grove: Grove
-
-  before(async () => {
+  const { grove } = useWorld({}, async () => {
     for (const id of ['acme', 'bell'] as const) liars[id] = await startLiar()
-    grove = await startGrove({
-      oidc: (['acme', 'bell'] as const).map((id) => settings({ id, name: id, issuer: liars[id].issuer })),
-    })
+    return { oidc: (['acme', 'bell'] as const).map((id) => settings({ id, name: id, issuer: liars[id].issuer })) }
   })
   after(async () => {
-    await grove.close()
     for (const liar of Object.values(liars)) await liar.close()
   })
   afterEach(() => Object.assign(liars.acme, { metadata: {} }))

@@ -2,38 +2,26 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { pageAt, plain } from '../support/pages.ts'
-import { type Answer, type PersonClient, signUp } from '../support/people.ts'
+import type { Answer, PersonClient } from '../support/people.ts'
+import { useWorld } from '../support/world.ts'
 import { ledTo, mainOf, type Visit, valueIn, visitOf } from './forms.ts'
 
 const text = 'Whales sing.\n\nThey swim.\n'
 
 describe('editing a proposal', () => {
-  let grove: Grove
-  let [ann, cy, eve]: PersonClient[] = []
+  const { grove, ann, cy, eve } = useWorld({ ann: 'owner', cy: 'contributor', eve: 'contributor' })
   let visits: Record<'ann' | 'cy' | 'eve', Visit>
   let node: TestNode
   let page: string
   let branch: string
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    cy = await signUp(grove, 'Cy')
-    eve = await signUp(grove, 'Eve')
     await made(ann.patch(`/orgs/${ann.org}`, { require_pull_requests: true }))
-    for (const [name, role] of [
-      ['cy', 'contributor'],
-      ['eve', 'contributor'],
-    ])
-      await made(ann.put(`/orgs/${ann.org}/members/${name}@example.org`, { role }))
     visits = { ann: await visitOf(grove, ann), cy: await visitOf(grove, cy), eve: await visitOf(grove, eve) }
   })
-  after(() => grove.close())
   beforeEach(async () => {
-    if (!ann) throw new Error('Nobody has signed up')
     node = await newNode(grove, ann, { text_content: text, tags: ['sea'], properties: { depth: 3 } })
     page = pageAt(node.org, node.id)
     const fields = { head: node.git.head(), title: 'Whales', text: text.replace('sing', 'hum'), message: 'Say hum' }
@@ -65,7 +53,7 @@ describe('editing a proposal', () => {
       expect((await open('eve', path)).body, path).not.to.include(link)
     }
     expect((await open('eve', `${page}?at=${encodeURIComponent(branch)}`)).body).to.include('>proposal #1<')
-    await made(ann?.patch(`${node.at}/pull-requests/1`, { status: 'closed' }) ?? Promise.reject())
+    await made(ann.patch(`${node.at}/pull-requests/1`, { status: 'closed' }))
     expect((await open('cy', `${page}/proposals/1`)).body).not.to.include('Edit this proposal')
     expect((await open('cy', `${page}?at=${encodeURIComponent(branch)}`)).body).not.to.include('Edit this proposal')
   })
@@ -161,8 +149,8 @@ describe('editing a proposal', () => {
     expect(mainOf(await open('cy', `${page}/edit`))).to.match(
       /Edit one of them instead: <a[^>]*>#2 Edit Whales<\/a>, <a[^>]*>#1 Say hum<\/a>/,
     )
-    await made(ann?.patch(`${node.at}/pull-requests/2`, { status: 'closed' }) ?? Promise.reject())
-    await made(ann?.patch(`${node.at}/pull-requests/1`, { status: 'closed' }) ?? Promise.reject())
+    await made(ann.patch(`${node.at}/pull-requests/2`, { status: 'closed' }))
+    await made(ann.patch(`${node.at}/pull-requests/1`, { status: 'closed' }))
     expect(mainOf(await open('cy', `${page}/edit`))).not.to.include('open proposal')
   })
 

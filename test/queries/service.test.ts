@@ -2,30 +2,22 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Filter, Subject } from '../../index/properties/filter.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client } from '../support/people.ts'
 import { runs } from '../support/seed.ts'
+import { useWorld } from '../support/world.ts'
 import { filtersWith, nodesWith, sorts, subjects } from './arbitraries.ts'
 import { facet, matches, type PlainNode, type PlainSort, sorted } from './naive.ts'
 
 const count = 24
 
 describe('queries of nodes', () => {
-  let grove: Grove
-  let ann: PersonClient
   let at: string
   let now = Date.parse('2026-11-30T23:59:50Z')
   let plain: PlainNode[]
 
+  const { grove, ann } = useWorld({ ann: 'owner' }, { now: () => new Date(++now) })
   before(async () => {
-    grove = await startGrove({
-      now: () => {
-        now += 1
-        return new Date(now)
-      },
-    })
-    ann = await signUp(grove, 'Ann')
     at = `/orgs/${ann.org}`
     await ann.patch(at, { published: true }).then(expecting(200))
     const ids: string[] = []
@@ -51,7 +43,6 @@ describe('queries of nodes', () => {
         .then(({ status, body }) => expect(status, JSON.stringify(body)).to.be.below(300))
     await readPlain()
   })
-  after(() => grove.close())
 
   /** Titles must not be blank, and properties must be stored as they are. */
   function fit({ title, ...node }: Omit<PlainNode, 'id'>): Omit<PlainNode, 'id'> {

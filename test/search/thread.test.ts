@@ -7,12 +7,12 @@ import { expect } from 'chai'
 import { openSearchThread, type SearchThread } from '../../server/domain/search/search-thread.ts'
 import { grove as command } from '../support/command.ts'
 import { newDataDir } from '../support/data-folder.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { randomOf } from '../support/random.ts'
 import { metricsToken, parseScrape } from '../support/scrapes.ts'
 import { spawnGrove } from '../support/spawned-grove.ts'
 import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
 import { openOver } from './over-files.ts'
 import { addOrg, createSearchIndexIn } from './rows-in-memory.ts'
 import { answersAnew, questionsOf, setNotes } from './stored-notes.ts'
@@ -62,8 +62,6 @@ describe('the search threads of two workers', () => {
 })
 
 describe('a search thread', () => {
-  let grove: Grove
-  let ann: PersonClient
   /** Threads that are still to die as soon as they have started. */
   let deaths = 0
   const threads: Worker[] = []
@@ -71,15 +69,15 @@ describe('a search thread', () => {
     threads.push(worker)
     if (deaths-- > 0) void worker.terminate()
   }
-  before(async () => {
-    process.on('worker', kill)
-    grove = await startGrove({ logLevel: 'error' })
-    ann = await signUp(grove, 'Ann')
-    expect((await ann.post(`/orgs/${ann.org}/nodes`, { title: 'A zebra' })).status).to.equal(201)
-  })
-  after(async () => {
+  after(() => {
     process.off('worker', kill)
-    await grove.close()
+  })
+  const { grove, ann } = useWorld({ ann: 'owner' }, async () => {
+    process.on('worker', kill)
+    return { logLevel: 'error' }
+  })
+  before(async () => {
+    expect((await ann.post(`/orgs/${ann.org}/nodes`, { title: 'A zebra' })).status).to.equal(201)
   })
 
   it('that dies is started anew and answers what it was asked', async () => {

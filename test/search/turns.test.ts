@@ -3,11 +3,11 @@ import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type Reply, send } from '../support/exchange.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { type PersonClient, client as person, signUp } from '../support/people.ts'
+import { client as person } from '../support/people.ts'
 import { metricsToken, parseScrape, sumOf } from '../support/scrapes.ts'
 import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
 
 const counted = 'grove_search_duration_seconds'
 /** Of one address: what the thread has in hand, and what waits. */
@@ -23,14 +23,13 @@ const someWords = (count: number, from: number) =>
 const dear = words.join(' ').slice(0, 16_000)
 
 describe('searches of published organisations by one address', () => {
-  let grove: Grove
-  let ann: PersonClient
   const orgs: string[] = []
   const agents: Agent[] = []
+  after(() => {
+    for (const agent of agents) agent.destroy()
+  })
+  const { grove, ann, mallory } = useWorld({ ann: 'owner', mallory: 'stranger' }, { metricsToken })
   before(async () => {
-    grove = await startGrove({ metricsToken })
-    ann = await signUp(grove, 'Ann')
-    const mallory = await signUp(grove, 'Mallory')
     for (const name of ['one', 'two']) {
       const { id } = (await mallory.post('/orgs', { name }).then(expecting(201))).body
       const nodes = Array.from({ length: 300 }, (_, n) => ({ title: `${name} ${n}`, text_content: someWords(250, n) }))
@@ -42,10 +41,6 @@ describe('searches of published organisations by one address', () => {
     // The indexes are made before anybody's time is judged.
     for (const org of orgs) await find(client('127.0.0.1'), org)
     await ann.post(`/orgs/${ann.org}/search/retrieve`, { query: 'zebra' }).then(expecting(200))
-  })
-  after(async () => {
-    for (const agent of agents) agent.destroy()
-    await grove.close()
   })
 
   /** Connections from this address. */

@@ -4,9 +4,9 @@ import { expect } from 'chai'
 import { runCommand } from '../support/command.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { gitIn } from '../support/git.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { type Answer, type PersonClient, signUp } from '../support/people.ts'
+import type { Answer } from '../support/people.ts'
+import { newScene } from '../support/world.ts'
 
 /** The content of a node that is judged. */
 interface State {
@@ -15,8 +15,7 @@ interface State {
   parents: string[]
 }
 
-let grove: Grove
-let ann: PersonClient
+const { grove, ann, useScene } = newScene({ ann: 'owner' })
 let desk: Desk
 /** A node of type person, and nodes of type collection. */
 let person: string
@@ -363,9 +362,8 @@ const doors: Readonly<Record<string, Door>> = {
 }
 
 describe('types at every door', () => {
+  useScene()
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     desk = await newDesk()
     await define('person', {})
     await define('collection', {})
@@ -376,10 +374,7 @@ describe('types at every door', () => {
     await define('recipe', { ...rules, enforcement: 'strict' })
     await define('note', { ...rules, enforcement: 'advisory' })
   })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
+  after(() => desk.remove())
 
   for (const [what, { violations: names, attempt, loc }] of Object.entries(doors))
     it(`${what} is refused by a strict type, and lists problems of an advisory one`, async () => {

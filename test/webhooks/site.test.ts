@@ -7,24 +7,24 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { type PersonClient, signUp } from '../support/people.ts'
 import { endAfterFile } from '../support/processes.ts'
 import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
 
 describe('the static site of server/deploy/', () => {
-  let grove: Grove
-  let ann: PersonClient
   let site: string
   let port: number
   let env: Record<string, string>
   let running: ChildProcess | undefined
 
+  after(async () => {
+    await stop()
+    await rm(site, { recursive: true })
+  })
+  // The clock is real, because the receiver compares times.
+  const { grove, ann } = useWorld({ ann: 'owner' })
   before(async () => {
-    // The clock is real, because the receiver compares times.
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
     site = await mkdtemp(join(tmpdir(), 'site-'))
     port = await freePort()
     const { token } = (await ann.post('/auth/tokens', { name: 'Site', access: 'read' }).then(expecting(201))).body
@@ -35,11 +35,6 @@ describe('the static site of server/deploy/', () => {
       ...{ WEBHOOK_SECRET: secret, SITE_DIR: site, PORT: String(port) },
       SITE_COMMAND: `cat "$SITE_DIR"/*.md > "$SITE_DIR/all.txt"; echo built >> "$SITE_DIR/runs.txt"`,
     }
-  })
-  after(async () => {
-    await stop()
-    await grove.close()
-    await rm(site, { recursive: true })
   })
 
   const start = async () => {
