@@ -140,9 +140,15 @@ module.exports = {
     ),
     never(
       'domain-has-two-neighbours',
-      'From the server, the domain imports only dependencies, errors, counters, bounds, loopback hosts, words of titles, rounds of background work, observers and Markdown.',
+      'From the server, the domain imports only dependencies, errors, counters, bounds, loopback hosts, words of titles, counted nouns, rounds of background work and their process, observers and Markdown.',
       '^server/domain/',
-      '^server/(?!domain/|markdown/|base/(deps|errors|error-mapping|counters|is-loopback|json-bounds|page-segments|rounds)\\.ts$|metrics/observers\\.ts$)',
+      '^server/(?!domain/|markdown/|base/(deps|errors|error-mapping|counters|is-loopback|json-bounds|page-segments|plural|rounds|sweeper)\\.ts$|metrics/observers\\.ts$)',
+    ),
+    never(
+      'second-reader-stands-alone',
+      'The second reader shares no code with the first one, so a fault of one is not in the other.',
+      '^server/domain/operator/second-reader\\.ts$',
+      '^(server|gitstore|index|spec)/',
     ),
     never(
       'domain-files-know-no-folder',
@@ -248,9 +254,15 @@ module.exports = {
     ),
     never(
       'tools-ask-operations',
-      'A tool uses an Api, as a page does. From pages it imports only URLs, and from the domain pure functions on JSON.',
+      'A tool uses an Api, as a page does. From pages it imports only URLs and word diffs, and from the domain pure functions on JSON and texts.',
       '^server/mcp/(?!http\\.ts$)',
-      `^(gitstore|index)/|^server/(domain/(?!(?:types/(?:definition|example)|format/merged-properties)\\.ts$)|routes|http|vault|pages/(?!urls\\.ts$))|${http}`,
+      `^(gitstore|index)/|^server/(domain/(?!(?:types/(?:definition|example)|format/(?:merged-properties|text-edits))\\.ts$)|routes|http|vault|pages/(?!(?:urls|text/word-diff)\\.ts$))|${http}`,
+    ),
+    never(
+      'demo-asks-operations',
+      'The demo writes by requests to a service. From the domain it imports only the names in a data folder and its processes.',
+      '^server/demo/',
+      `^index/|^gitstore/(?!durable\\.ts$|fs-exists\\.ts$)|^server/(domain/(?!(layout|live-processes)\\.ts$)|routes|vault|mcp|cli|pages/(?!linking\\.ts$))|${http}`,
     ),
     never(
       'models-have-two-doors',
@@ -266,8 +278,8 @@ module.exports = {
     ),
     never(
       'one-child-process',
-      'Only native.ts starts processes, and import-child.ts one for each uploaded import. The examples of deploy/ are not the service.',
-      '^(server/(?!process/import-child\\.ts$|deploy/)|index|gitstore/(?!native\\.ts$))',
+      'Only native.ts starts processes, and import-child.ts one for each uploaded import. The build and the examples of deploy/ are not the service.',
+      '^(server/(?!process/import-child\\.ts$|build/|deploy/)|index|gitstore/(?!native\\.ts$))',
       '^(node:)?child_process$',
     ),
     ...climbs,

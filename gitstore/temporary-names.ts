@@ -41,7 +41,7 @@ export function isUnfinished(name: string): boolean {
 }
 
 /**
- * True if a file or folder of this name in a repository is temporary. Below `refs/` only the prefix `.tmp-` counts,
+ * True if a file or folder with this name in a repository is temporary. Below `refs/` only the prefix `.tmp-` counts,
  * because branches and tags may begin with the others.
  */
 export function isTemporary(name: string, inRefs: boolean): boolean {

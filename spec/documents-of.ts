@@ -9,6 +9,7 @@ const pages: Readonly<Record<string, string>> = {
   'events.md': 'events',
   'git.md': 'git',
   'limits.md': 'limits',
+  'permissions.md': 'permissions',
   'types.md': 'types',
 }
 

@@ -9,6 +9,7 @@ import { isInterfaceDeclaration, type Node } from 'typescript'
 import { parse } from 'yaml'
 import { documentsOf } from './documents-of.ts'
 import { operationsOf } from './operations-of.ts'
+import { revisionOf } from './revision-of.ts'
 import { rightsOf } from './rights-of.ts'
 
 const here = (file: string) => new URL(file, import.meta.url)
@@ -17,7 +18,9 @@ const absentIfMissing = (error: NodeJS.ErrnoException) => {
   throw error
 }
 
-const document = parse(await readFile(here('openapi.yaml'), 'utf8'))
+const source = parse(await readFile(here('openapi.yaml'), 'utf8'))
+const { title, version, ...info } = source.info
+const document = { ...source, info: { title, version, 'x-revision': revisionOf(source), ...info } }
 const json = `${JSON.stringify(document, null, 2)}\n`
 const generated = {
   'openapi.json': json,

@@ -15,6 +15,7 @@ interface Operation {
 }
 
 interface Document {
+  readonly info: Readonly<Record<'x-revision', string>>
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
@@ -22,7 +23,7 @@ const header = `/** Generated from openapi.yaml by npm run generate. Method and 
 
 `
 
-export function operationsOf({ paths }: Document): string {
+export function operationsOf({ info, paths }: Document): string {
   const all = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item)
       .filter(([method]) => method !== 'parameters')
@@ -34,7 +35,7 @@ export function operationsOf({ paths }: Document): string {
     return type === undefined || type === 'application/json' ? [] : [`  ${operationId}: '${type}',\n`]
   })
   const streams = all.filter(answersBytes).map(({ operationId }) => `'${operationId}'`)
-  return `${header}export const operations = {\n${places}} as const\n\nexport const streams = [${streams.join(', ')}] as const\n\n/** The media types of bodies that are not JSON. */\nexport const uploads = {\n${uploads.join('')}} as const\n`
+  return `${header}/** The revision of the API that this client was generated from. */\nexport const revision = '${info['x-revision']}'\n\nexport const operations = {\n${places}} as const\n\nexport const streams = [${streams.join(', ')}] as const\n\n/** The media types of bodies that are not JSON. */\nexport const uploads = {\n${uploads.join('')}} as const\n`
 }
 
 /** True if the operation returns only bytes. A typed client prefers JSON. Bytes of any type have no schema. */

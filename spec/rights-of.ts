@@ -1,4 +1,4 @@
-/** Generates rights.ts: what each operation of the spec requires, and whether maintenance mode refuses it. */
+/** Generates rights.ts: what each operation of the spec requires, and whether maintenance mode or a full disk refuses it. */
 
 /** Security schemes by name, with the required roles of each. */
 type SecurityWay = Readonly<Record<string, readonly string[]>>
@@ -7,6 +7,8 @@ interface Operation {
   readonly operationId: string
   /** `served`: the operation changes no content, so it works in maintenance mode. */
   readonly 'x-maintenance'?: 'served'
+  /** `refused`: the operation is served in maintenance mode, but adds to what is stored and does not free space. */
+  readonly 'x-full-disk'?: 'refused'
   readonly security?: readonly SecurityWay[]
 }
 
@@ -15,7 +17,7 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
-const header = `/** Generated from openapi.yaml by npm run generate. The Authorization and the token access that each operation requires, and maintenance mode. */
+const header = `/** Generated from openapi.yaml by npm run generate. The Authorization and the token access that each operation requires. Whether it is served in maintenance mode, and while the disk is full. */
 
 `
 
@@ -26,7 +28,10 @@ export function rightsOf({ security: usual = [], paths }: Document): string {
     .map(([method, operation]) => {
       const { operationId, security = usual } = operation
       const isServed = method === 'get' || tokenOf(security) === 'read' || operation['x-maintenance'] === 'served'
-      return `  ${operationId}: { authorization: '${authorizationOf(security)}', token: '${tokenOf(security)}', maintenance: '${isServed ? 'served' : 'refused'}' },\n`
+      // A deletion frees space.
+      const isServedFull = method === 'delete' || (isServed && operation['x-full-disk'] === undefined)
+      const states = `maintenance: '${isServed ? 'served' : 'refused'}', fullDisk: '${isServedFull ? 'served' : 'refused'}'`
+      return `  ${operationId}: { authorization: '${authorizationOf(security)}', token: '${tokenOf(security)}', ${states} },\n`
     })
   return `${header}export const rights = {\n${lines.join('')}} as const\n`
 }

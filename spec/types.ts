@@ -133,7 +133,9 @@ export interface paths {
          *     `confirmation_required`.
          *
          *     All other sessions end, and the response is a new session. Personal access tokens stay valid after a change
-         *     with `old_password`. A reset revokes all of them, because nobody can know who created them.
+         *     with `old_password`. A reset revokes all of them, because nobody can know who created them. If the token came by
+         *     mail to an address that was never confirmed, it confirms it. Linked services, open invitations, and the tokens
+         *     of bots and the webhooks of organisations that the user alone owns then end too.
          */
         post: operations["changePassword"];
         delete?: never;
@@ -227,7 +229,7 @@ export interface paths {
          * Delete the current user's account
          * @description Removes the user from every organisation, with a commit in each one's repository. Organisations without
          *     another member go to the trash, from which the operator can restore them for a while. Then the account is
-         *     deleted, with its sessions and tokens.
+         *     deleted, with its sessions and tokens. The user leaves an organisation that needs a newer version when it opens.
          *
          *     Git history stays: the name and e-mail address in commits, in pull requests and in earlier versions of member
          *     files. History cannot be rewritten without breaking every clone. To keep an e-mail address out of it, set
@@ -493,6 +495,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/auth/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download what is stored about the current user
+         * @description Returns a ZIP of JSON lines in one folder. The files of a source are `<source>-1.jsonl` and so on. The sources
+         *     are the tables of accounts (`account`, `session`, `access_token`, `identity` and others), `membership`,
+         *     `pull_request`, `entry` (comments, reviews and events of pull requests) and `audit`. Secrets and hashes are left
+         *     out. Pull requests and entries are those in organisations of which the user is a member. The content of
+         *     repositories is not included: `exportOrg` and clones have it.
+         */
+        get: operations["exportMyData"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/tokens": {
         parameters: {
             query?: never;
@@ -659,7 +685,7 @@ export interface paths {
          *
          *     `rules` replaces all rules. A pattern that matches no valid branch name is 422. So are a user who is not a
          *     member, a node of another organisation, and a pattern, user or check that a rule has twice. Users and nodes
-         *     that the present rules name may stay after they have left or were deleted.
+         *     that the current rules name may stay after they have left or were deleted.
          */
         patch: operations["updateOrg"];
         trace?: never;
@@ -1743,6 +1769,9 @@ export interface paths {
          * @description Requires the `maintainer` role. Everything under the node is 404 immediately, and edges to it are hidden. Its
          *     repository stays in the trash, from which `POST …/trash/{node_id}/restore` restores it, until the operator
          *     purges it. Until then, its bytes count for the quota of the organisation.
+         *
+         *     If a rule holds for the nodes below it only because of its place, it is 409 `rule_would_end`. Delete those nodes
+         *     or give them another parent first.
          */
         delete: operations["deleteNode"];
         options?: never;
@@ -1883,7 +1912,8 @@ export interface paths {
          *     nodes that were also deleted stay hidden until those are restored.
          *
          *     If a parent of the node has been moved below it since, restoring would close a cycle and is 422. Move that parent
-         *     first. If the id is in use again, it is 409 `node_exists`.
+         *     first. If the id is in use again, it is 409 `node_exists`. If a parent is in the trash and the organisation has
+         *     rules for parts of the graph, it is 409 `rule_would_end`. Restore the parent first.
          */
         post: operations["restoreNode"];
         delete?: never;
@@ -2183,8 +2213,9 @@ export interface paths {
          * Delete a branch
          * @description Requires the `contributor` role if the branch is the caller's own, else the `editor` role. Open pull requests
          *     from the branch are closed and keep its head. Pull requests into the branch are retargeted to `main`. They are
-         *     closed instead if source and target would be the same, or if an open pull request for that pair exists. `main`
-         *     cannot be deleted.
+         *     closed instead if source and target would be the same, or if an open pull request for that pair exists.
+         *     Approvals for the deleted target then hold for `main` if a pull request has merged it into `main` since. They
+         *     also hold if each rule of `main` holds for it. `main` cannot be deleted.
          *
          *     A token with `access: propose` deletes only branches for agents, from which and into which no pull request is
          *     open. Any other branch is 403 `token_scope`.
@@ -2843,6 +2874,11 @@ export interface paths {
          * Merge a pull request
          * @description Requires the `editor` role, or a higher one if a rule of the target demands it; see `consent.merge_role`. Moves the target branch forward to the head of the source. There is never a merge
          *     commit. Merging a merged pull request again, with the same head, is 200 and changes nothing.
+         *
+         *     A draft cannot be merged, also not by an owner who overrides rules. Its content reaches `main` once it is marked
+         *     as ready (`is_draft: false`) and merged, or by a push that the rules of `main` let in. With a rule, such a push
+         *     is the merge of another pull request with the same commits. After the push the draft stays open, with
+         *     `no_commits_ahead`.
          */
         post: operations["mergePull"];
         delete?: never;
@@ -3190,7 +3226,7 @@ export interface paths {
          * @description Requires membership. Threads of comments, sorted by their first comments. Each has up to 100 comments; `num_comments`
          *     counts all of them. A page has at most about 4 MiB of answers.
          *
-         *     A comment keeps the place that its author saw. `place` is its place on the present head. For content that the pull
+         *     A comment keeps the place that its author saw. `place` is its place on the current head. For content that the pull
          *     request removes, it is the place on the merge base. If the content is gone, `is_outdated` is true, and `near` is the
          *     closest place, if the file still exists.
          */
@@ -3421,7 +3457,7 @@ export interface paths {
          *     You cannot give a verdict on your own pull request.
          *
          *     An approval holds for the change, not for the commit. It stays current while the head is the reviewed one, or exactly
-         *     the result of merging the reviewed change onto the present target. A request for changes stays current until you give
+         *     the result of merging the reviewed change onto the current target. A request for changes stays current until you give
          *     another verdict, withdraw it, or a maintainer dismisses it.
          */
         post: operations["submitReview"];
@@ -3572,7 +3608,7 @@ export interface paths {
          * List the pull requests that wait for you
          * @description Lists the pull requests that wait for you, the last active first, each with its `reasons`:
          *
-         *     - `review_requested`: you are asked for a review, and have no verdict on the present change. A rule that names
+         *     - `review_requested`: you are asked for a review, and have no verdict on the current change. A rule that names
          *       you also asks, while it lacks approvals.
          *     - `mentioned`, `answered`: a comment of another user mentions you, or answers in a thread that you take part in. Its
          *       `entry` is greater than that of your own last entry and of your mark. Only the last 90 days count.
@@ -3687,8 +3723,11 @@ export interface paths {
         get?: never;
         /**
          * Report a check of a commit
-         * @description Requires the `editor` role. Replaces the earlier report under this name. If that one was yours and said the same,
-         *     nothing changes, so you can repeat a request. A check is about exactly this commit: a rebase needs new ones.
+         * @description Requires the `editor` role. Replaces your earlier report under this name. If it said the same, nothing changes,
+         *     so you can repeat a request. A check is about exactly this commit: a rebase needs new ones.
+         *
+         *     The report of another user stays: 409 `check_exists`. Only a member whom a rule names in `from` of this check
+         *     replaces it. A bot also replaces the report of a user who is not a bot and whom no rule names.
          *
          *     The commit must be in a branch or tag of the node. The node keeps a commit that has a check, comment or review.
          *     You can still report checks of it after a forced push.
@@ -3772,7 +3811,7 @@ export interface paths {
          *     - `involved`: it is about a pull request in which you take part. If you muted that (`…/read-mark`), its events are
          *       left out, except those that ask you or mention you.
          *     - `following_node`, `following_tree`, `following_org`: you follow the node, one above it, or the organisation. A
-         *       tree is the one of now: events of a node that has left it are left out.
+         *       tree has its current nodes: events of a node that has left it are left out.
          *
          *     `unread` is true for events after your mark. Earlier events than your follow count as read. To mark all as read,
          *     send `now` to `PUT /inbox-mark`. At most 100 organisations count, the oldest first. `elsewhere` names those that
@@ -4110,7 +4149,8 @@ export interface paths {
          * @description Available to members, and to anyone if the organisation is published. Returns the `top_k` nodes that match the
          *     query best (`matches`), and follows edges from them. `nodes` has the matches and the nodes reached from them,
          *     best first on one scale. If you have room for k nodes, take the first k. With any expansion, `connections` has
-         *     every edge between two of these `nodes`.
+         *     every edge between two of these `nodes`. An expansion only adds: `matches` are the same at every level, and a
+         *     level has all `nodes` of the one before, unless `truncated`.
          *
          *     | `expansion_depth` | follows, from the matches | hops |
          *     |---|---|---|
@@ -4125,7 +4165,8 @@ export interface paths {
          *     With any expansion, a second search helps if the answer needs two texts. It starts from each of the 5 best
          *     matches whose title is in the query. It looks for the rest of the query, together with the match's rarest
          *     names (words with a capital letter). Nodes found this way gain up to half of the match's score, or an eighth
-         *     if the match has edges to follow. They name the match in `bridge`.
+         *     if the match has edges to follow. They name the match in `bridge`. The best that are not matches are in `nodes`
+         *     with the `relation` `bridge`, and edges are also followed from them.
          *
          *     If the service has a model and the organisation allows it, a search whose words fail also counts the meaning of
          *     the query. The words fail if the best matches have few words of the query, their titles have none, and no name
@@ -4152,7 +4193,8 @@ export interface paths {
          *
          *     A condition is written as in the text form of `where`, without parentheses. Its name must be `type`, `created`,
          *     `updated`, or a property that a node of the organisation has. Every other text with a colon stays words, and so
-         *     do quoted phrases. `conditions` in the response lists what was read as a condition.
+         *     do quoted phrases. `conditions` in the response lists what was read as a condition. With `syntax: plain`, the
+         *     query has no syntax, except `*`.
          *
          *     ### Order of matches
          *
@@ -4269,7 +4311,8 @@ export interface paths {
          *     public host (422 says why it is not), and the operator may allow others.
          *
          *     Each event is sent at least once, and each time with the same `webhook-id`. Receivers should drop ids that they
-         *     know. Only 2xx within 15 seconds counts as received. Otherwise there are nine more attempts, within 75 hours.
+         *     know. A webhook ends with the owner role of the caller, and with the token or the connection of this request.
+         *     Another owner can then enable it. Only 2xx within 15 seconds counts as received. Otherwise there are nine more attempts, within 75 hours.
          */
         post: operations["createWebhook"];
         delete?: never;
@@ -4345,7 +4388,8 @@ export interface paths {
         /**
          * Replace the secret of a webhook
          * @description Requires the `owner` role, and a personal access token needs `write`. For 24 hours, messages have two signatures,
-         *     with the new secret and with the previous one. `secret` is shown only in this response.
+         *     with the new secret and with the previous one. `secret` is shown only in this response. The webhook is
+         *     disabled when the token or the role ends with which this was done.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -4583,7 +4627,8 @@ export interface paths {
          * Disable an account or change who is an administrator
          * @description A disabled account's sessions, tokens and Git access end with the next request, in every process of the
          *     service. Signing in with the right password is 403 `account_disabled`. The account's memberships are kept
-         *     until it is enabled again. Administrators cannot disable themselves or remove their own administrator status.
+         *     until it is enabled again. `end_access` ends all sessions and tokens of an account, for example after a leak.
+         *     Administrators cannot disable themselves or remove their own administrator status.
          */
         patch: operations["updateAccount"];
         trace?: never;
@@ -5370,7 +5415,7 @@ export interface components {
             provider: string;
             /** @description The service's display name. */
             provider_name: string;
-            /** @description The e-mail address that the service last named. */
+            /** @description The e-mail address that the service last confirmed. */
             email?: string;
             created_at: components["schemas"]["UtcTime"];
             /** @description When the user last signed in there. */
@@ -5571,6 +5616,8 @@ export interface components {
             last_seen_at?: components["schemas"]["UtcTime"];
             /** @description The organisation that owns this account, which is a bot. Absent for a user. */
             owner_org_id?: components["schemas"]["Uuid"];
+            /** @description Number of personal access tokens that have not expired. A disabled account keeps them, and they are valid again when it is enabled. Absent in lists. */
+            tokens?: number;
         };
         /** @description A page of accounts. */
         AccountPage: {
@@ -5588,6 +5635,13 @@ export interface components {
             disabled?: boolean;
             /** @description A note for administrators. Only used with `disabled: true`. */
             disabled_reason?: string;
+            /**
+             * @description `true` ends all sessions, personal access tokens, connections, inbox feeds and reset tokens of the account.
+             *     Its password and its memberships stay. Use it with `disabled: false` to enable an account without the
+             *     tokens that it had.
+             * @default false
+             */
+            end_access: boolean;
         };
         /** @description An account that an administrator creates for somebody. */
         NewManagedAccount: {
@@ -5623,10 +5677,11 @@ export interface components {
             /**
              * @description `accounts`: the database of accounts responds. `index`: the index responds and is complete.
              *     `repositories`: each one can be read, indexed and written. `storage`: at least a tenth is free.
-             *     `jobs`: the background job that follows Git runs. `cell`: this cell may write.
+             *     `jobs`: the background job that follows Git runs. `webhooks`: their secrets can be read. `cell`: this cell
+             *     may write.
              * @enum {string}
              */
-            name: "accounts" | "index" | "repositories" | "storage" | "jobs" | "cell";
+            name: "accounts" | "index" | "repositories" | "storage" | "jobs" | "webhooks" | "cell";
             /** @description False if somebody should act. */
             ok: boolean;
             /** @description The finding, and what to do. */
@@ -5737,6 +5792,8 @@ export interface components {
             members: number;
             /** @description Number of nodes. Absent if another cell serves the organisation. */
             nodes?: number;
+            /** @description Bytes of its repositories, with its trash, as quotas count them. Absent if another cell serves the organisation. */
+            bytes?: number;
             /** @description The owners, in the order in which they joined. With cells, the oldest account first. */
             owners: components["schemas"]["OrgOwner"][];
         };
@@ -5886,7 +5943,7 @@ export interface components {
              *     first push are exempt.
              */
             require_pull_requests?: boolean;
-            /** @description All rules for its branches. They replace the present ones. */
+            /** @description All rules for its branches. They replace the current ones. */
             rules?: components["schemas"]["NewRules"];
             /**
              * @description `refuse`: a node on `main` may not get a `type` that nobody defined. `allow` is the default.
@@ -5997,8 +6054,8 @@ export interface components {
                 /** @description The name of the check. A rule has each name once. */
                 name: string;
                 /**
-                 * @description The id of the member whose reports count. Default: every user who may report checks, except the
-                 *     author of the pull request.
+                 * @description The id of the member whose reports count. Default: the first user who reports it, except the author
+                 *     of the pull request and users who wrote or pushed its commits. A bot replaces a user who is not one.
                  */
                 from?: components["schemas"]["Uuid"];
             }[];
@@ -6042,7 +6099,8 @@ export interface components {
             /**
              * @description The rule holds only for this node and the nodes below it, by the parents that `main` has. Absent: for all
              *     nodes. Users who change `main` can move a node elsewhere, so also add a rule for `main`. If the node was
-             *     deleted, the rule still holds for its former children and the nodes below them.
+             *     deleted, the rule still holds for its former children and the nodes below them. A node between them cannot be
+             *     deleted before its children (`rule_would_end`).
              */
             under?: components["schemas"]["Uuid"];
             /** @description How many approvals are needed. */
@@ -6072,8 +6130,8 @@ export interface components {
                 /** @description The name of the check. */
                 name: string;
                 /**
-                 * @description The id of the only user whose reports count. Absent: every user who may report checks, except the
-                 *     author of the pull request.
+                 * @description The id of the only user whose reports count. Absent: the first user who reports it, except the author
+                 *     of the pull request and users who wrote or pushed its commits.
                  */
                 from?: components["schemas"]["Uuid"];
             }[];
@@ -6218,6 +6276,12 @@ export interface components {
             uses_left: number;
             /** @description When the invitation expires. */
             expires_at: components["schemas"]["UtcTime"];
+            /**
+             * @description Only in the list. `waiting`: the mail is not delivered yet, and is sent again. `failed`: the mail server refused
+             *     it within the last 7 days. Absent if it was sent, or if there was none.
+             * @enum {string}
+             */
+            mail?: "waiting" | "failed";
             /** @description The owner who created it. Absent if the operator did. */
             created_by?: components["schemas"]["Uuid"];
             created_at: components["schemas"]["UtcTime"];
@@ -7855,15 +7919,17 @@ export interface components {
             opened_via?: components["schemas"]["RecordedVia"];
             /** @description How it was merged or closed. Absent for a session, and if only Git knows. */
             ended_via?: components["schemas"]["RecordedVia"];
-            /** @description The name of the user who merged it. */
+            /** @description The name of the user who merged it. Absent if it is not merged, or if only Git knows. */
             merged_by?: string;
-            /** @description The e-mail address of the user who merged it. */
+            /** @description The e-mail address of the user who merged it. Absent if `merged_by` is. */
             merged_by_email?: string;
+            /** @description Absent if it is not merged. */
             merged_at?: components["schemas"]["UtcTime"];
-            /** @description The name of the user who closed it. Absent if Git on the server deleted a branch. */
+            /** @description The name of the user who closed it. Absent if it is not closed, or if Git on the server deleted a branch. */
             closed_by?: string;
-            /** @description The e-mail address of the user who closed it. */
+            /** @description The e-mail address of the user who closed it. Absent if `closed_by` is. */
             closed_by_email?: string;
+            /** @description Absent if it is not closed. */
             closed_at?: components["schemas"]["UtcTime"];
         };
         /** @description One pull request. */
@@ -7921,15 +7987,17 @@ export interface components {
             opened_via?: components["schemas"]["RecordedVia"];
             /** @description How it was merged or closed. Absent for a session, and if only Git knows. */
             ended_via?: components["schemas"]["RecordedVia"];
-            /** @description The name of the user who merged it. */
+            /** @description The name of the user who merged it. Absent if it is not merged, or if only Git knows. */
             merged_by?: string;
-            /** @description The e-mail address of the user who merged it. */
+            /** @description The e-mail address of the user who merged it. Absent if `merged_by` is. */
             merged_by_email?: string;
+            /** @description Absent if it is not merged. */
             merged_at?: components["schemas"]["UtcTime"];
-            /** @description The name of the user who closed it. Absent if Git on the server deleted a branch. */
+            /** @description The name of the user who closed it. Absent if it is not closed, or if Git on the server deleted a branch. */
             closed_by?: string;
-            /** @description The e-mail address of the user who closed it. */
+            /** @description The e-mail address of the user who closed it. Absent if `closed_by` is. */
             closed_by_email?: string;
+            /** @description Absent if it is not closed. */
             closed_at?: components["schemas"]["UtcTime"];
         };
         /** @description A page of pull requests of an organisation. */
@@ -8154,7 +8222,7 @@ export interface components {
             /** @description A JSON pointer to a value. */
             pointer?: string;
         };
-        /** @description A place in the present content. */
+        /** @description A place in the current content. */
         AnchorPlace: {
             /** @description The head of the source or, for removed content, the merge base. */
             commit: components["schemas"]["Oid"];
@@ -8240,7 +8308,7 @@ export interface components {
             offset: components["schemas"]["PageOffset"];
         };
         /**
-         * @description `stale`: an approval of another change than the present one. `superseded`: the user gave a later verdict.
+         * @description `stale`: an approval of another change than the current one. `superseded`: the user gave a later verdict.
          * @enum {string}
          */
         ReviewState: "current" | "stale" | "withdrawn" | "dismissed" | "superseded";
@@ -8348,7 +8416,7 @@ export interface components {
              */
             verdict: "approve" | "request_changes";
             /**
-             * @description `stale`: an approval of another change than the present one.
+             * @description `stale`: an approval of another change than the current one.
              * @enum {string}
              */
             state: "current" | "stale" | "withdrawn" | "dismissed";
@@ -8358,7 +8426,8 @@ export interface components {
              */
             counts: boolean;
             /**
-             * @description Why it does not count. `own_commit`: the user is the author of a commit of the pull request.
+             * @description Why it does not count. `own_commit`: the user is the author or a co-author of a commit of the pull request,
+             *     or has pushed one by another author. Applying a suggestion makes its author a co-author.
              *     `another_commit`: the rule demands approvals of exactly this commit. `not_asked`: the rule demands another
              *     role, or other people.
              * @enum {string}
@@ -8404,8 +8473,9 @@ export interface components {
             /** @description True if only rules hold it up, and you may merge with `override`. */
             may_override: boolean;
             /**
-             * @description Requests for changes in other pull requests that have the same head. They hold nothing up here. Absent
-             *     without one, and in lists.
+             * @description Requests for changes of the same head in other pull requests, at most 10. Also those of the same change, by
+             *     the rules of approvals, among the newest 500 reviews of the node. They hold this one up as those here do,
+             *     until they are withdrawn or dismissed there, or their authors approve here. Absent without one.
              */
             objections_elsewhere?: {
                 /** @description The number of the other pull request. */
@@ -8428,7 +8498,7 @@ export interface components {
             required: boolean;
             /** @description What was reported. */
             description?: string;
-            /** @description The page of the report. */
+            /** @description The report's page. */
             url?: string;
             /** @description The user whose token or session reported it. */
             reported_by?: {
@@ -8577,7 +8647,7 @@ export interface components {
             actors: {
                 /** @description Absent if only a name is known. */
                 user_id?: components["schemas"]["Uuid"];
-                /** @description The present name, `""` after the account was deleted. */
+                /** @description The current name, `""` after the account was deleted. */
                 name: string;
             }[];
             /** @description The types of its events, the last one first, at most 10. */
@@ -8795,6 +8865,12 @@ export interface components {
              */
             query: string;
             /**
+             * @description `plain`: all of `query` is words, also `status:done`, `-word` and quotes. Only `*` still lists all nodes.
+             * @default operators
+             * @enum {string|null}
+             */
+            syntax: "operators" | "plain" | null;
+            /**
              * @description Maximum number of matches.
              * @default 5
              */
@@ -8880,7 +8956,7 @@ export interface components {
             node_id: components["schemas"]["Uuid"];
             /** @description The title, as searched. */
             title: string;
-            /** @description The relevance. It is BM25 of the whole text, or the mean of that and of its best `passage`. With an expansion, the gain of the `bridge` is added, and if the words failed, the gain by meaning. Scores are comparable within one response. */
+            /** @description The relevance. It is BM25 of the whole text, or the mean of that and of its best `passage`. If the words failed, the gain by meaning is added. Scores are comparable within one response. */
             score: number;
             /** @description The rank, counted from the first match. 1 is the best. */
             rank: number;
@@ -8897,7 +8973,7 @@ export interface components {
                 /** @description The line of the text where it starts. */
                 line: number;
             };
-            /** @description The words of the query that were found. Empty if only the title, the `bridge` or the `meaning` led to this node. */
+            /** @description The words of the query that were found. Empty if only the title or the `meaning` led to this node. */
             matched_terms: string[];
             meaning?: components["schemas"]["MatchMeaning"];
             /**
@@ -8910,12 +8986,6 @@ export interface components {
              *     counts. At most the 12 nearest.
              */
             path: components["schemas"]["SearchAncestor"][];
-            /** @description With an expansion, the match whose names led to this node or raised its score. */
-            bridge?: {
-                from: components["schemas"]["Uuid"];
-                /** @description The names in lower case, rarest first. */
-                words: string[];
-            };
             /** @description The commit that was searched, on `main` unless `scope` selects another state. Absent before the first commit. */
             commit_id?: components["schemas"]["Oid"];
             explanation?: components["schemas"]["MatchExplanation"];
@@ -8935,8 +9005,8 @@ export interface components {
             title: string;
         };
         /**
-         * @description With `explain`. The scores of the terms and the gains of the bridge and the meaning add up to the score of the
-         *     match. With a `passage`, half of the terms and half of its terms count.
+         * @description With `explain`. The scores of the terms and the gain by meaning add up to the score of the match. With a
+         *     `passage`, half of the terms and half of its terms count.
          */
         MatchExplanation: {
             /** @description The terms of the query that the node contains, by field. */
@@ -8945,14 +9015,6 @@ export interface components {
             passage?: {
                 /** @description The query's terms in the passage, its heading or the title, by field. */
                 terms: components["schemas"]["ExplainedTerm"][];
-            };
-            /** @description The gain from another match's names. */
-            bridge?: {
-                from: components["schemas"]["Uuid"];
-                /** @description The names in lower case, rarest first. */
-                words: string[];
-                /** @description The gain. */
-                score: number;
             };
             /**
              * @description The gain by meaning. `unsure` says how far the words failed, from 0 to 1:
@@ -9007,6 +9069,8 @@ export interface components {
         NodeExplanation: {
             /** @description The score from the node's words, the bridge and the meaning. */
             own: number;
+            /** @description The part of `own` that names in a match gave. Absent without any. */
+            bridge?: number;
             /** @description The score gained from a neighbour. */
             gained: number;
             /**
@@ -9047,14 +9111,20 @@ export interface components {
             /** @description The relevance, comparable within one response. */
             score: number;
             /**
-             * @description How the node was reached. The query itself found a `match`.
+             * @description How the node was reached. The query itself found a `match`. Names in a match led to a `bridge`.
              * @enum {string}
              */
-            relation: "match" | "child" | "parent" | "connection";
-            /** @description Number of hops from a match. */
+            relation: "match" | "bridge" | "child" | "parent" | "connection";
+            /** @description Number of hops from a match. A bridge is one. */
             depth: number;
             /** @description The node from which it was reached. Null for a match. */
             via: string | null;
+            /** @description With an expansion, the match whose names led to this node or raised its score. */
+            bridge?: {
+                from: components["schemas"]["Uuid"];
+                /** @description The names in lower case, rarest first. */
+                words: string[];
+            };
             /** @description The tags, as searched. */
             tags: string[];
             /** @description The commit that was searched, on `main` unless `scope` selects another state. Absent before the first commit. */
@@ -9085,7 +9155,7 @@ export interface components {
             total: number;
             /**
              * @description False if there may be more than `total`. This happens if the query has phrases, which are checked in the
-             *     200 best nodes.
+             *     200 best nodes, and with `unindexed_nodes`.
              */
             total_is_exact: boolean;
             /** @description The matches and the nodes reached from them, best first. */
@@ -9100,6 +9170,7 @@ export interface components {
              */
             hint?: "scope_is_empty" | "only_stop_words" | "no_term_known";
             meaning?: components["schemas"]["SearchMeaning"];
+            unindexed_nodes?: components["schemas"]["UnindexedNodes"];
         };
         /** @description Whether the search also used the meaning of the query. Absent if the service has no model for that. */
         SearchMeaning: {
@@ -9129,7 +9200,13 @@ export interface components {
             query: string;
             /** @description The titles, best first. */
             suggestions: components["schemas"]["Suggestion"][];
+            unindexed_nodes?: components["schemas"]["UnindexedNodes"];
         };
+        /**
+         * @description Nodes that were created or changed and are not searched yet, or only as they were. Present only while the search
+         *     index of the organisation is being built. Repeat the request in a moment, until it is absent.
+         */
+        UnindexedNodes: number;
         /** @description Types of events, groups such as `pull_request.*`, or `*` for all. */
         EventTypes: string[];
         /**
@@ -9201,10 +9278,12 @@ export interface components {
             state: "active" | "paused" | "disabled";
             /**
              * @description Why it is disabled. `gone`: the receiver answered 410. `failing`: no attempt succeeded for 5 days. `secret_lost`: the
-             *     operator has lost the key that encrypts secrets, so the secret must be replaced. Absent if it is not disabled.
+             *     operator has lost the key that encrypts secrets, so the secret must be replaced. `revoked`: the owner
+             *     who created it, enabled it last or changed its URL has lost that role. It is also the reason after the token
+             *     or the connection of that change has ended. Absent if it is not disabled.
              * @enum {string}
              */
-            reason?: "by_owner" | "gone" | "failing" | "secret_lost";
+            reason?: "by_owner" | "gone" | "failing" | "secret_lost" | "revoked";
             /** @description When the first attempt failed after the last success. Absent if the last one succeeded. */
             failing_since?: components["schemas"]["UtcTime"];
             /** @description When the next delivery probes. Absent if nothing waits for it. */
@@ -9385,7 +9464,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "type_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "too_many_types" | "version_moved" | "type_in_use" | "impact_changed" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "provider_unavailable";
+        KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "type_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "node_in_trash" | "rule_would_end" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "too_many_types" | "version_moved" | "type_in_use" | "impact_changed" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "check_exists" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "org_needs_newer_version" | "provider_unavailable";
         /**
          * @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status.
          * @example node_not_found
@@ -11024,6 +11103,38 @@ export interface operations {
                 };
             };
             304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    exportMyData: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The archive, of unknown length. */
+            200: {
+                headers: {
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": string;
+                };
+            };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
@@ -12706,7 +12817,10 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `node_exists`: the `id` is in use. If the node is in this organisation, `Location` is its URL. */
+            /**
+             * @description `node_exists`: the `id` is in use. If the node is in this organisation, `Location` is its URL.
+             *     `node_in_trash`: a deleted node that a rule for `main` protects has the `id`.
+             */
             409: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -13559,7 +13673,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `node_exists` (the `id` is in use elsewhere), `pull_request_required`, `head_moved` */
+            /** @description `node_exists` (the `id` is in use elsewhere), `node_in_trash`, `pull_request_required`, `head_moved` */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -13656,7 +13770,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             /**
              * @description `node_exists`: an `id` is in use, and no node was created. If the node is in this organisation, `Location`
-             *     is its URL.
+             *     is its URL. `node_in_trash`: a deleted node that a rule for `main` protects has an `id`.
              */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
@@ -13749,6 +13863,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            /** @description `rule_would_end` */
+            409: components["responses"]["Conflict"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
@@ -13914,7 +14030,10 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `node_exists`: the `id` is in use. If the node is in this organisation, `Location` is its URL. */
+            /**
+             * @description `node_exists`: the `id` is in use. If the node is in this organisation, `Location` is its URL.
+             *     `node_in_trash`: a deleted node that a rule for `main` protects has the `id`.
+             */
             409: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -14037,7 +14156,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `node_exists` */
+            /** @description `node_exists`, `rule_would_end` */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -14605,7 +14724,8 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             /**
              * @description `branch_exists`, `branch_name_taken` (Git cannot have both a branch `a` and a branch `a/b`), or
-             *     `too_many_branches` (the node has 10,000)
+             *     `too_many_branches` (the node has 10,000). `pull_request_required`: a rule for the new branch demands that
+             *     it begins at a commit of a branch whose rules are as strict.
              */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
@@ -16759,7 +16879,7 @@ export interface operations {
             /**
              * @description `comment_exists`: the node has a comment with this `id`, at `Location`. `head_moved`: the commit of the anchor is not
              *     in the history of the source branch. `merged`, `closed`: the pull request takes no suggestions.
-             *     `too_many_comments`: the pull request has the maximum number of entries.
+             *     `too_many_comments`: the pull request already has as many entries as allowed.
              */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
@@ -17607,7 +17727,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `too_many_checks`: the commit has the maximum number of checks. */
+            /** @description `check_exists`: another user has reported it. `too_many_checks`: the commit already has as many checks as allowed. */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -17690,8 +17810,9 @@ export interface operations {
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             /**
-             * @description `rate_limited`: too many requests. `too_many_streams`: 20 streams of the user, 200 of the organisation, or
-             *     1,000 of a process are open. Wait for the seconds of `Retry-After`.
+             * @description `rate_limited`: too many requests. `too_many_streams`: 20 streams of the user or 200 of the organisation are
+             *     open. It is also the answer if 1,000 of a process are open, and your IP address has as many as any other.
+             *     Wait for the seconds of `Retry-After`.
              */
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
@@ -19492,7 +19613,8 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "status": "ok"
+                     *       "status": "ok",
+                     *       "revision": "0a1b2c3d4e5f"
                      *     }
                      */
                     "application/json": {
@@ -19501,6 +19623,8 @@ export interface operations {
                          * @constant
                          */
                         status: "ok";
+                        /** @description The revision of the API, as `info.x-revision` of this document. */
+                        revision?: string;
                         /**
                          * @description Present in maintenance mode, in which nothing can be changed.
                          * @constant

@@ -21,7 +21,7 @@ export interface Storm {
   readonly failedWrites: readonly string[]
   readonly staleHeads: readonly string[]
   readonly lost: readonly string[]
-  /** What the service logged as an error. */
+  /** The errors in the service's log. */
   readonly errors: readonly string[]
 }
 
@@ -191,7 +191,7 @@ async function rage(
   return { commits, merges, reads, packing, busy, failedReads, failedWrites, staleHeads, acknowledged }
 }
 
-/** What was on a branch that is deleted need not be anywhere. */
+/** Forgets the commits of a deleted branch, which need not be anywhere. */
 function forget(acknowledged: Acknowledged[], branch: string): void {
   const kept = acknowledged.filter((one) => one.branch !== branch)
   acknowledged.splice(0, acknowledged.length, ...kept)

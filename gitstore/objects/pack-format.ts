@@ -131,6 +131,15 @@ export function findOffset(index: Buffer, oid: Oid): number | undefined {
 }
 
 /**
+ * True for an index of version 2 without offsets of 64 bits. Git also reads version 1, which old tools write.
+ */
+export function isPlainIndex(index: Buffer): boolean {
+  const tables = indexHeader.length + fanOutBytes
+  if (index.length < tables + trailerBytes || !index.subarray(0, indexHeader.length).equals(indexHeader)) return false
+  return index.length === tables + 28 * index.readUInt32BE(tables - 4) + trailerBytes
+}
+
+/**
  * The ids of a pack's objects, 20 bytes each, in order. Undefined if the index has another form.
  */
 export function idsIn(index: Buffer): Buffer | undefined {

@@ -15,7 +15,7 @@ import { identityOf } from '../refs/file-identity.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
 import type { Allow } from './loose.ts'
 import { hasId, type ObjectInfo } from './object-format.ts'
-import { findOffset, parseEntryHeader, trailerBytes } from './pack-format.ts'
+import { findOffset, isPlainIndex, parseEntryHeader, trailerBytes } from './pack-format.ts'
 
 const inflate = promisify(inflateCallback)
 
@@ -137,8 +137,11 @@ function openSmallPack(path: string, indexPath: string): SmallPack | undefined {
     const identity = identityOf(path)
     const { size } = statSync(path)
     if (size > maxPackBytes || statSync(indexPath).size > maxIndexBytes) return undefined
+    const index = readFileSync(indexPath)
+    // Its objects would not be found here, and nobody would ask Git for them.
+    if (!isPlainIndex(index)) return undefined
     const bytes = size <= keptPackBytes ? readFileSync(path) : undefined
-    return { path, identity, size, index: readFileSync(indexPath), bytes }
+    return { path, identity, size, index, bytes }
   })
 }
 

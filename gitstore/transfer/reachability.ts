@@ -91,7 +91,43 @@ async function reachableCommits(repo: Repo, tips: readonly Oid[], oids: Readonly
   return reachable
 }
 
-/** Yields the ids that `git rev-list` lists. @throws GitError native_failed, also after a minute */
+/** A commit, and the e-mail address of its author. */
+interface Authored {
+  readonly oid: Oid
+  readonly email: string
+}
+
+/**
+ * Lists the commits that `tips` reach and no ref does, with their authors.
+ *
+ * @throws GitError native_failed, also after a minute
+ */
+export async function newCommits(repo: Repo, tips: readonly Oid[]): Promise<Authored[]> {
+  const args = ['rev-list', '--no-commit-header', '--format=%H %ae', '--stdin', '--not', '--all']
+  const options = { input: textOf(tips), timeoutMs: walkTimeoutMs, priority: 'transfer' } as const
+  const lines = (await runGitOrThrow(repo, args, options)).toString().split('\n').slice(0, -1)
+  return lines.map((line) => ({ oid: line.slice(0, 40), email: line.slice(41) }))
+}
+
+/** A commit, its author, and the values of its `Co-authored-by` trailers. */
+export interface CoAuthored extends Authored {
+  readonly coAuthors: readonly string[]
+}
+
+/**
+ * Yields the commits that `head` reaches and `target` does not. The Git process takes 20 µs for each.
+ *
+ * @throws GitError native_failed, also after a minute
+ */
+export async function* listCoAuthored(repo: Repo, target: Oid, head: Oid): AsyncGenerator<CoAuthored> {
+  const format = '--format=%H %ae%x00%(trailers:key=Co-authored-by,valueonly,unfold,separator=%x00)'
+  for await (const line of walk(repo, ['--no-commit-header', format], [head, `^${target}`])) {
+    const [email = '', ...coAuthors] = line.slice(41).split('\0')
+    yield { oid: line.slice(0, 40), email, coAuthors }
+  }
+}
+
+/** Yields the lines of `git rev-list`. @throws GitError native_failed, also after a minute */
 async function* walk(repo: Repo, options: readonly string[], revisions: readonly string[]): AsyncGenerator<Oid> {
   const child = spawnGit(repo, ['rev-list', ...options, '--stdin'], { priority: 'transfer', timeoutMs: walkTimeoutMs })
   const closed = once(child, 'close').catch((cause: unknown) => {

@@ -38,8 +38,14 @@ export function listAccessTokens(
     .execute()
 }
 
-export function countAccessTokens(db: CredentialsDb, accountId: string): Promise<number> {
-  return totalOf(db.selectFrom('access_token').where('account_id', '=', accountId))
+/** @param validAt leaves out tokens that have expired then. Default: none */
+export function countAccessTokens(db: CredentialsDb, accountId: string, validAt = ''): Promise<number> {
+  return totalOf(
+    db
+      .selectFrom('access_token')
+      .where('account_id', '=', accountId)
+      .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', validAt)])),
+  )
 }
 
 export async function insertAccessToken(db: CredentialsDb, token: AccessToken): Promise<void> {

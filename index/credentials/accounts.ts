@@ -128,6 +128,12 @@ export function listAccountNames(db: CredentialsDb, ids: readonly string[]): Pro
   return db.selectFrom('account').select(['id', 'name']).where('id', 'in', ids).execute()
 }
 
+/** Returns the accounts with these ids that exist. */
+export function listProfiles(db: CredentialsDb, ids: readonly string[]): Promise<Account[]> {
+  if (ids.length === 0) return Promise.resolve([])
+  return db.selectFrom('account').selectAll().where('id', 'in', ids).execute()
+}
+
 export async function setAccountSeen(db: CredentialsDb, id: string, last_seen_at: string): Promise<void> {
   await db.updateTable('account').set({ last_seen_at }).where('id', '=', id).execute()
 }
@@ -254,6 +260,12 @@ export async function listDeletedSince(db: CredentialsDb, time: string): Promise
   return (await db.selectFrom('deleted_account').select('id').where('deleted_at', '>', time).execute()).map(
     ({ id }) => id,
   )
+}
+
+/** Returns those of the ids that belong to deleted accounts. */
+export async function listDeletedAmong(db: CredentialsDb, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return []
+  return (await db.selectFrom('deleted_account').select('id').where('id', 'in', ids).execute()).map(({ id }) => id)
 }
 
 export async function isDeletedAccount(db: CredentialsDb, id: string): Promise<boolean> {

@@ -25,6 +25,22 @@ export function lockBot(trx: CredentialsDb, orgId: string, id: string): Promise<
   return botsOf(trx, orgId).selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 }
 
+/** Deletes and returns the tokens of bots. They are bots of the organisations, and those that `creator` created. */
+export function deleteBotTokensOf(trx: CredentialsDb, orgIds: readonly string[], creator: string) {
+  const bots = trx
+    .selectFrom('account')
+    .select('id')
+    .where('kind', '=', 'bot')
+    .where(({ eb, or }) =>
+      or([eb('created_by', '=', creator), ...(orgIds.length > 0 ? [eb('owner_org_id', 'in', orgIds)] : [])]),
+    )
+  return trx
+    .deleteFrom('access_token')
+    .where('account_id', 'in', bots)
+    .returning(['id', 'account_id', 'org_id'])
+    .execute()
+}
+
 function botsOf(db: CredentialsDb, orgId: string) {
   return db.selectFrom('account').where('kind', '=', 'bot').where('owner_org_id', '=', orgId)
 }

@@ -4,13 +4,14 @@ import { basename } from 'node:path'
 import { Kysely, sql } from 'kysely'
 import { connectPostgres, openPostgres } from '../postgres/database.ts'
 import type { PostgresAddress } from '../postgres/pool.ts'
+import { openToRead } from '../sqlite/backup.ts'
 import { openHandle } from '../sqlite/connection.ts'
 import { openDatabase } from '../sqlite/database.ts'
 import { sqliteDialect } from '../sqlite/driver.ts'
 import { migrate } from '../sqlite/migrate.ts'
 import { hasAccounts } from './accounts.ts'
 import { credentialsMigrations } from './migrations.ts'
-import type { CredentialsDb, CredentialsSchema } from './schema.ts'
+import type { CredentialsDb, CredentialsSchema, Webhook } from './schema.ts'
 
 /**
  * Writes a snapshot of the credentials in PostgreSQL to `file`. The file must be missing or empty, and is not synced.
@@ -85,6 +86,21 @@ export interface CredentialsState {
   readonly schema: string | undefined
   /** Undefined if no problem was found. */
   readonly fault: string | undefined
+  /** The stored secrets of webhooks. Absent with a fault, and in the tables of an older version. */
+  readonly secrets?: readonly StoredSecret[]
+}
+
+type StoredSecret = Pick<Webhook, 'id' | 'secret_sealed'>
+
+/** Returns the stored secrets of webhooks. Changes nothing. */
+export function readSecrets(file: string): StoredSecret[] {
+  const db = openToRead(file)
+  try {
+    const exists = db.prepare("select 1 from sqlite_schema where name = 'webhook'").get() !== undefined
+    return exists ? (db.prepare('select id, secret_sealed from webhook').all() as StoredSecret[]) : [] // its columns
+  } finally {
+    db.close()
+  }
 }
 
 /** Checks the database by reading every row. Changes nothing. */
@@ -108,8 +124,13 @@ async function stateIn(trx: CredentialsDb): Promise<CredentialsState> {
   const newer = applied.find((name) => !(name in credentialsMigrations))
   if (newer !== undefined) return { schema, fault: `was created by a newer version of Grove (${newer})` }
   // The tables of an older version may have other names than those below.
-  if (applied.length === Object.keys(credentialsMigrations).length) await countRows(trx)
-  return { schema, fault: undefined }
+  if (applied.length !== Object.keys(credentialsMigrations).length) return { schema, fault: undefined }
+  await countRows(trx)
+  return {
+    schema,
+    fault: undefined,
+    secrets: await trx.selectFrom('webhook').select(['id', 'secret_sealed']).execute(),
+  }
 }
 
 /**

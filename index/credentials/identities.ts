@@ -48,6 +48,11 @@ export function countIdentities(db: CredentialsDb, accountId: string): Promise<n
   return totalOf(db.selectFrom('identity').where('account_id', '=', accountId))
 }
 
+/** True if the account has an identity of the issuer, of any subject. */
+export async function hasIdentityOf(db: CredentialsDb, accountId: string, issuer: string): Promise<boolean> {
+  return (await totalOf(db.selectFrom('identity').where('account_id', '=', accountId).where('issuer', '=', issuer))) > 0
+}
+
 /** Returns false if the subject has an identity already. */
 export async function insertIdentity(db: CredentialsDb, identity: Identity): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db

@@ -57,6 +57,11 @@ export async function insertUsesOfAll(db: CredentialsDb, orgId: string, accountI
     .execute()
 }
 
+/** Deletes all invitations that this account has created, and returns their organisations. */
+export function deleteAllInvitationsBy(db: CredentialsDb, accountId: string) {
+  return db.deleteFrom('invitation').where('created_by', '=', accountId).returning(['id', 'org_id']).execute()
+}
+
 /** Deletes the invitations to the organisation that this account has created. */
 export async function deleteInvitationsBy(db: CredentialsDb, orgId: string, accountId: string): Promise<void> {
   await db.deleteFrom('invitation').where('org_id', '=', orgId).where('created_by', '=', accountId).execute()
@@ -107,6 +112,11 @@ function isOpen(now: string) {
 
 function openInvitationsOf(db: CredentialsDb, orgId: string, now: string) {
   return db.selectFrom('invitation').where('org_id', '=', orgId).where(isOpen(now))
+}
+
+/** Deletes an invitation of any kind. */
+export async function deleteInvitation(db: CredentialsDb, id: string): Promise<void> {
+  await db.deleteFrom('invitation').where('id', '=', id).execute()
 }
 
 /** Returns false if the organisation has no such invitation, or if it has ended. */

@@ -99,6 +99,16 @@ export async function deleteMailsOf(trx: CredentialsDb, accountId: string, kind:
   await trx.deleteFrom('mail').where('account_id', '=', accountId).where('kind', '=', kind).execute()
 }
 
+/** Finds those of the mails that wait or failed. A mail that was sent has no row. */
+export async function findMailStates(
+  db: CredentialsDb,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, 'waiting' | 'failed'>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db.selectFrom('mail').select(['id', 'failed_at']).where('id', 'in', ids).execute()
+  return new Map(rows.map(({ id, failed_at }) => [id, failed_at === null ? 'waiting' : 'failed']))
+}
+
 /** Records a failure. @param waitMs undefined: it is given up */
 export async function recordMailFailure(
   trx: CredentialsDb,

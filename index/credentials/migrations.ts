@@ -513,4 +513,17 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index oauth_assertion_expiry on oauth_assertion (expires_at)`.execute(db)
     },
   },
+  '022_webhook_keepers': {
+    async up(db) {
+      const { text } = wordsOf(db)
+      for (const column of ['kept_by', 'kept_via'])
+        await sql`alter table webhook add column ${sql.ref(column)} ${text}`.execute(db)
+    },
+  },
+  // An older version left members with a role that it does not know out of its cards. They are read again.
+  '023_cards_again': {
+    async up(db) {
+      await sql`update org_card set head = ${'0'.repeat(40)}`.execute(db)
+    },
+  },
 }

@@ -49,7 +49,7 @@ export async function deleteCardMembers(
   await (userIds === undefined ? all : all.where('user_id', 'in', userIds)).execute()
 }
 
-/** Lists a member's organisations in all cells with the member's role, oldest first. */
+/** Lists a member's organisations in all cells with the member's role, oldest first. Leaves out closed ones. */
 export async function listCardsOf(db: CredentialsDb, userId: string, { limit, offset }: Slice) {
   const mine = db
     .selectFrom('org_member')
@@ -57,6 +57,7 @@ export async function listCardsOf(db: CredentialsDb, userId: string, { limit, of
     .innerJoin('place', 'place.org_id', 'org_member.org_id')
     .where('org_member.user_id', '=', userId)
     .where('place.state', '!=', 'gone')
+    .where('org_card.head', '!=', '')
   const rows = await mine
     .select([
       'org_card.org_id as id',

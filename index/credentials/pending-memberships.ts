@@ -33,6 +33,11 @@ export async function deletePendingMembershipIn(db: CredentialsDb, accountId: st
   await db.deleteFrom('pending_membership').where('account_id', '=', accountId).where('org_id', '=', orgId).execute()
 }
 
+/** Deletes what waits by invitations of this account. */
+export async function deletePendingMembershipsBy(db: CredentialsDb, accountId: string): Promise<void> {
+  await db.deleteFrom('pending_membership').where('invited_by', '=', accountId).execute()
+}
+
 /** Deletes exactly this row, not a later one of the same account and organisation. */
 export async function deletePendingMembership(db: CredentialsDb, pending: PendingMembership): Promise<void> {
   await db

@@ -314,6 +314,10 @@ export interface Webhook {
   previous_until: string | null
   created_by: string
   created_at: string
+  /** The owner who last enabled it, changed its URL or replaced its secret. Null: `created_by`. */
+  kept_by: string | null
+  /** The token or the connection with which they did. Null: a session. */
+  kept_via: string | null
 }
 
 /** A node or an organisation whose events a user has in the inbox. */

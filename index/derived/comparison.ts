@@ -37,7 +37,7 @@ const tables: readonly Table[] = [
     'org',
     ['one.id', 'null'],
     '',
-    'id name description vault_id published require_pull_requests rules rules_head embeddings created_at updated_at head',
+    'id name description vault_id published require_pull_requests rules rules_head embeddings requires closed created_at updated_at head',
   ),
   table('member', ['one.org_id', 'null'], 'user_id', 'email name role created_at former_emails'),
   table(
@@ -94,6 +94,24 @@ export function differencesBetween(index: string, rebuilt: string): Difference[]
     db.prepare('attach ? as rebuilt').run(rebuilt)
     const isSettled = db.prepare('select 1 from unsettled_parent limit 1').get() === undefined
     return [...tables, ...(isSettled ? levelTables : [])].flatMap((table) => differencesIn(db, table))
+  } finally {
+    db.close()
+  }
+}
+
+/**
+ * Returns what an older version indexed and this one has not read again.
+ *
+ * An organisation is its id, and a node is `<org id>/<node id>`.
+ *
+ * @throws the errors of `differencesBetween`
+ */
+export function listUnread(index: string): ReadonlySet<string> {
+  const db = openToRead(index)
+  try {
+    const unread = `select id from org where description is null or rules_head is not head
+      union all select org_id || '/' || id from node where entries_ledger is not ledger`
+    return new Set(db.prepare(unread).pluck().all().map(String))
   } finally {
     db.close()
   }

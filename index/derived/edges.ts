@@ -47,6 +47,11 @@ export async function isAncestor(db: IndexDb, ancestor: string, nodeId: string):
   return rows.length > 0
 }
 
+/** True if a rule for `under` and the nodes below it is for the node. Undefined: it is for all. */
+export async function isWithin(db: IndexDb, nodeId: string, under: string | undefined): Promise<boolean> {
+  return under === undefined || under === nodeId || isAncestor(db, under, nodeId)
+}
+
 /**
  * Lists the organisation's nodes among `parents` and their ancestors, by id, at most `limit`. The walk skips `child`
  * and does not continue through it.

@@ -241,29 +241,61 @@ export async function listLastVerdicts(
   return rows
 }
 
-/** An objection in another pull request with the same head. */
-export interface ObjectionElsewhere {
-  readonly number: number
-  readonly author: string
+/** The newest verdicts among which requests for changes on other heads are searched. Takes 1 ms. */
+const newestVerdicts = 500
+
+/**
+ * Lists requests for changes that hold, by number and entry. They are all on these heads, and the newest on others, and
+ * the last verdicts of their users in any pull request of the node.
+ *
+ * @param overlay entries that are not indexed yet, and the numbers of those whose rows do not hold
+ */
+export async function listObjections(
+  db: IndexDb,
+  orgId: string,
+  nodeId: string,
+  heads: readonly string[],
+  { put, gone }: NodeOverlay = { put: [], gone: [] },
+): Promise<VerdictRow[]> {
+  const hidden = gone === 'all' ? [] : [...gone, ...put.map(({ entry }) => entry)]
+  const { rows } = await sql<VerdictRow>`
+    with coming as (
+        select value ->> 'number' as number, value ->> 'entry' as entry, value ->> 'verdict' as verdict,
+          value ->> 'user_id' as user_id, value ->> 'at' as at, value ->> 'head' as head, value ->> 'body' as body
+        from json_each(${JSON.stringify(put.map(({ entry }) => entry))})),
+      hidden as (
+        select value ->> 0 as number, value ->> 1 as entry
+        from json_each(${JSON.stringify(hidden.map(({ number, entry }) => [number, entry]))})),
+      heads as (select value as head from json_each(${JSON.stringify(heads)})),
+      givers as (
+        select one.number, one.user_id from heads cross join review_entry one
+          on one.node_id = ${nodeId} and one.head = heads.head and one.verdict = 'request_changes'
+        union select number, user_id from (
+          select number, user_id, verdict from review_entry where node_id = ${nodeId} and verdict is not null
+          order by number desc limit ${newestVerdicts}) where verdict = 'request_changes'
+        union select number, user_id from coming where verdict = 'request_changes'),
+      entries as (
+        select one.number, one.entry, one.user_id, one.verdict, one.at, one.head, one.body
+        from givers cross join review_entry one
+          on one.node_id = ${nodeId} and one.number = givers.number and one.user_id = givers.user_id
+            and one.verdict is not null and ${Number(gone !== 'all')}
+            and (one.number, one.entry) not in (select number, entry from hidden)
+        union all select * from (select number, entry, user_id, verdict, at, head, body from coming)
+        where verdict is not null)
+    select ${verdictColumns}
+    from (select number, user_id, max(entry) as entry from entries group by number, user_id) as last
+      cross join entries one on one.number = last.number and one.entry = last.entry
+      left join member on member.org_id = ${orgId} and member.user_id = one.user_id
+    where one.verdict = 'request_changes' and one.body -> 'withdrawn' is null and one.body -> 'dismissed' is null
+    order by one.number, one.entry`.execute(db)
+  return rows
 }
 
-/** Lists members' standing requests for changes on this head in other pull requests. Returns at most 10. */
-export async function listObjectionsElsewhere(
-  db: IndexDb,
-  { orgId, nodeId, number }: { readonly orgId: string; readonly nodeId: string; readonly number: number },
-  head: string,
-): Promise<ObjectionElsewhere[]> {
-  const { rows } = await sql<ObjectionElsewhere>`
-    select one.number, one.body ->> '$.by.name' as author
-    from review_entry one cross join member on member.org_id = ${orgId} and member.user_id = one.user_id
-    where one.node_id = ${nodeId} and one.head = ${head} and one.number <> ${number}
-      and one.verdict = 'request_changes' and one.body -> 'withdrawn' is null and one.body -> 'dismissed' is null
-      and not exists (
-        select 1 from review_entry later
-        where later.node_id = one.node_id and later.number = one.number and later.user_id = one.user_id
-          and later.verdict is not null and later.entry > one.entry)
-    order by one.number, one.entry limit 10`.execute(db)
-  return rows
+/** The entries of a node that differ from their rows. */
+export interface NodeOverlay {
+  readonly put: readonly EntryRows[]
+  /** Entries whose rows no longer hold. `all`: every row. */
+  readonly gone: readonly EntryKey[] | 'all'
 }
 
 /** The entries of a pull request that differ from their rows. */

@@ -148,6 +148,14 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, ['alter table org add column embeddings integer'])
     },
   },
+  '025_requires': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, [
+        'alter table org add column requires text',
+        'alter table org add column closed integer not null default 0',
+      ])
+    },
+  },
 }
 
 /** The number of nodes of each organisation. Triggers keep it, so that a check reads one row. */

@@ -49,14 +49,24 @@ export async function findOrgHead(db: IndexDb, orgId: string): Promise<string | 
   return (await db.selectFrom('org').select('head').where('id', '=', orgId).executeTakeFirst())?.head
 }
 
-/** True if the row has all columns filled from org.git. One written by an older version may lack later columns. */
-export async function isOrgRowWhole(db: IndexDb, orgId: string): Promise<boolean> {
+/**
+ * True if the row has all columns filled from org.git. One written by another version may lack later columns. It is also
+ * not whole if that version closed the organisation and this one does not, or the reverse.
+ */
+export async function isOrgRowWhole(
+  db: IndexDb,
+  orgId: string,
+  isClosed: (requires: string) => boolean,
+): Promise<boolean> {
   const row = await db
     .selectFrom('org')
-    .select(['description', 'rules_head', 'head'])
+    .select(['description', 'rules_head', 'head', 'requires', 'closed'])
     .where('id', '=', orgId)
     .executeTakeFirst()
-  return row === undefined || (row.description !== null && row.rules_head === row.head)
+  if (row === undefined) return true
+  const { requires, closed } = row
+  if (row.description === null || row.rules_head !== row.head || requires === null) return false
+  return isClosed(requires) === (closed === 1)
 }
 
 /** Finds organisations with this name. Returns at most two, which shows that the name is ambiguous. */
@@ -127,6 +137,36 @@ export function listOrgsWithOthers(db: IndexDb, userId: string) {
     ])
     .orderBy('org.created_at')
     .orderBy('org.id')
+    .execute()
+}
+
+/** Lists organisations that need what not every version knows. They may be closed. */
+export function listClosedOrgRows(db: IndexDb) {
+  return db
+    .selectFrom('org')
+    .select(['id', 'name', 'requires', 'closed'])
+    .where(({ eb, or }) => or([eb('closed', '=', 1), eb('requires', '!=', '[]')]))
+    .orderBy('id')
+    .execute()
+}
+
+/** A member file's values, which follow the account. */
+export type MemberAfter = Pick<MemberTable, 'user_id' | 'org_id' | 'email' | 'name'>
+
+/** Lists the members of all organisations, by their ids, from the one after `after`. */
+export function listMembersAfter(
+  db: IndexDb,
+  { user_id, org_id }: Pick<MemberAfter, 'user_id' | 'org_id'>,
+  limit: number,
+): Promise<MemberAfter[]> {
+  return db
+    .selectFrom('member')
+    .select(['user_id', 'org_id', 'email', 'name'])
+    .where('user_id', '>=', user_id)
+    .where(({ eb, or }) => or([eb('user_id', '>', user_id), eb('org_id', '>', org_id)]))
+    .orderBy('user_id')
+    .orderBy('org_id')
+    .limit(limit)
     .execute()
 }
 
@@ -250,7 +290,7 @@ export function listMembersById(db: IndexDb, orgId: string, userIds: readonly st
   if (userIds.length === 0) return Promise.resolve([])
   return db
     .selectFrom('member')
-    .select(['user_id', 'email', 'name', 'role'])
+    .select(['user_id', 'email', 'name', 'role', 'former_emails'])
     .where('org_id', '=', orgId)
     .where('user_id', 'in', userIds)
     .execute()
@@ -258,7 +298,7 @@ export function listMembersById(db: IndexDb, orgId: string, userIds: readonly st
 
 /** Lists the names of all members. An organisation has at most 10,000. */
 export function listMemberNames(db: IndexDb, orgId: string) {
-  return db.selectFrom('member').select(['user_id', 'name']).where('org_id', '=', orgId).execute()
+  return db.selectFrom('member').select(['user_id', 'name', 'role']).where('org_id', '=', orgId).execute()
 }
 
 /** Finds a member by e-mail address. The case of ASCII letters is ignored. */

@@ -71,3 +71,21 @@ export function listMergedPulls(db: IndexDb, nodeId: string, targetBranch: strin
     .where('target_branch', '=', targetBranch)
     .execute()
 }
+
+/** The time of the last merge of one branch into another. ISO 8601. */
+export async function findLastMerge(
+  db: IndexDb,
+  nodeId: string,
+  source: string,
+  target: string,
+): Promise<string | null | undefined> {
+  const row = await db
+    .selectFrom('pull')
+    .select(({ fn }) => fn.max('ended_at').as('at'))
+    .where('node_id', '=', nodeId)
+    .where('source_branch', '=', source)
+    .where('target_branch', '=', target)
+    .where('status', '=', 'merged')
+    .executeTakeFirst()
+  return row?.at
+}

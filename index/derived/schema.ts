@@ -18,6 +18,10 @@ export interface OrgTable {
   rules_head: string | null
   /** 1 if the owners allow search by meaning, 0 if they refuse it. Null: they have not chosen. */
   embeddings: number | null
+  /** JSON array of words that a version must know to serve the organisation. Null: org.git was not read since. */
+  requires: string | null
+  /** 1 if the version that wrote the row lacks one of the words. The row then has no members, and is not published. */
+  closed: Generated<number>
   created_at: string
   updated_at: string
   /** The commit of org.git's main that this row was read from. */

@@ -15,6 +15,13 @@ export async function readUsage(db: IndexDb, orgId: string): Promise<Usage> {
   return row ?? { nodes: 0, bytes: 0 }
 }
 
+/** Returns the bytes that each of some organisations uses. */
+export async function listUsedBytes(db: IndexDb, orgIds: readonly string[]): Promise<Map<string, number>> {
+  if (orgIds.length === 0) return new Map()
+  const rows = await db.selectFrom('org_usage').select(['org_id', 'bytes']).where('org_id', 'in', orgIds).execute()
+  return new Map(rows.map(({ org_id, bytes }) => [org_id, bytes]))
+}
+
 /** Adds bytes that were written to a node. Bytes that are not measured yet stay so. */
 export async function addBytes(trx: Transaction<IndexSchema>, nodeId: string, bytes: number): Promise<void> {
   await sql`update node set bytes = bytes + ${bytes} where id = ${nodeId}`.execute(trx)

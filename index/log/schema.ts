@@ -181,7 +181,7 @@ interface DeliveryTable {
 export type DeliveryState = 'pending' | 'delivered' | 'failed'
 
 /** An owner did it, the receiver answered 410, or nothing succeeded for days. */
-export type DisabledReason = 'by_owner' | 'gone' | 'failing'
+export type DisabledReason = 'by_owner' | 'gone' | 'failing' | 'revoked'
 
 export interface LogSchema {
   log: LogTable

@@ -38,7 +38,7 @@ export class Column {
     return 9 * (this.kinds.length + this.listKinds.length) + this.texts.bytes + 60 * this.instants.size
   }
 
-  /** True if earlier values have left more than the present ones. Texts and elements of lists stay in a column. */
+  /** True if earlier values have left more than the current ones. Texts and elements of lists stay in a column. */
   get isWasteful(): boolean {
     return this.filled !== undefined && this.texts.size + this.listEnd > 2 * this.filled + 1_000
   }

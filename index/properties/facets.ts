@@ -11,7 +11,7 @@ export interface FacetQuestion {
 }
 
 export interface Facet {
-  /** The most frequent first. Values of the same number are in their order. */
+  /** The most frequent first. Values with the same number are in their order. */
   readonly values: { readonly value: Scalar; readonly count: number }[]
   /** The nodes without a value. */
   readonly missing: number

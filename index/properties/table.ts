@@ -67,7 +67,7 @@ export class PropertyTable {
     return bytes
   }
 
-  /** True if deleted nodes and earlier properties have left more than the present ones. A new table is then smaller. */
+  /** True if deleted nodes and earlier properties have left more than the current ones. A new table is then smaller. */
   get isWasteful(): boolean {
     return this.size + this.shapes.length > 3 * (this.count + 1_000)
   }

@@ -3,17 +3,15 @@ import { titledFirst } from './answers/titled.ts'
 import { addGains, gainsOf, type MeaningGain, MOST_BY_MEANING } from './meaning/gains.ts'
 import { READ_FOR_TITLES, type Signals, signalsOf, unsureOf } from './meaning/gate.ts'
 import { type ComparableVectors, FEWEST_NODES } from './meaning/node-vectors.ts'
-import type { Expansion } from './ranking/expansion.ts'
 import type { QuestionParts } from './ranking/filters.ts'
 import type { Coverage } from './ranking/idf-overlap.ts'
 import {
   type Admitting,
-  addEntityHops,
   type BestHits,
-  type BridgedHits,
   bestHits,
+  type RankedHits,
+  rankedHits,
   type WantedHits,
-  withoutEntityHops,
 } from './ranking/matches.ts'
 import { admitsNone } from './ranking/scope.ts'
 import type { ScoredHit } from './ranking/scores.ts'
@@ -41,16 +39,11 @@ export interface AskedHits {
   readonly filters: Admitting
   readonly from: number
   readonly to: number
-  /** The number of best hits to which a hub's edges are read. 0 without expansion. */
-  readonly hubs: number
-  /** Creates the expansion from the best hits. */
-  readonly expansionTo: (best: readonly string[]) => Expansion
 }
 
 export interface OrderedHits {
   readonly found: BestHits
-  readonly bridged: BridgedHits
-  readonly expansion: Expansion
+  readonly ranked: RankedHits
   /** Hits in the order of the answer, up to `to` or further. */
   readonly all: readonly ScoredHit[]
   /** The gains by meaning, if there are any. */
@@ -58,6 +51,9 @@ export interface OrderedHits {
   /** True if the words failed. Only with vectors. */
   readonly unsure?: boolean
 }
+
+/** The number of best hits to which a hub's edges are read. */
+const BEST_FOR_HUBS = 20
 
 /** The most nodes that titles put before other matches. */
 const MOST_TITLED = 100
@@ -71,30 +67,23 @@ export function orderedHits(asked: AskedHits, meaning: QuestionMeaning | undefin
   const { corpus } = asked.coverage
   const gains = similarities && gainsOf(similarities, corpus, words.found.admission, doubt)
   if (gains === undefined || gains.size === 0) return { ...words, unsure: true }
-  return { ...withGains(asked, words, gains), meaning: { gains, signals: doubt.signals }, unsure: true }
+  return { ...withGains(asked, gains), meaning: { gains, signals: doubt.signals }, unsure: true }
 }
 
 function hitsByWords(asked: AskedHits): OrderedHits {
-  const { coverage, from, to, hubs } = asked
-  const found = find(asked, { from: from - MOST_TITLED, hits: to, ids: hubs })
-  const expansion = asked.expansionTo(found.ids)
-  const bridged = hubs === 0 ? withoutEntityHops(coverage.scores, found) : addEntityHops(expansion, coverage, found)
-  return { found, expansion, bridged, all: inOrder(asked, found, bridged) }
+  const { coverage, from, to } = asked
+  const found = find(asked, { from: from - MOST_TITLED, hits: to, ids: BEST_FOR_HUBS })
+  const ranked = rankedHits(coverage.scores, found)
+  return { found, ranked, all: inOrder(asked, found, ranked) }
 }
 
-/**
- * Adds the gains to more hits, because those that gain leave their places. Names in other hits add nothing here: they
- * need a hit whose title is in the query, and then the words have not failed.
- */
-function withGains(
-  asked: AskedHits,
-  { expansion }: OrderedHits,
-  gains: ReadonlyMap<string, MeaningGain>,
-): Omit<OrderedHits, 'meaning' | 'unsure'> {
-  const { coverage, from, to, hubs } = asked
-  const found = find(asked, { from: from - MOST_TITLED - MOST_BY_MEANING, hits: to + MOST_BY_MEANING, ids: hubs })
-  const bridged = addGains(coverage.scores, found, gains)
-  return { found, expansion, bridged, all: inOrder(asked, found, bridged) }
+/** Adds the gains to more hits, because those that gain leave their places. */
+function withGains(asked: AskedHits, gains: ReadonlyMap<string, MeaningGain>): Omit<OrderedHits, 'meaning' | 'unsure'> {
+  const { coverage, from, to } = asked
+  const wanted = { from: from - MOST_TITLED - MOST_BY_MEANING, hits: to + MOST_BY_MEANING, ids: BEST_FOR_HUBS }
+  const found = find(asked, wanted)
+  const ranked = addGains(coverage.scores, found, gains)
+  return { found, ranked, all: inOrder(asked, found, ranked) }
 }
 
 /**
@@ -104,11 +93,12 @@ function withGains(
  */
 function doubtOf(
   asked: AskedHits,
-  { found, all, bridged }: OrderedHits,
+  { found, all, ranked }: OrderedHits,
 ): { readonly signals: Signals; readonly unsure: number; readonly top: number } | undefined {
   const { coverage, parts, rows, from } = asked
   const hasWords = parts.text !== '' && coverage.query.isWordy && coverage.query.searched === 'all'
-  if (!hasWords || found.isByPhrase || all !== bridged.hits || admitsNone(found.admission)) return undefined
+  if (!hasWords || found.isByPhrase || all !== ranked.hits || admitsNone(coverage.corpus, found.admission))
+    return undefined
   // The signals must not depend on the page.
   const hasBest = from <= MOST_TITLED && found.hits.length >= Math.min(READ_FOR_TITLES, found.total)
   const best = hasBest ? found : find(asked, { from: 0, hits: READ_FOR_TITLES, ids: 0 })
@@ -120,6 +110,6 @@ function find({ searched, rows, coverage, parts, filters }: AskedHits, wanted: W
   return bestHits(searched, rows, coverage, parts, filters, wanted)
 }
 
-function inOrder({ coverage, rows, text }: AskedHits, found: BestHits, bridged: BridgedHits): readonly ScoredHit[] {
-  return titledFirst(coverage.corpus, rows, text, { scores: coverage.scores, found, bridged })
+function inOrder({ coverage, rows, text }: AskedHits, found: BestHits, ranked: RankedHits): readonly ScoredHit[] {
+  return titledFirst(coverage.corpus, rows, text, { scores: coverage.scores, found, ranked })
 }

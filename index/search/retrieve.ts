@@ -13,8 +13,9 @@ import {
 import { type ShowText, showPassages, showWholeTexts } from './answers/shown-text.ts'
 import { type AskedHits, orderedHits, type QuestionMeaning } from './ordered-hits.ts'
 import type { Expansion, Following } from './ranking/expansion.ts'
-import { parseQuestion } from './ranking/filters.ts'
+import { parseQuestion, type QuerySyntax } from './ranking/filters.ts'
 import type { Coverage } from './ranking/idf-overlap.ts'
+import { followNames, withoutNames } from './ranking/matches.ts'
 import { parseQuery, type Query } from './ranking/query.ts'
 import { type ExpansionDepth, LEVELS, type Level, type Match, MOST_NODES, rankNodes } from './ranking/ranking.ts'
 import { admitsNone, allOf, createFilter, type Scope } from './ranking/scope.ts'
@@ -35,6 +36,8 @@ import type { LanguageOf } from './text/languages.ts'
 /** A search request, as in spec/openapi.yaml. The caller has validated it. */
 export interface SearchQuestion {
   query: string
+  /** Default `operators`. */
+  syntax?: QuerySyntax
   top_k: number
   /** The number of matches to skip. Only without expansion. Default 0. */
   offset?: number
@@ -77,9 +80,6 @@ export interface Retrieved {
   unsure?: boolean
 }
 
-/** The number of best hits to which a hub's edges are read. */
-const BEST_FOR_HUBS = 20
-
 /**
  * Runs a query. `searched` and `rows` must be from the same snapshot. The result depends on the query and on their
  * content, not on the order of changes. If the words do not fail, `meaning` changes nothing.
@@ -99,7 +99,7 @@ export function retrieve(
   const level = LEVELS[question.expansion_depth]
   const scope = question.scope ?? {}
   const admission = allOf([createFilter(corpus, rows, scope), filters.scope])
-  const parts = parseQuestion(filters.words ?? question.query)
+  const parts = parseQuestion(filters.words ?? question.query, question.syntax)
   const text = parts.text === '' ? parts.titles.join(' ') : parts.text
   const query = parseQuery(corpus, languageOf, text)
   const scores = scoreTerms(corpus, SEARCHED[query.searched], query.terms)
@@ -114,18 +114,22 @@ export function retrieve(
     filters: { admission, matches: filters.matches },
     from: offset,
     to: offset + question.top_k,
-    hubs: level.hops === 0 ? 0 : BEST_FOR_HUBS,
-    expansionTo: (best) => createExpansion(corpus, rows, followOf(level, scope), admission, best),
   }
   const ordered = orderedHits(asked, meaning)
-  const { expansion, bridged, found, all, unsure } = ordered
+  const { found, all, unsure } = ordered
+  const expansion = createExpansion(corpus, rows, followOf(level, scope), admission, found.ids)
   const hits = all.slice(offset, asked.to)
   const matches = bestFirst(hits).map(({ id, score }): Match => ({ id, score: roundScore(score) }))
-  const ranked = rankNodes(expansion, coverage, matches, bridged.scoreOf, level)
+  const names =
+    level.hops === 0 || ordered.meaning // Names need a match whose title is in the query; then the words have not failed.
+      ? withoutNames(ordered.ranked)
+      : followNames(expansion, coverage, found, ordered.ranked, new Set(hits.map(({ id }) => id)), asked.to)
+  const ranked = rankNodes(expansion, coverage, matches, names, level)
   const answer: Answering = {
     expansion,
     coverage,
-    bridged,
+    ranked: ordered.ranked,
+    names,
     meaning: ordered.meaning && { ...ordered.meaning, passageOf: passageByMeaning(ordered.meaning.gains, meaning) },
     described: createDescriber(rows),
     explains: question.explain ?? false,
@@ -176,7 +180,7 @@ function passageByMeaning(gains: ReadonlyMap<string, unknown>, meaning: Question
   }
 }
 
-/** Counts the hits without a word of the query. Only a title or a bridge led to them. */
+/** Counts the hits without a word of the query. Only a title or the meaning led to them. */
 function countUnscored(scores: Scores, { isWordy }: Query, hits: readonly ScoredHit[]): number {
   return isWordy ? hits.filter(({ id }) => scores.find(id) === undefined).length : 0
 }
@@ -191,7 +195,7 @@ function showText(
 }
 
 function hintOf(corpus: Corpus, query: Query, admission: DocumentFilter | undefined): Hint | undefined {
-  if (admitsNone(admission) || documentCount(corpus) === 0) return 'scope_is_empty'
+  if (admitsNone(corpus, admission) || documentCount(corpus) === 0) return 'scope_is_empty'
   if (query.searched === 'title' && query.isWordy) return 'only_stop_words'
   return query.isWordy && query.terms.length === 0 ? 'no_term_known' : undefined
 }

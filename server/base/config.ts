@@ -47,8 +47,12 @@ export interface Config {
   readonly pushCpuSeconds: number
   /** 32 bytes in base64 that encrypt the secrets of webhooks. Absent: they are stored as they are. */
   readonly secretKey?: string
+  /** The former `secretKey`. Secrets that it encrypts are read, and encrypted again. */
+  readonly secretKeyOld?: string
   /** Days for which deleted nodes and organisations are kept. */
   readonly trashDays: number
+  /** Bytes that are freed when the disk is full, for deleting and signing in. 0 or absent: none. */
+  readonly diskReserve?: number
   /** The most nodes of an organisation. 0 or absent: no limit. */
   readonly quotaNodes?: number
   /** The most bytes of an organisation. 0 or absent: no limit. */
@@ -92,6 +96,8 @@ export interface Config {
   readonly cell?: CellConfig
   /** The cost of new password hashes, for tests. No environment variable sets it. */
   readonly passwordCost?: PasswordCost
+  /** Milliseconds for which a search waits for its index, for tests. No environment variable sets it. */
+  readonly searchWaitMs?: number
 }
 
 interface MailConfig {
@@ -141,6 +147,11 @@ const longestAuditDays = 36_500
 /** The accepted values of `sslmode`. Any other would be weaker than its name says. */
 const tlsModes: readonly (string | null)[] = [null, 'disable', 'require', 'verify-ca', 'verify-full']
 
+const secretKey = z
+  .string()
+  .refine(isKey, 'must be 32 bytes in base64, as openssl rand -base64 32 prints them')
+  .optional()
+
 const namedNetworks = ['loopback', 'linklocal', 'uniquelocal']
 
 const environment = z.object({
@@ -168,8 +179,10 @@ const environment = z.object({
   SIGNUP: oneOf(signupModes).default('open'),
   SEARCH_MEMORY: wholeNumber(16, 65_536).default(256),
   PUSH_CPU_SECONDS: wholeNumber(1, 3_600).default(60),
-  SECRET_KEY: z.string().refine(isKey, 'must be 32 bytes in base64, as openssl rand -base64 32 prints them').optional(),
+  SECRET_KEY: secretKey,
+  SECRET_KEY_OLD: secretKey,
   TRASH_DAYS: wholeNumber(trashDays.shortest, trashDays.longest).default(trashDays.default),
+  DISK_RESERVE: wholeNumber(0, 1_024).default(16),
   QUOTA_NODES: wholeNumber(0, 1_000_000_000).default(0),
   QUOTA_BYTES: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
   QUOTA_ORGS: wholeNumber(0, 1_000_000).default(100),
@@ -195,7 +208,10 @@ const environment = z.object({
   OAUTH_REDIRECTS: z
     .string()
     .transform(splitList)
-    .refine((list) => list.every(isRedirectEntry), 'must be a list of host names, and of schemes such as cursor:')
+    .refine(
+      (list) => list.every(isRedirectEntry),
+      'must be a list of URIs without a query, of host names, and of schemes such as cursor:',
+    )
     .default([...defaultRedirects]),
   OAUTH_CLIENTS: z
     .string()
@@ -378,8 +394,9 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     signup: data.SIGNUP,
     searchMemory: data.SEARCH_MEMORY * 1_048_576,
     pushCpuSeconds: data.PUSH_CPU_SECONDS,
-    ...(data.SECRET_KEY === undefined ? {} : { secretKey: data.SECRET_KEY }),
+    ...secretKeysOf(data),
     trashDays: data.TRASH_DAYS,
+    diskReserve: data.DISK_RESERVE * 1_048_576,
     quotaNodes: data.QUOTA_NODES,
     quotaBytes: data.QUOTA_BYTES,
     quotaOrgs: data.QUOTA_ORGS,
@@ -424,6 +441,13 @@ function mailOf(data: ReturnType<typeof parse>) {
 }
 
 /** @throws ConfigError */
+function secretKeysOf({ SECRET_KEY: secretKey, SECRET_KEY_OLD: secretKeyOld }: ReturnType<typeof parse>) {
+  if (secretKey === undefined && secretKeyOld !== undefined)
+    throw new ConfigError('SECRET_KEY_OLD: needs SECRET_KEY, which replaces it')
+  return { ...(secretKey === undefined ? {} : { secretKey }), ...(secretKeyOld === undefined ? {} : { secretKeyOld }) }
+}
+
+/** @throws ConfigError */
 function providersOf(given: Readonly<Record<string, string | undefined>>): readonly OidcProvider[] {
   const { providers, problems } = readProviders(given)
   if (problems.length === 0) return providers
@@ -445,7 +469,14 @@ export function postgresOf({ databaseUrl, databasePool = defaultPool }: Config):
 }
 
 /** Variables that hold secrets. `<NAME>_FILE` may name a file with the secret instead. */
-const secretVariables = ['METRICS_TOKEN', 'DATABASE_URL', 'SECRET_KEY', 'SMTP_URL', 'EMBEDDINGS_KEY'] as const
+const secretVariables = [
+  'METRICS_TOKEN',
+  'DATABASE_URL',
+  'SECRET_KEY',
+  'SECRET_KEY_OLD',
+  'SMTP_URL',
+  'EMBEDDINGS_KEY',
+] as const
 
 /** Every variable that the service reads. */
 export const variableNames: readonly string[] = [
@@ -523,11 +554,6 @@ export function workerEnvironment({ worker, port, sweeps }: WorkerOrders): Recor
 /** Returns the number of this worker, or 1 in a process without `workerEnvironment`. */
 export function workerNumber(variables: NodeJS.ProcessEnv = process.env): number {
   return Number(variables.GROVE_WORKER ?? 1)
-}
-
-/** True if this process runs the background jobs, as one without `workerEnvironment` does. */
-export function isSweeper(variables: NodeJS.ProcessEnv = process.env): boolean {
-  return variables.GROVE_WORKER_SWEEPS !== 'no'
 }
 
 /** Returns the remote Grove that `grove mcp` uses. The service itself reads neither variable. */

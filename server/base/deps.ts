@@ -7,6 +7,7 @@ import type { IndexSchema } from '../../index/derived/schema.ts'
 import type { LogSchema } from '../../index/log/schema.ts'
 import type { Database } from '../../index/sqlite/database.ts'
 import type { Keys } from '../domain/accounts/keys.ts'
+import type { ReserveWatch } from '../domain/disk-reserve.ts'
 import type { Embeddings } from '../domain/embeddings/embeddings.ts'
 import type { PartialIndex } from '../domain/indexing/partial-index.ts'
 import type { MaintenanceWatch } from '../domain/maintenance-mode.ts'
@@ -33,7 +34,7 @@ export interface Deps {
   readonly index: Database<IndexSchema>
   /** The index for queries of all organisations. Set if `index` may be complete only for the one of the request. */
   readonly wholeIndex?: Database<IndexSchema>
-  /** What happened. Nothing else has the order in which it was recorded. */
+  /** The log of events. Nothing else has their order. */
   readonly events: Database<LogSchema>
   /** Absent in a command. */
   readonly partialIndex?: PartialIndex
@@ -47,6 +48,8 @@ export interface Deps {
   readonly placement: Placement
   /** Knows whether the service is in maintenance. */
   readonly maintenance: MaintenanceWatch
+  /** Knows whether the disk is full. */
+  readonly reserve: ReserveWatch
   /** Limits failed sign-ins. */
   readonly limitSignIn: LimitSignIn
   /** Limits mails. */

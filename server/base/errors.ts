@@ -72,6 +72,8 @@ export const statusOf = {
   head_moved: 409,
   no_changes: 409,
   node_exists: 409,
+  node_in_trash: 409,
+  rule_would_end: 409,
   branch_exists: 409,
   branch_name_taken: 409,
   branch_protected: 409,
@@ -102,6 +104,7 @@ export const statusOf = {
   suggestion_outdated: 409,
   suggestions_overlap: 409,
   too_many_comments: 409,
+  check_exists: 409,
   too_many_checks: 409,
   own_pull_request: 409,
   merged: 409,
@@ -127,6 +130,7 @@ export const statusOf = {
   search_unavailable: 503,
   moving: 503,
   maintenance: 503,
+  org_needs_newer_version: 503,
   provider_unavailable: 503,
 } as const
 

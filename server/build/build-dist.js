@@ -22,7 +22,7 @@ const external = ['argon2', 'swagger-ui-dist']
 const mainOutside = {
   name: 'main.cjs stays outside cli.cjs',
   setup: ({ onResolve }) =>
-    onResolve({ filter: /^\.\.\/process\/main\.ts$/ }, () => ({ path: './main.cjs', external: true })),
+    onResolve({ filter: /^(\.\.\/)+process\/main\.ts$/ }, () => ({ path: './main.cjs', external: true })),
 }
 
 /**

@@ -3,6 +3,7 @@
  *
  * Every start and every test runs it. If the hash of the sources has not changed, it does nothing and takes 0.1 s.
  */
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
@@ -25,6 +26,7 @@ const rules = [
 ]
 
 if (!isBuilt()) await buildAll()
+await recordCommit()
 
 function isBuilt() {
   try {
@@ -51,6 +53,27 @@ async function buildAll() {
   await removeOthers(made.map(([path]) => path))
   const hasChanged = sources.some((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs >= began)
   if (!hasChanged) await replace(record, JSON.stringify({ sources, digest: digestOf(sources), files }))
+}
+
+/**
+ * Writes the commit next to the bundles. A new commit often leaves the bundles as they are. A build without Git, such as
+ * that of the image, takes it from GROVE_COMMIT.
+ */
+async function recordCommit() {
+  const file = resolve('dist/commit')
+  const commit = process.env.GROVE_COMMIT || (existsSync('.git') ? describeCommit() : '')
+  const known = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  if (commit !== '' && commit !== known) await replace(file, commit)
+}
+
+/** Returns the commit as `git describe` names it, or nothing if Git cannot read it. */
+function describeCommit() {
+  const args = ['--no-optional-locks', 'describe', '--always', '--dirty', '--abbrev=12', '--exclude=*']
+  try {
+    return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  } catch {
+    return ''
+  }
 }
 
 /** Returns a hash of paths and contents. A missing file counts as undefined. */

@@ -18,6 +18,8 @@ if (enableCompileCache !== undefined) {
   if (folder !== undefined) enableCompileCache(folder)
 }
 module.exports = require(bundle)
+// `main` only exports the service, because commands also start it.
+if (bundle.endsWith('main.cjs')) module.exports.serve()
 
 /**
  * Returns the folder of the cache; undefined unless only this user can write to it.

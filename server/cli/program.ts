@@ -1,8 +1,9 @@
 /** The commands of `grove` with their options. Each calls one function. */
 
 import { Command } from 'commander'
-import manifest from '../../package.json' with { type: 'json' }
 import { readConfig, readRemote } from '../base/config.ts'
+import { purpose } from '../base/purpose.ts'
+import { commit, version } from '../base/release.ts'
 import { addAccountCommands } from './commands/account.ts'
 import { addAuditCommands } from './commands/audit.ts'
 import { backup } from './commands/backup.ts'
@@ -11,7 +12,8 @@ import { examples, type Run } from './commands/command.ts'
 import { checkConfiguration } from './commands/config.ts'
 import { addConnectionCommands } from './commands/connections.ts'
 import { moveToPostgres } from './commands/credentials.ts'
-import { checkHealth } from './commands/doctor.ts'
+import { type DemoOptions, serveDemo } from './commands/demo.ts'
+import { checkHealth, type DoctorOptions } from './commands/doctor.ts'
 import { type EmbedOptions, embed } from './commands/embed.ts'
 import { type EraseOptions, erase } from './commands/erase.ts'
 import { addEventsCommand } from './commands/events.ts'
@@ -28,11 +30,12 @@ import { type PurgeOptions, purgeTrash } from './commands/purge.ts'
 import { rebuildIndex } from './commands/reindex.ts'
 import { restoreFrom } from './commands/restore.ts'
 import { restoreNodeAt } from './commands/restore-node.ts'
+import { addTokenCommands } from './commands/token.ts'
 
 export function programOf(run: Run): Command {
   const program = new Command('grove')
-    .description('A Git-backed content service. Configured by environment variables; see `grove config check`.')
-    .version(manifest.version, '--version', 'Show the version')
+    .description(`The self-hosted ${purpose.is}. Configured by environment variables; see \`grove config check\`.`)
+    .version(commit === '' ? version : `${version} (${commit})`, '--version', 'Show the version and the commit')
     .helpOption('-h, --help', 'Show help')
     .helpCommand('help [command]', 'Show help for a command')
     .exitOverride()
@@ -40,8 +43,20 @@ export function programOf(run: Run): Command {
   program
     .command('serve')
     .description('Run the service')
-    .action(async () => {
-      await import('../process/main.ts')
+    .option('--demo', 'Run the demo instead, as `grove demo` does')
+    .action(async ({ demo = false }: { readonly demo?: boolean }) => {
+      if (demo) return serveDemo({})
+      const { serve } = await import('../process/main.ts')
+      await serve()
+    })
+
+  program
+    .command('demo')
+    .description('Run a demo on this machine, with fifty pages, three accounts and half a year of history')
+    .option('--reset', 'Make the demo again, without your changes')
+    .addHelpText('after', examples('grove demo', 'PORT=3001 grove demo --reset'))
+    .action(async (options: DemoOptions) => {
+      await serveDemo(options)
     })
 
   // `grove --help` lists the commands in this order.
@@ -136,7 +151,11 @@ function addFolderCommands(program: Command, run: Run): void {
     .command('doctor')
     .description('Check repositories, databases and the index, without changing anything')
     .option('--json', 'Print the report as one line of JSON')
-    .action(async (options: { json?: boolean }) => {
+    .option(
+      '--second-reader [percent]',
+      'Also read all refs and objects of this share of the repositories with isomorphic-git, and compare (default: 100)',
+    )
+    .action(async (options: DoctorOptions) => {
       run.ends(await checkHealth(run.call(), options))
     })
 
@@ -247,6 +266,7 @@ function addPeopleCommands(program: Command, run: Run): void {
   addAccountCommands(program, run)
   addMailCommands(program, run)
   addConnectionCommands(program, run)
+  addTokenCommands(program, run)
 
   program
     .command('keys')

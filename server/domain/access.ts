@@ -13,6 +13,7 @@ import { hasAccessToken } from '../../index/credentials/access-tokens.ts'
 import { findActiveProfile, findProfileOfSession } from '../../index/credentials/accounts.ts'
 import { hasGrant } from '../../index/credentials/oauth.ts'
 import type { CredentialsDb } from '../../index/credentials/schema.ts'
+import { isWithin } from '../../index/derived/edges.ts'
 import { findNode, type NodeRow } from '../../index/derived/node-queries.ts'
 import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
 import { type Role, roles } from '../../index/derived/schema.ts'
@@ -20,6 +21,9 @@ import { isDatabaseStorageError } from '../../index/sqlite/database.ts'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
 import { type Actor, includesAccess, type Operator, type Person } from './actor.ts'
+import { excerpt } from './format/excerpt.ts'
+import { isClosed, readRecord, unknownInRow } from './format/org-format.ts'
+import { matchesRule, readRules } from './format/org-rules.ts'
 import { agentPrefix, isAgentRef, isOpener, isOwnRef, type Opened, ownPrefix } from './format/ownership.ts'
 import { historyOf } from './indexing/history.ts'
 import { indexNode, indexOrg } from './indexing/index-node.ts'
@@ -52,6 +56,8 @@ export interface OrgAccess extends Rights {
 }
 
 export interface NodeAccess extends OrgAccess {
+  /** True if the caller sees only tags of commits on `main`. A rule holds for `main`, and they are not a member. */
+  readonly hidesTags: boolean
   readonly node: NodeRow
   readonly repo: Repo
   readonly history: History
@@ -95,7 +101,15 @@ export async function authorizeNodeInOrg(
   const repo = nodeRepo(deps.store, access.org.id, nodeId)
   const { org, role, person, onlyNode } = access
   const seen = { org, role, ...(person && { person }), ...(onlyNode === undefined ? {} : { onlyNode }) }
-  return { ...seen, node, repo, history: historyOf(deps, nodeId, repo) }
+  const hidesTags = role === null && (await hasRuledMain(deps, org, nodeId))
+  return { ...seen, hidesTags, node, repo, history: historyOf(deps, nodeId, repo) }
+}
+
+async function hasRuledMain(deps: Deps, org: OrgRow, nodeId: string): Promise<boolean> {
+  if (org.require_pull_requests === 1) return true
+  for (const rule of await readRules(deps, org))
+    if (matchesRule(rule, 'main') && (await isWithin(deps.index.read, nodeId, rule.under))) return true
+  return false
 }
 
 /** Returns the access with the node's current row. The index is up to date. @throws errors of `authorizeNodeInOrg` */
@@ -168,7 +182,7 @@ export function includesRole(role: Role, need: Role): boolean {
 
 async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgAccess> {
   if (actor.kind === 'anonymous') {
-    const org = await findOrg(deps, orgId)
+    const org = await findVisibleOrg(deps, orgId)
     if (!org?.published) throw new AppError('unauthenticated', 'Sign in to see this')
     return { org, role: null }
   }
@@ -188,8 +202,23 @@ export async function findOrgWithRights(
   const known = () => findOrgWithRole(deps.index.read, orgId, person.id)
   const seen = isId(orgId) ? await known() : undefined
   // A crash may have left the organisation out of the index: indexing its repository adds it.
-  const found = seen ?? ((await findOrg(deps, orgId)) && (await known()))
-  return found && { ...found, person }
+  const found = seen ?? ((await findAnyOrg(deps, orgId)) && (await known()))
+  if (found === undefined || !(await isOpenTo(deps, found.org, person))) return undefined
+  return { ...found, person }
+}
+
+/**
+ * True if this version can serve the organisation. False if it is closed and the caller could not see it anyway. Its row
+ * has neither members nor publication, so these are read from org.git.
+ *
+ * @param person undefined: anonymous
+ * @throws AppError org_needs_newer_version
+ */
+async function isOpenTo({ store }: Deps, row: OrgRow, person: Pick<Person, 'id'> | undefined): Promise<boolean> {
+  if (!isClosed(row)) return true
+  const { org, members } = await readRecord(orgRepo(store, row.id), row.head)
+  if (org.published || (person !== undefined && members.has(person.id))) requireKnown(row)
+  return false
 }
 
 /**
@@ -240,8 +269,37 @@ function leastRole({ person }: Rights, need: Need): 'public' | Role {
   return isOwn ? 'contributor' : 'editor'
 }
 
-/** Returns the organisation's row. If a crash left it out of the index, its repository is indexed first. */
+/** Returns an organisation that this version can serve. @throws AppError org_needs_newer_version */
+function requireKnown(org: OrgRow): OrgRow {
+  if (isClosed(org)) throw newerVersionError(unknownInRow(org.requires))
+  return org
+}
+
+/** An organisation uses features that this version does not know. @param words of `requires` in `org.json` */
+export function newerVersionError(words: readonly string[]): AppError {
+  const named = words.length === 0 ? '' : ` (${words.slice(0, 5).map(excerpt).join(', ')})`
+  const detail = `This organisation uses features of a newer version of Grove${named}, so it is closed until the operator upgrades this service`
+  return new AppError('org_needs_newer_version', detail, { retry_after: 3_600 })
+}
+
+/**
+ * Returns the organisation's row. If a crash left it out of the index, its repository is indexed first.
+ *
+ * @throws AppError org_needs_newer_version
+ */
 export async function findOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
+  const row = await findAnyOrg(deps, orgId)
+  return row && requireKnown(row)
+}
+
+/** Returns the organisation, for anonymous callers. A closed one that is not published is undefined. @throws AppError */
+export async function findVisibleOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
+  const row = await findAnyOrg(deps, orgId)
+  return row && (await isOpenTo(deps, row, undefined)) ? row : undefined
+}
+
+/** Returns the row also if the organisation is closed. */
+export async function findAnyOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
   if (!isId(orgId)) return undefined
   const row = await findOrgRow(deps.index.read, orgId)
   if (row || !repoExists(orgRepo(deps.store, orgId))) return row

@@ -1,10 +1,12 @@
 /** The quota of bytes: refuses changes that would exceed it, before they are written. */
 import { encodeLoose } from '../../gitstore/objects/object-format.ts'
 import type { PendingObject } from '../../gitstore/repo.ts'
+import { measureRepo } from '../../gitstore/repo-bytes.ts'
 import type { PushRoom } from '../../gitstore/transfer/smart-http.ts'
 import { readUsage } from '../../index/derived/usage.ts'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
+import { orgRepo } from './layout.ts'
 import { noticeNearlyFull, withLimits } from './quotas.ts'
 import { type Hold, openHold } from './room.ts'
 
@@ -41,14 +43,47 @@ export async function withByteRoom<T>(deps: ByteDeps, orgId: string, work: (take
 /**
  * Refuses a change whose size is not known if nothing is left.
  *
+ * @param share the part of the quota that the change may use up
+ * @param besides counts bytes that the index does not count
  * @throws AppError quota_exceeded
  */
-export async function requireBytesLeft(deps: ByteDeps, orgId: string): Promise<void> {
+export async function requireBytesLeft(
+  deps: ByteDeps,
+  orgId: string,
+  { share = 1, besides = async () => 0 }: { readonly share?: number; readonly besides?: () => Promise<number> } = {},
+): Promise<void> {
   await withLimits(deps, orgId, async ({ bytes: limit }) => {
     if (limit === 0) return
-    const total = (await holdOf(deps, orgId).see()).total()
-    if (total >= limit) throw bytesExceeded(total, limit)
+    const total = (await holdOf(deps, orgId).see()).total() + (await besides())
+    if (total >= share * limit) throw bytesExceeded(total, limit)
   })
+}
+
+/** Bytes of a text that may still be written to a full organisation. */
+const smallBytes = 1_024
+/** The part of the quota up to which small changes are written. */
+const smallShare = 1.1
+
+/**
+ * Refuses a long text if nothing is left. Refuses a short one if the quota is exceeded by a tenth, so that people can
+ * talk about a full organisation.
+ *
+ * @throws AppError quota_exceeded
+ */
+export function requireRoomFor(deps: ByteDeps, orgId: string, text: string): Promise<void> {
+  return requireBytesLeft(deps, orgId, { share: shareOf(text) })
+}
+
+/** Does the same for a change of org.git. Only this counts the bytes of org.git. @throws AppError quota_exceeded */
+export function requireRoomInOrg(deps: ByteDeps & Pick<Deps, 'store'>, orgId: string, text: string): Promise<void> {
+  return requireBytesLeft(deps, orgId, {
+    share: shareOf(text),
+    besides: () => measureRepo(orgRepo(deps.store, orgId)),
+  })
+}
+
+function shareOf(text: string): number {
+  return Buffer.byteLength(text) > smallBytes ? 1 : smallShare
 }
 
 /** Room for one push. It ends when the index counts the push. */

@@ -16,6 +16,12 @@ export const movedCredentialsFile = 'credentials.sqlite.moved'
 /** Switches maintenance mode on, for all processes of the data folder. */
 export const maintenanceFile = 'maintenance.json'
 
+/** Written when a backup has ended without problems. */
+export const backedUpFile = 'backed-up'
+
+/** Holds space that is freed when the disk is full. It may be deleted at any time. */
+export const reserveFolder = 'reserve'
+
 /** Holds the name of the data folder's cell. */
 export const cellFile = 'cell'
 

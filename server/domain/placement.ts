@@ -23,7 +23,9 @@ export interface Lease extends Omit<Fence, 'enter'> {
 }
 
 /** The columns of an organisation that only the index has. */
-type IndexColumns = 'head' | 'epoch' | 'version' | 'graph_version' | 'rules' | 'rules_head' | 'embeddings'
+type IndexColumns =
+  | ('head' | 'epoch' | 'version' | 'graph_version' | 'rules' | 'rules_head' | 'embeddings')
+  | ('requires' | 'closed')
 
 /** The columns of an organisation that the index and the directory both have. */
 export type OrgColumns = Omit<OrgRow, IndexColumns>

@@ -35,7 +35,7 @@ export function viaOf({ origin }: { readonly origin?: Origin }, person: Credenti
     door: origin?.door ?? 'command',
     by,
     ...(id !== undefined && { id }),
-    ...(client !== undefined && { client, client_name: name || clientNameOf(client) }),
+    ...(client !== undefined && { client, client_name: name ? claimed(name, client) : clientNameOf(client) }),
   }
 }
 
@@ -90,7 +90,7 @@ export function parseRecordedVia(value: unknown): RecordedVia | undefined {
     ...{ door: known.door, by: known.by },
     ...(typeof id === 'string' && { id: cleanText(id, limits.name) }),
     ...(typeof client === 'string' && { client: cleanText(client, limits.client) }),
-    ...(typeof client_name === 'string' && { client_name: cleanText(client_name, limits.name) }),
+    ...(typeof client_name === 'string' && { client_name: claimed(cleanText(client_name, limits.name), client) }),
   }
 }
 
@@ -119,8 +119,18 @@ export function parseTrailer(value: string): ClaimedVia | undefined {
 function clientNameOf(client: string): string {
   if (client === 'token') return 'a token'
   if (client === 'session') return 'a session'
-  if (/^https?:/.test(client) && URL.canParse(client)) return new URL(client).hostname || client
-  return client.replace(/^(?:dcr|agent):(?=.)/, '')
+  return hostOf(client) ?? claimed(client.replace(/^(?:dcr|agent):(?=.)/, ''), client)
+}
+
+function hostOf(client: unknown): string | undefined {
+  if (typeof client !== 'string' || !/^https?:/.test(client) || !URL.canParse(client)) return undefined
+  return new URL(client).hostname || client
+}
+
+/** Quotes a name that begins like a host. Only a program with a URL of that host is known to be from there. */
+function claimed(name: string, client: unknown): string {
+  const isLikeHost = /^[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?![\w-])/i.test(name)
+  return isLikeHost && name !== hostOf(client) ? `“${name}”` : name
 }
 
 /** One line without control, bidirectional and invisible characters, and without angle brackets. */

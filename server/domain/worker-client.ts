@@ -106,7 +106,7 @@ export class WorkerClient<C extends Calls<C>, Notice = never> {
         if (this.#worker === undefined && this.#pauseMs() > 0) this.#sendAllSoon()
         else this.#send(waiting)
       })
-      return answer as AnswerOf<C, Name> // the worker's function of this name returned it
+      return answer as AnswerOf<C, Name> // the worker's function with this name returned it
     } finally {
       signal?.removeEventListener('abort', giveUp)
     }

@@ -29,7 +29,7 @@ const perFetcher: Limit = { name: 'documents', quota: 20, windowSeconds: 60 }
 /** A request for consent. `unknown`: no program is known, so nothing leads back. `wrong`: an error may go back. */
 type JudgedConsent =
   | { readonly kind: 'unknown'; readonly detail: string }
-  | { readonly kind: 'wrong'; readonly detail: string; readonly address: string }
+  | { readonly kind: 'wrong'; readonly detail: string; readonly address: string; readonly isLoopback: boolean }
   | AskedConsent
 
 export interface AskedConsent {
@@ -79,7 +79,10 @@ export function consentsFor(deps: Deps, newSharedCounter: NewCounter | undefined
           return await askedOf(seen, person, request, sent)
         } catch (error) {
           if (error instanceof UnknownProgramError) return { kind: 'unknown', detail: error.message }
-          if (error instanceof ReturnedError) return { kind: 'wrong', detail: error.message, address: error.address }
+          if (error instanceof ReturnedError) {
+            const { message: detail, address, isLoopback } = error
+            return { kind: 'wrong', detail, address, isLoopback }
+          }
           throw error
         }
       },

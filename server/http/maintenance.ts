@@ -1,14 +1,23 @@
-/** Refuses requests that would change content while the service is in maintenance. */
+/** Refuses changes while the service is in maintenance, or its disk is full. */
 
 import type { RequestHandler } from 'express'
 import type { Deps } from '../base/deps.ts'
+import { diskFullError } from '../domain/disk-reserve.ts'
 import { maintenanceError } from '../domain/maintenance-mode.ts'
 import { contextOf } from './context.ts'
 
-/** @throws AppError maintenance */
-export function refuseChangesInMaintenance({ maintenance, now }: Pick<Deps, 'maintenance' | 'now'>): RequestHandler {
+/** @throws AppError maintenance, storage_full */
+export function refuseChangesInMaintenance({
+  maintenance,
+  reserve,
+  now,
+}: Pick<Deps, 'maintenance' | 'reserve' | 'now'>): RequestHandler {
   return (req, _res, next) => {
-    const mode = contextOf(req).operation.isServedInMaintenance ? undefined : maintenance.current()
-    next(mode && maintenanceError(mode, now()))
+    const { isServedInMaintenance, isServedOnFullDisk } = contextOf(req).operation
+    // Also asked for what is served, which may need the reserve.
+    const isFull = reserve.isFreed() && !isServedOnFullDisk
+    const mode = isServedInMaintenance ? undefined : maintenance.current()
+    if (mode) next(maintenanceError(mode, now()))
+    else next(isFull ? diskFullError() : undefined)
   }
 }

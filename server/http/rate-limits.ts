@@ -10,7 +10,7 @@ import { stateOf } from './request-state.ts'
 
 /** The limit of a user, or of an IP address without a valid token. */
 export const everything: Limit = { name: 'default', quota: 6_000, windowSeconds: 60 }
-/** The limit of a user's comments and reviews, each of which is a commit. */
+/** The limit of a user's comments, reviews, and edits of pull requests, types and settings. Each is a commit. */
 const talk: Limit = { name: 'talk', quota: 120, windowSeconds: 60 }
 /** The limit of a user's reports of checks, each of which may be a commit. */
 const reports: Limit = { name: 'checks', quota: 600, windowSeconds: 60 }
@@ -27,6 +27,10 @@ const talks: ReadonlySet<OperationId> = new Set([
   'updateReview',
   'applySuggestions',
   'eraseEntry',
+  'updatePull',
+  'updateOrg',
+  'putType',
+  'deleteType',
 ])
 const unlimited: ReadonlySet<OperationId> = new Set(['getHealth', 'getReadiness', 'getSpec', 'getDocs', 'getMetrics'])
 

@@ -18,10 +18,25 @@ interface Dialect {
   readonly kindOf?: (link: Wikilink, text: string, at: number) => 'link' | 'text' | 'other'
 }
 
+/** Removes punctuation and marks that follow a bare URL. `==` may end a query. Source: GFM §6.9. */
+function withoutMarks(url: string): string {
+  const hasQuery = url.includes('?')
+  for (let end = url.length; ; ) {
+    if (end > 0 && '?!.,:;*~'.includes(url.charAt(end - 1))) end--
+    else if (!hasQuery && url.endsWith('==', end)) end -= 2
+    else return url.slice(0, end)
+  }
+}
+
 /** Creates a parser. A token `wikilink` has the text in the brackets as `content`, and `!` as `markup` if it embeds. */
 export function newMarkdown({ kindOf = () => 'link', ...options }: Dialect): Markdown {
   const markdown = new MarkdownIt({ ...options, linkify: true })
   markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false })
+  const { matchAtStart } = markdown.linkify
+  markdown.linkify.matchAtStart = (text) => {
+    const match = matchAtStart.call(markdown.linkify, text)
+    return match && Object.assign(match, { url: withoutMarks(match.url) })
+  }
   // URLs stay as they are written.
   markdown.normalizeLink = (url) => url
   markdown.normalizeLinkText = (url) => url

@@ -2,6 +2,7 @@
 
 import type { Api, Output } from '../../spec/client/api.ts'
 import { Urls } from '../pages/urls.ts'
+import { own } from './quoted.ts'
 
 /** The access of a token. Each level includes those before it: `read`, `propose`, `write`. */
 export type Access = Output<'createToken'>['access']
@@ -58,6 +59,12 @@ export interface Session {
 /** Returns the source that an answer names: the node, and the commit that was read. */
 export function sourceOf(orgId: string, nodeId: string, commit?: string): string {
   return `grove://${orgId}/${nodeId}${commit === undefined ? '' : `@${commit}`}`
+}
+
+/** Describes the source of listed items, which an `id` and a `commit` complete. */
+export function sourcesOf(orgId: string, nodeId?: string): string {
+  const node = nodeId === undefined ? '{id}' : own`${nodeId}`
+  return `${own`Source of each: grove://${orgId}/`}${node}@{commit}`
 }
 
 /** Returns the resource of a type. */

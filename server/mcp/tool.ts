@@ -33,21 +33,25 @@ export function tool<S extends z.ZodObject>(given: Given<S>): Tool {
   return given as unknown as Tool // each tool has its own schema and is found by name
 }
 
-const id = z.string().regex(/^[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}$/, 'Not a UUID')
+const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-export const orgId = id.describe('The organisation id, from list_organisations')
-export const nodeId = id.describe('The node id, from search, list_nodes or neighbours')
-export const anyNodeId = id
+/** An id, and the tools that list such ids. The list of tools has neither a pattern nor a description of each id. */
+function idFrom(tools: string) {
+  const error = ({ input }: { readonly input?: unknown }) =>
+    `${input === undefined ? 'Required' : 'Not a UUID'}: get the id from ${tools}`
+  return z.string({ error }).refine((text) => uuid.test(text), { error })
+}
+
+/** Largest file in characters. The message that holds it has at most 1 MiB. */
+export const mostContent = 1_048_576
+
+export const orgId = idFrom('list_organisations')
+export const nodeId = idFrom('search, list_nodes or neighbours')
 export const revision = z.string().min(1).max(200)
-export const branch = revision.describe(
-  'A branch, a Git tag or a full commit id, such as the part after @ in a source grove://organisation/node@commit. Default: main',
-)
-export const offset = z.int().min(0).max(1_000_000_000).default(0).describe('Number of items to skip')
-export const proposalNumber = z
-  .int()
-  .min(1)
-  .max(999_999_999)
-  .describe('The number of the proposal, from list_proposals')
+export const branch = revision.describe('A branch, a tag or a full commit id. Default: main')
+export const offset = z.int().min(0).max(1_000_000_000).default(0)
+export const proposalNumber = z.int().min(1).max(999_999_999)
+
 export const entryNumber = z.int().min(1).max(999_999_999)
 export const commitId = z.string().regex(/^[\da-f]{40}$/, 'Not a commit id')
 
@@ -67,12 +71,7 @@ export const properties = z.preprocess(
 )
 
 export function pageOf(most: number) {
-  return z.int().min(1).max(most).default(most).describe('Maximum number of items')
+  return z.int().min(1).max(most).default(most)
 }
 
-export const maxChars = z
-  .int()
-  .min(charsOf.least)
-  .max(charsOf.most)
-  .default(charsOf.default)
-  .describe('Maximum length of the answer, in characters')
+export const maxChars = z.int().min(charsOf.least).max(charsOf.most).default(charsOf.default)

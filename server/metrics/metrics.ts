@@ -21,6 +21,7 @@ export const folderMetrics = [
   'grove_repositories_unreadable',
   'grove_storage_free_bytes',
   'grove_storage_used_bytes',
+  'grove_backup_last_success_timestamp_seconds',
   'grove_webhook_deliveries_pending',
   'grove_mail_pending',
   'grove_embeddings_pending',
@@ -34,11 +35,11 @@ export function newMetrics(worker = 1) {
   const make = makeIn(registry)
   return {
     registry,
-    buildInfo: make.gauge('build_info', 'Always 1; the labels are the versions of Grove, Node and git', [
-      'version',
-      'node',
-      'git',
-    ]),
+    buildInfo: make.gauge(
+      'build_info',
+      'Always 1; the labels are the version and commit of Grove, and the versions of Node and git',
+      ['version', 'commit', 'node', 'git'],
+    ),
     ...requestMetrics(make),
     ...gitMetrics(make),
     ...indexMetrics(make),
@@ -187,12 +188,14 @@ function storageMetrics({ counter, gauge }: Make) {
       'kind',
     ]),
     storageFree: gauge('storage_free_bytes', 'Bytes that the service may still write in its data folder'),
+    backedUp: gauge('backup_last_success_timestamp_seconds', 'When the last backup without problems ended; 0: never'),
     storageUsed: gauge('storage_used_bytes', 'Bytes in use on the file system of the data folder'),
   }
 }
 
 function webhookMetrics({ counter, gauge }: Make) {
   return {
+    webhookSecretsLost: gauge('webhook_secrets_lost', 'Webhooks whose secrets cannot be read with SECRET_KEY'),
     webhooksPending: gauge('webhook_deliveries_pending', 'Deliveries to webhooks that have not ended'),
     webhookAttempts: counter('webhook_attempts_total', 'Requests to webhooks: delivered, failed, aborted or ping', [
       'outcome',

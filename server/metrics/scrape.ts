@@ -11,7 +11,7 @@ import { countAllPending } from '../../index/log/deliveries.ts'
 import type { Deps } from '../base/deps.ts'
 import { passwordsWaiting } from '../domain/accounts/passwords.ts'
 import type { Follower } from '../domain/embeddings/follower.ts'
-import { credentialsFile, indexFile } from '../domain/layout.ts'
+import { backedUpFile, credentialsFile, indexFile } from '../domain/layout.ts'
 import { waitingForGit } from '../http/git/git-limits.ts'
 import { processMetrics } from './metrics.ts'
 
@@ -69,6 +69,8 @@ async function setFolderGauges(
       metrics.databaseBytes.set({ database, file: 'main' }, await sizeOf(join(store.root, name)))
       metrics.databaseBytes.set({ database, file: 'wal' }, await sizeOf(join(store.root, `${name}-wal`)))
     }
+    const backedUp = await ignoreMissing(stat(join(store.root, backedUpFile)))
+    metrics.backedUp.set((backedUp?.mtimeMs ?? 0) / 1_000)
     metrics.webhooksPending.set(await countAllPending(events.read))
     metrics.mailPending.set(await countPendingMails(credentials.read))
     metrics.sessionsActive.set(await countUnrevokedSessions(credentials.read))

@@ -1,4 +1,4 @@
-/** The page of the sandboxed frame in which Mermaid runs. See decisions/0007-diagrams-in-a-sandbox.md. */
+/** The page for the sandboxed frame in which Mermaid runs. See decisions/0007-diagrams-in-a-sandbox.md. */
 
 import type { Request, Response } from 'express'
 import { assetName } from './assets.ts'

@@ -3,7 +3,7 @@
 import type { Api, Input } from '../../spec/client/api.ts'
 import { hexDigest } from '../markdown/connection-ids.ts'
 import { codeOf } from './error-codes.ts'
-import { type Fields, isSameJson, nodeJsonOf, propertiesJson } from './properties.ts'
+import { EntryError, type Fields, isSameJson, nodeJsonOf, propertiesJson } from './properties.ts'
 
 export interface NodePath {
   readonly org_id: string
@@ -55,6 +55,8 @@ type Changes = Input<'createCommit'>['body']['changes']
 const most = { letters: 8 } as const
 /** Maximum length in characters of a node's or a proposal's title. */
 export const longestTitle = 500
+/** Maximum length in UTF-16 units of a text that a page edits. Longer ones are edited in a clone. */
+export const longestText = 262_144
 
 /** Makes one commit. @throws head_moved, no_changes, pull_request_required and other errors of createCommit */
 export async function saveEdit(
@@ -169,6 +171,7 @@ export async function createNode(
   org_id: string,
   { id, parent, from, named, ...edit }: NewNode,
 ): Promise<void> {
+  requireEditable(edit)
   const { connectLink, linkChanges } = await loadLinking()
   const { added: connections } = await linkChanges(api, { org_id, node_id: id }, { head: null, text: edit.text })
   const node = {
@@ -196,7 +199,18 @@ async function completeNode(api: Api, path: NodePath, edit: Edit, error: unknown
   await saveEdit(api, path, { head, title, text, textPath: 'content.md' }, edit)
 }
 
+/** Refuses a text that this page could not open again. @throws EntryError */
+function requireEditable({ text }: Edit): void {
+  if (text.length <= longestText) return
+  const [length, limit] = [text.length, longestText].map((count) => count.toLocaleString('en'))
+  throw new EntryError(
+    `The text has ${length} characters, and a page edits at most ${limit}. Split it, or use a clone.`,
+  )
+}
+
+/** @throws EntryError: the text is too long */
 async function changesOf(api: Api, path: NodePath, source: Source, edit: Edit): Promise<Changes> {
+  requireEditable(edit)
   const { head, title, text, textPath } = source
   const { linkChanges } = await loadLinking()
   const { added, removed } = await linkChanges(api, path, { head, text: edit.text, known: edit.known })

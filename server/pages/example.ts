@@ -3,6 +3,7 @@
 import { v5 as idOf } from 'uuid'
 import type { Api } from '../../spec/client/api.ts'
 import { AppError } from '../base/errors.ts'
+import { purpose } from '../base/purpose.ts'
 import { connectionOf, linkNames } from './linking.ts'
 
 interface ExamplePage {
@@ -17,7 +18,9 @@ const pages: readonly ExamplePage[] = [
   {
     title: 'Welcome to Grove',
     tags: ['example'],
-    text: `These six pages show what Grove does. Read them in any order, change what you like, and delete them when you have your own.
+    text: `Grove is the ${purpose.is}. ${purpose.keeps}
+
+These six pages show what it does. Read them in any order, change what you like, and delete them when you have your own.
 
 - [[Pages and links]]: how pages form a tree and a graph
 - [[Writing in Markdown]]: what a text can contain

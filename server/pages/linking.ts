@@ -166,7 +166,7 @@ function coveringOf(
   return held.filter((one) => one.type === type && isMade(one) && (isOf(one, name) || (isLed && one.target === target)))
 }
 
-/** True if a connection was made from a link of this name. An import names it by a path. */
+/** True if a connection was made from a link with this name. An import names it by a path. */
 function isOf(connection: Connection, name: string): boolean {
   const slug = slugIn(connection)
   return slug === keyOfName(name) || (slug === slugOf(name) && folded(connection.target_title) === folded(name))
@@ -195,7 +195,7 @@ function goneOf(
     const isReplaced = [...held, ...added].some(
       (other) => other.id !== one.id && leadsTo(other) && names.has(slugIn(other) ?? ''),
     )
-    // A link by a path may need the connection, because the node has no file of this name.
+    // A link by a path may need the connection, because the node has no file with this name.
     return isNamed(had) && !isNamed(has) && isReplaced && has.every(({ name }) => name !== undefined)
   })
 }
@@ -250,7 +250,7 @@ export function connectionOf(name: string, type: LinkType, target: string): Made
   return { id: connectionId(keyOfName(name), type, target), target, type }
 }
 
-/** True if a connection holds links of this name at another node. */
+/** True if a connection holds links with this name at another node. */
 export async function isNameTaken(api: Api, path: NodePath, name: string, target: string): Promise<boolean> {
   const held = await heldBy(api, path)
   return held.some((one) => one.target !== target && isMade(one) && isOf(one, name))

@@ -9,6 +9,7 @@ import type { Consents } from '../http/consents.ts'
 import type { SentFile } from '../http/contract/multipart.ts'
 import type { Credential } from '../http/in-process.ts'
 import type { OidcVisit } from '../http/oidc/visit.ts'
+import type { PageTurn } from '../http/page-turns.ts'
 import type { Urls } from './urls.ts'
 
 export interface PageContext {
@@ -24,6 +25,8 @@ export interface PageContext {
   readonly files: readonly SentFile[]
   /** A form with files, which has not been read. */
   readonly upload?: { readonly type: string; readonly open: () => Readable }
+  /** The turn of the reader in shared work, which ends when the reader leaves. */
+  readonly turn: PageTurn
   readonly urls: Urls
   /** The path and query of the request, as the browser sees them. */
   readonly here: string
@@ -42,6 +45,23 @@ export interface PageContext {
   readonly embeddings: Pick<NonNullable<Deps['embeddings']>, 'model' | 'allows'> | undefined
   /** Set in maintenance mode, in which nothing can be changed. */
   readonly maintenance: MaintenanceNotice | undefined
+  /** Set in a demo. */
+  readonly demo: DemoNotice | undefined
+}
+
+/** The organisation of a demo, and the accounts between which its visitors may change. */
+export interface DemoNotice {
+  /** The id of the organisation. */
+  readonly org: string
+  readonly accounts: readonly DemoAccount[]
+}
+
+/** An account of a demo. Its password is printed in the source, and shown. */
+interface DemoAccount {
+  readonly name: string
+  readonly role: string
+  readonly email: string
+  readonly password: string
 }
 
 /** The operator's notice of maintenance mode. */
@@ -61,7 +81,12 @@ export interface Head {
   readonly kind?: 'article' | 'website'
   /** JSON-LD. */
   readonly data?: object
-  readonly alternates?: readonly { readonly type: string; readonly title: string; readonly href: string }[]
+  readonly alternates?: readonly {
+    readonly rel?: string
+    readonly type: string
+    readonly title: string
+    readonly href: string
+  }[]
   readonly noIndex?: boolean
   /** A script that only this page loads, in addition to the common ones. */
   readonly script?: string
@@ -122,7 +147,7 @@ export function redirect(status: Redirect['status'], to: string): Redirect {
   return { kind: 'redirect', status, to }
 }
 
-/** Returns a parameter of the path. @throws Error if the path has no parameter of this name */
+/** Returns a parameter of the path. @throws Error if the path has no parameter with this name */
 export function param({ params }: PageContext, name: string): string {
   const value = params[name]
   if (value === undefined) throw new Error(`The page has no parameter ${name}`)

@@ -17,6 +17,8 @@ import { openUpload } from '../http/contract/uploads.ts'
 import { type Answering, type Credential, createInProcessApi } from '../http/in-process.ts'
 import { note } from '../http/log/request-notes.ts'
 import { oidcVisit } from '../http/oidc/visit.ts'
+
+import { pageReads, pageTurn } from '../http/page-turns.ts'
 import { matchPath, parseTemplate, segmentsOf } from '../http/path-templates.ts'
 import type { CountRequest } from '../http/rate-limits.ts'
 import { sendAsset } from './assets.ts'
@@ -197,6 +199,8 @@ interface Parts extends Answering {
   readonly findCredential: FindCredential
   readonly cookies: BrowserCookies
   readonly countRequest: CountRequest
+  /** Set in a demo. */
+  readonly demo: PageContext['demo']
   consentsOf(req: Request, res: Response, person: NonNullable<Credential>['person'] | undefined): Consents
 }
 
@@ -275,10 +279,14 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   const visit = visitOf(parts, { ...asking, credential }, { params: found?.params ?? {}, ...sent })
   showErrorsTo(visit, res)
   if (make === undefined) throw noPageError()
-  const result = await make(visit).catch(asMissing)
-  const moved = isRead && found !== undefined ? newAddress(visit, found, path) : undefined
-  if (moved !== undefined && isShown(result)) res.redirect(301, moved + req.url.slice(path.length))
-  else await sendResult(req, res, visit, result)
+  const send = async () => {
+    const result = await make(visit).catch(asMissing)
+    const moved = isRead && found !== undefined ? newAddress(visit, found, path) : undefined
+    if (moved !== undefined && isShown(result)) res.redirect(301, moved + req.url.slice(path.length))
+    else await sendResult(req, res, visit, result)
+  }
+  // Forms have the limits of the operations that they call.
+  await (isRead ? pageReads.run(visit.turn, send) : send())
 }
 
 /** True if the visitor may read it. Only then may a redirect show the titles. */
@@ -364,6 +372,7 @@ function visitOf(
   return {
     api: learning(createInProcessApi(parts, { ...asking, door: 'page' }), urls),
     person: credential?.person,
+    turn: pageTurn(req, res, credential?.person),
     params: {},
     form: new URLSearchParams(),
     files: [],
@@ -382,6 +391,7 @@ function visitOf(
     maintenance: parts.deps.maintenance.current(),
     embeddings: parts.deps.embeddings,
     sendsMail: parts.deps.config.mail !== undefined,
+    demo: parts.demo,
     oidc: oidcVisit(parts.deps, {
       req,
       res,
@@ -448,7 +458,8 @@ function learning(api: Api, urls: Urls): Api {
   const getOrg: Api['getOrg'] = async (input) => {
     const org = await api.getOrg(input)
     urls.learn(org.id, org.name)
-    return org
+    // Each change anywhere changes it, also later. Facts of a page leave it out, so that the ETag stays.
+    return Object.defineProperty(org, 'usage', { enumerable: false })
   }
   const getNode: Api['getNode'] = async (input) => {
     const node = await api.getNode(input)

@@ -1,9 +1,9 @@
 /** Tags and properties as fields of a form, and back into node.json. The form of a page and its script share it. */
 
 import { hexDigest } from '../markdown/connection-ids.ts'
-import { jsonOf, type Kind, kinds, type Row, RowError, rowsOf } from './property-rows.ts'
+import { EntryError, jsonOf, type Kind, kinds, type Row, rowsOf } from './property-rows.ts'
 
-export { RowError }
+export { EntryError }
 
 /** The kinds of a row in a form. A date is stored as text. */
 export const formKinds = { ...kinds, date: 'Date' } as const
@@ -92,18 +92,18 @@ export function panelKey({ tags, description, rows }: Panel): string {
   )
 }
 
-/** Returns what the fields say. @throws RowError a name is missing or occurs twice, or a value is not of its kind */
+/** Returns what the fields say. @throws EntryError a name is missing or occurs twice, or a value is not of its kind */
 export function fieldsOf({ tags, description, rows }: Panel): Fields {
   const said = description.trim()
   if (said !== '' && rows?.some(({ name }) => name === 'description'))
-    throw new RowError('There are two descriptions. Remove the property, or clear the description.')
+    throw new EntryError('There are two descriptions. Remove the property, or clear the description.')
   return { tags: tagsIn(tags), description: said, properties: rows && jsonOf(rows.map(storedRow)) }
 }
 
-/** Returns a row as it is stored. @throws RowError a date is not a day */
+/** Returns a row as it is stored. @throws EntryError a date is not a day */
 export function storedRow({ name, kind, value }: FormRow): Row {
   if (kind !== 'date') return { name, kind: kind satisfies Kind, value }
-  if (!day.test(value.trim())) throw new RowError(`“${name.slice(0, 40)}” must be a date, such as 2025-07-15.`)
+  if (!day.test(value.trim())) throw new EntryError(`“${name.slice(0, 40)}” must be a date, such as 2025-07-15.`)
   return { name, kind: 'text', value: value.trim() }
 }
 

@@ -16,8 +16,8 @@ export interface Row {
   readonly value: string
 }
 
-/** A row that has no value of its kind. */
-export class RowError extends Error {}
+/** An entry of a form that cannot be saved. */
+export class EntryError extends Error {}
 
 /** Rows of a form. A node with more properties has one field with JSON. */
 const mostRows = 100
@@ -51,15 +51,16 @@ function isLine(text: string): boolean {
  * Returns the rows as the text of a JSON object. Numbers and JSON stay as they were typed, so that the service can refuse
  * those that it would change.
  *
- * @throws RowError a name is missing or occurs twice, or a value is not of its kind
+ * @throws EntryError a name is missing or occurs twice, or a value is not of its kind
  */
 export function jsonOf(rows: readonly Row[]): string {
   const names = new Set<string>()
   const members: string[] = []
   for (const { name, kind, value } of rows) {
     if (name.trim() === '' && value.trim() === '') continue
-    if (name.trim() === '') throw new RowError(`The value “${excerpt(value)}” has no name. Enter a name, or clear it.`)
-    if (names.has(name)) throw new RowError(`There are two properties named “${excerpt(name)}”. Rename one of them.`)
+    if (name.trim() === '')
+      throw new EntryError(`The value “${excerpt(value)}” has no name. Enter a name, or clear it.`)
+    if (names.has(name)) throw new EntryError(`There are two properties named “${excerpt(name)}”. Rename one of them.`)
     names.add(name)
     members.push(`${JSON.stringify(name)}: ${jsonValue(name, kind, value.replaceAll('\r\n', '\n'))}`)
   }
@@ -68,7 +69,7 @@ export function jsonOf(rows: readonly Row[]): string {
 
 function jsonValue(name: string, kind: Kind, value: string): string {
   const refuse = (rule: string): never => {
-    throw new RowError(`“${excerpt(name)}” ${rule}`)
+    throw new EntryError(`“${excerpt(name)}” ${rule}`)
   }
   switch (kind) {
     case 'text':
@@ -87,12 +88,12 @@ function jsonValue(name: string, kind: Kind, value: string): string {
   }
 }
 
-/** Returns the text if it is a JSON object. @throws RowError */
+/** Returns the text if it is a JSON object. @throws EntryError */
 export function jsonObject(text: string): string {
-  if (!isJson(text)) throw new RowError('This must be valid JSON, such as {"depth": 200}.')
+  if (!isJson(text)) throw new EntryError('This must be valid JSON, such as {"depth": 200}.')
   const value: unknown = JSON.parse(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new RowError('This must be a JSON object: names and values in braces.')
+    throw new EntryError('This must be a JSON object: names and values in braces.')
   return text.trim()
 }
 

@@ -6,6 +6,7 @@ import { gzip } from 'node:zlib'
 import type { Request, Response } from 'express'
 import { render } from 'preact-render-to-string'
 import { reserveResponse } from '../http/connection/memory-budget.ts'
+import { renderings } from '../http/page-turns.ts'
 import { assetsVersion } from './assets.ts'
 import type { Page, PageContext, PageResult, Text } from './page-context.ts'
 import { Frame } from './parts/frame.tsx'
@@ -47,7 +48,8 @@ async function sendPage(req: Request, res: Response, visit: PageContext, page: P
     res.set('ETag', tagOf(visit, page))
     if (sendUnchanged(req, res)) return
   }
-  await page.prepare?.()
+  const { prepare } = page
+  if (prepare !== undefined) await renderings.run(visit.turn, prepare)
   const html = pageHtml(visit, page)
   await sendText(req, res.status(status), visit, { type: 'text/html; charset=utf-8', text: html })
 }
@@ -71,9 +73,12 @@ export function pageHtml(visit: PageContext, { head, place, isSignedOut = false,
 }
 
 /** Computes the ETag. The same user, facts and assets make the same page. */
-function tagOf({ person, here, canSignIn, maintenance }: PageContext, { head, place, facts }: Page): string {
+function tagOf({ person, here, canSignIn, maintenance, demo }: PageContext, { head, place, facts }: Page): string {
   const { id, name, isAdmin } = person ?? {}
-  const all = JSON.stringify([assetsVersion(), id, name, isAdmin, here, canSignIn, maintenance, head, place, facts])
+  const all = JSON.stringify([
+    ...[assetsVersion(), id, name, isAdmin, here, canSignIn, maintenance, demo],
+    ...[head, place, facts],
+  ])
   return weakTag(all)
 }
 

@@ -17,6 +17,7 @@ import { pathParameters } from '../http/contract/path-parameters.ts'
 import { validate } from '../http/contract/validation.ts'
 import { gitOverHttp } from '../http/git/git.ts'
 import { requestLog } from '../http/log/requests.ts'
+import { requireLoopbackHost } from '../http/loopback-host.ts'
 import { refuseChangesInMaintenance } from '../http/maintenance.ts'
 import { requireMetricsToken } from '../http/metrics-token.ts'
 import { chain } from '../http/middleware-chain.ts'
@@ -35,6 +36,7 @@ import { documentPages } from '../http/responses/documents.ts'
 import { compressed, crossOrigin, securityHeaders } from '../http/responses/headers.ts'
 import { mcpOverHttp } from '../mcp/http.ts'
 import { cookieToBearer } from '../pages/cookie-auth.ts'
+import type { DemoNotice } from '../pages/page-context.ts'
 import { missingPages, pages } from '../pages/pages.ts'
 import { Urls } from '../pages/urls.ts'
 import { accountRoutes } from '../routes/accounts.ts'
@@ -83,11 +85,13 @@ export interface AppOptions {
   readonly newCounter: NewCounter | undefined
   /** Creates counters that all cells share. Default: `newCounter`. */
   readonly newSharedCounter?: NewCounter | undefined
+  /** Set in a demo. */
+  readonly demo?: DemoNotice | undefined
 }
 
 export function createApp(
   deps: Deps,
-  { validateResponses, newCounter, newSharedCounter = newCounter }: AppOptions,
+  { validateResponses, newCounter, newSharedCounter = newCounter, demo }: AppOptions,
 ): Express {
   const app = express()
   const countRequest = requestCounter(newCounter)
@@ -103,7 +107,7 @@ export function createApp(
     checks: [refuseChanges, validate({ answersToo: false }), countSignUps, countTalk],
   }
   const consentsOf = consentsFor(deps, newSharedCounter)
-  const shown = { ...inProcess, findCredential, cookies, countRequest, consentsOf }
+  const shown = { ...inProcess, findCredential, cookies, countRequest, consentsOf, demo }
   app.disable('x-powered-by')
   app.set('query parser', 'simple')
   app.enable('case sensitive routing')
@@ -115,6 +119,7 @@ export function createApp(
       closeWhileDraining(deps),
       securityHeaders(deps.config.publicUrl),
       requireHttp,
+      ...(demo ? [requireLoopbackHost] : []),
       ...cell.steps,
       gitOverHttp(deps, { findCredential, count: countRequest, proposalUrl }),
       mcpOverHttp({ ...inProcess, findCredential, countRequest }),

@@ -21,6 +21,7 @@ import { auditRound, flushAudit } from '../domain/audit/audit.ts'
 import { checkUntilWritable } from '../domain/background/read-only.ts'
 import { Cell } from '../domain/cells/cell.ts'
 import { openLease } from '../domain/cells/lease.ts'
+import { freeReserve, watchReserve } from '../domain/disk-reserve.ts'
 import { recoverNoted, recoverRepository } from '../domain/indexing/recovered.ts'
 import { eventsFile, indexFile, runFolder, searchFolder, vectorsFile } from '../domain/layout.ts'
 import { unlimitedMail } from '../domain/mail/limits.ts'
@@ -110,6 +111,7 @@ async function open(config: Config, options: OpenOptions, closing: Closing): Pro
     limitMail: unlimitedMail,
     placement,
     maintenance: watchMaintenanceMode(config.dataDir),
+    reserve: watchReserve(config, log),
     draining,
     rounds: new Set(),
   }
@@ -129,6 +131,7 @@ async function isAlone({ dataDir }: Config, alive: LiveProcess): Promise<boolean
 async function joinProcesses(config: Config, closing: Closing): Promise<LiveProcess> {
   const run = runFolder(config.dataDir)
   await makeDataFolder(config.dataDir)
+  freeReserve(config)
   await rememberCell(config)
   const alive = await registerProcess(run)
   closing.push(() => alive.close(), endRemovals, endCatFiles)

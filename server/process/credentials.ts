@@ -13,12 +13,16 @@ import type { CredentialsSchema } from '../../index/credentials/schema.ts'
 import { findSigningKey } from '../../index/credentials/token-keys.ts'
 import { openPostgres } from '../../index/postgres/database.ts'
 import type { PostgresAddress } from '../../index/postgres/pool.ts'
-import type { DatabaseObserver } from '../../index/sqlite/connection.ts'
+import { type DatabaseObserver, identityOf } from '../../index/sqlite/connection.ts'
 import { type Database, DatabaseError, openDatabase } from '../../index/sqlite/database.ts'
 import { copyBeforeMigration } from '../../index/sqlite/migrate.ts'
 import { type Config, postgresOf } from '../base/config.ts'
 import { credentialsFile, isId, movedCredentialsFile } from '../domain/layout.ts'
 import { withCredentialsLock } from '../domain/operator/credentials-lock.ts'
+
+/** Milliseconds between two looks for the file. */
+const checkEveryMs = 1_000
+const gone = 'was deleted or replaced while the service ran'
 
 export interface CredentialsOptions {
   readonly log: Logger
@@ -89,12 +93,51 @@ async function openFileIn(
     const copy = await copyBeforeMigration(file, credentialsMigrations)
     if (copy !== undefined) log.warn({ copy }, `${credentialsFile} is upgraded; a copy of the old version is kept`)
     const options = { synchronous: 'FULL', check: true, observer } as const
-    return await openDatabase<CredentialsSchema>(file, credentialsMigrations, options)
+    const opened = await openDatabase<CredentialsSchema>(file, credentialsMigrations, options)
+    return refusingWhenGone(opened, file, () =>
+      log.fatal(`${credentialsFile} ${gone}; stop the service, ${advice}, and start it again`),
+    )
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.code !== 'damaged') throw error
     throw new DatabaseError('damaged', `${credentialsFile} is damaged and was not changed: ${advice}`, {
       cause: error,
     })
+  }
+}
+
+/**
+ * Refuses all work soon after the file was deleted or replaced. Otherwise, changes would be acknowledged and lost.
+ *
+ * @param report called once, before the first refusal
+ */
+function refusingWhenGone<S>(database: Database<S>, file: string, report: () => void): Database<S> {
+  const identity = identityOf(file)
+  let isGone = false
+  const watching = setInterval(() => {
+    if (identityOf(file) === identity) return
+    clearInterval(watching)
+    report()
+    isGone = true
+  }, checkEveryMs).unref()
+  const refuse = () => {
+    if (isGone) throw new DatabaseError('storage_error', `${credentialsFile} ${gone}`)
+  }
+  return {
+    read: database.read.withPlugin({
+      transformQuery: ({ node }) => {
+        refuse()
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    }),
+    write: async (work) => {
+      refuse()
+      return database.write(work)
+    },
+    close: () => {
+      clearInterval(watching)
+      return database.close()
+    },
   }
 }
 

@@ -9,16 +9,19 @@ import { cellFile, runFolder } from '../domain/layout.ts'
 
 /** @throws ConfigError: it cannot be created, is not a folder, or is not writable */
 export async function makeDataFolder(root: string): Promise<void> {
-  for (const path of [root, runFolder(root)]) {
-    try {
-      // The umask may make the repositories in it readable, so no other user may enter the folder.
-      await makeFolder(path, 0o700)
-      if (!(await stat(path)).isDirectory()) throw new ConfigError(`DATA_DIR: ${path} is not a folder`)
-    } catch (error) {
-      const cause = error instanceof Error ? error.cause : undefined
-      const reason = reasonOf(codeOf(cause ?? error))
-      throw reason === undefined ? error : new ConfigError(`DATA_DIR: ${path} ${reason}`)
-    }
+  for (const path of [root, runFolder(root)]) await makeOwnFolder(path)
+}
+
+/** Creates a folder that no other user may enter. @throws ConfigError as makeDataFolder */
+export async function makeOwnFolder(path: string): Promise<void> {
+  try {
+    // The umask may make the repositories in it readable.
+    await makeFolder(path, 0o700)
+    if (!(await stat(path)).isDirectory()) throw new ConfigError(`DATA_DIR: ${path} is not a folder`)
+  } catch (error) {
+    const cause = error instanceof Error ? error.cause : undefined
+    const reason = reasonOf(codeOf(cause ?? error))
+    throw reason === undefined ? error : new ConfigError(`DATA_DIR: ${path} ${reason}`)
   }
 }
 

@@ -17,5 +17,6 @@ export const letters: Letters = {
   connected: writeNotice,
   reused: writeNotice,
   linked: writeNotice,
+  taken_over: writeNotice,
   digest: writeDigest,
 }

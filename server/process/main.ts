@@ -8,10 +8,15 @@
 
 import cluster from 'node:cluster'
 import { codeOf } from '../../gitstore/errors.ts'
-import { ConfigError, isSweeper, readConfig, workerNumber } from '../base/config.ts'
+import { type Config, ConfigError, readConfig, workerNumber } from '../base/config.ts'
+import type { Deps } from '../base/deps.ts'
+import { isSweeper } from '../base/sweeper.ts'
+import { refuseDemo } from '../demo/demo-folder.ts'
 import { printable } from '../domain/format/text-rules.ts'
 import { createLog, logWarnings } from '../http/log/log.ts'
+import type { DemoNotice } from '../pages/page-context.ts'
 import { checkConfig } from './config-check.ts'
+import { nextStepOf } from './next-step.ts'
 import { type RunningService, startService } from './service.ts'
 import { explainFault } from './start-errors.ts'
 import { startWorkers, WorkerFailedError } from './workers.ts'
@@ -19,28 +24,50 @@ import { startWorkers, WorkerFailedError } from './workers.ts'
 /** Milliseconds after which the process ends in any case. It must tolerate being killed at any moment. */
 const stopTimeoutMs = 14_000
 
-void start()
+/** How a demo differs from the service. */
+export interface Demo {
+  readonly notice: DemoNotice
+  /** Returns the text to print when the service listens. It replaces warnings about the configuration. */
+  greet(url: string): string
+}
 
-async function start(): Promise<void> {
+/** Runs the service of the environment. */
+export function serve(): Promise<void> {
+  return run(readConfig, async (config) => {
+    await refuseDemo(config)
+    return undefined
+  })
+}
+
+/** Runs a service, and ends the process with one line if it cannot start. */
+export async function run(read: () => Config, prepare: (config: Config) => Promise<Demo | undefined>): Promise<void> {
   try {
-    const config = readConfig()
+    const config = read()
     const hasWorkers = config.workers > 1 && !cluster.isWorker
     const log = createLog(config.logLevel, hasWorkers ? undefined : workerNumber())
+    // Before anything is awaited, because Node prints warnings itself until then.
     logWarnings(log)
+    const demo = await prepare(config)
     if (cluster.isWorker) {
       // The first process has just died, so a message to it failed. 'disconnect' comes next.
       cluster.worker?.on('error', () => {})
       stopWhenAsked(await startService(config, { log, sweeps: isSweeper(), sharedLimits: true }))
     } else {
-      const service = await (hasWorkers ? startWorkers(config, log) : startService(config, { log }))
+      const service = await (hasWorkers ? startWorkers(config, log) : startService(config, { log, demo: demo?.notice }))
       stopWhenAsked(service)
-      process.stdout.write(`Grove is listening on ${service.url}\n`)
+      process.stdout.write(demo?.greet(service.url) ?? (await greetingOf(service)))
+      if (demo) return
       for (const found of await checkConfig(config)) log.warn(`configuration: ${found}`)
     }
   } catch (error) {
     process.stderr.write(explain(error))
     process.exit(1)
   }
+}
+
+/** Returns the text to print when the service listens. The address is last. */
+async function greetingOf({ url, deps }: { readonly url: string; readonly deps?: Deps }): Promise<string> {
+  return `${deps === undefined ? '' : await nextStepOf(deps)}Grove is listening on ${url}\n`
 }
 
 /** A worker is stopped by signals or when the process that started it ends. */

@@ -6,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { codeOf } from '../../gitstore/errors.ts'
 import { gitVersion } from '../../gitstore/native.ts'
-import manifest from '../../package.json' with { type: 'json' }
 import { type Config, ConfigError, workerNumber } from '../base/config.ts'
-import { counters } from '../base/counters.ts'
+import { counters, type NewCounter } from '../base/counters.ts'
 import type { Deps } from '../base/deps.ts'
+import { commit, version } from '../base/release.ts'
 import { addRunning } from '../base/rounds.ts'
 import { limitedSignIns, unlimitedSignIns } from '../domain/accounts/sign-ins.ts'
 import { auditConfig } from '../domain/audit/config-change.ts'
@@ -20,16 +20,17 @@ import { type Follower, followEmbeddings } from '../domain/embeddings/follower.t
 import { partialIndex } from '../domain/indexing/partial-index.ts'
 import { limitedMail, unlimitedMail } from '../domain/mail/limits.ts'
 import { sendMails } from '../domain/mail/sender.ts'
+import { prepareIndexes } from '../domain/search/prepare-indexes.ts'
 import { sendWebhooks } from '../domain/webhooks/sender.ts'
 import { createHttpServer } from '../http/connection/connections.ts'
 import { createLog } from '../http/log/log.ts'
-import { folderMetrics } from '../metrics/metrics.ts'
+import { folderMetrics, processMetrics } from '../metrics/metrics.ts'
 import { countedSignIns } from '../metrics/observers.ts'
 import { scrapeProcess } from '../metrics/scrape.ts'
 import { openWorkerScrapes } from '../metrics/worker-scrapes.ts'
 import { createImportQueue } from '../vault/uploads/queue.ts'
 import { removeLeftUploads } from '../vault/uploads/requests.ts'
-import { createApp } from './app.ts'
+import { type AppOptions, createApp } from './app.ts'
 import { openDeps } from './bootstrap.ts'
 import { servicePartsOf } from './cell-parts.ts'
 import { importProcess } from './import-child.ts'
@@ -57,6 +58,8 @@ export interface Overrides {
   /** True if all workers share the rate counters. Default: this process counts. */
   readonly sharedLimits?: boolean
   readonly fetchDocument?: Deps['fetchDocument']
+  /** Set in a demo. */
+  readonly demo?: AppOptions['demo']
 }
 
 /** Resolves when the service listens. The index is completed in the background. @throws errors of `listen` */
@@ -68,17 +71,18 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     sweeps = true,
     sharedLimits = false,
     fetchDocument,
+    demo,
   } = overrides
   const draining = new AbortController()
   const worker = workerNumber()
+  // They count from now, also if the first scrape is later.
+  processMetrics(worker)
   const opening = { log, draining: draining.signal, worker, writes: true, embeds: true, ...(now && { now }) }
   const opened = await openDeps(config, opening)
   const { deps, index } = opened
   const newCounter = config.rateLimit ? counters(sharedLimits) : undefined
   const { newSharedCounter, settle, jobs } = servicePartsOf(deps, newCounter)
-  const limit = newSharedCounter === undefined ? unlimitedSignIns : limitedSignIns(newSharedCounter)
-  const limitSignIn = countedSignIns(deps.metrics, limit)
-  deps.metrics.buildInfo.set({ version: manifest.version, node: process.version, git: await gitVersion() }, 1)
+  deps.metrics.buildInfo.set({ version, commit, node: process.version, git: await gitVersion() }, 1)
   if (!sweeps) for (const name of folderMetrics) deps.metrics.registry.removeSingleMetric(name)
   let work: Work | undefined
   const scrapeOwn = () => scrapeProcess(deps, worker, sweeps, work?.follower)
@@ -90,8 +94,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     imports,
     index: index.whole,
     partialIndex: partialIndex(deps.store, index),
-    limitSignIn,
-    limitMail: newSharedCounter === undefined ? unlimitedMail : limitedMail(newSharedCounter),
+    ...limitsOf(deps, newSharedCounter),
     scrape,
   }
   if (sweeps)
@@ -101,7 +104,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     })
   if (sweeps) await auditConfig(deps)
   const server = createHttpServer(
-    createApp(served, { validateResponses, newCounter, newSharedCounter }),
+    createApp(served, { validateResponses, newCounter, newSharedCounter, demo }),
     config.logRequests === 'off' ? undefined : log,
   )
   const report = createReporter(deps)
@@ -128,6 +131,13 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   return { url: urlOf(config.host, portOf(server)), deps, close }
 }
 
+/** @param newCounter undefined: nothing is limited */
+function limitsOf({ metrics }: Deps, newCounter: NewCounter | undefined): Pick<Deps, 'limitSignIn' | 'limitMail'> {
+  const limit = newCounter === undefined ? unlimitedSignIns : limitedSignIns(newCounter)
+  const limitMail = newCounter === undefined ? unlimitedMail : limitedMail(newCounter)
+  return { limitSignIn: countedSignIns(metrics, limit), limitMail }
+}
+
 /** Background work. */
 interface Work {
   /** Absent: the service has no model. */
@@ -138,7 +148,7 @@ interface Work {
 
 /** @param sweepAll runs until the service is draining. It begins when the index is whole. */
 function startWork(deps: Deps, served: Deps, whole: Promise<unknown>, sweepAll: () => Promise<unknown>): Work {
-  const sweeping = whole.then(() => Promise.all([sweepAll(), maintainRepositories(deps)]))
+  const sweeping = whole.then(() => Promise.all([sweepAll(), maintainRepositories(deps), prepareIndexes(deps)]))
   const sending = sendAll(deps, served)
   const follower = served.embeddings && followEmbeddings(served, served.embeddings)
   return {

@@ -10,8 +10,8 @@ import { join } from 'node:path'
 import { ignoreMissing } from '../../gitstore/fs-exists.ts'
 import { isUnfinished } from '../../gitstore/temporary-names.ts'
 import { indexMigrations } from '../../index/derived/migrations.ts'
-import manifest from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../base/config.ts'
+import { version } from '../base/release.ts'
 import { listLiveProcesses } from '../domain/live-processes.ts'
 
 interface RunningVersion {
@@ -22,7 +22,7 @@ interface RunningVersion {
 
 const own: RunningVersion = {
   schema: Object.keys(indexMigrations).sort().at(-1) ?? '',
-  release: manifest.version,
+  release: version,
 }
 
 /** Writes this process's version into its folder below `run`, where other processes read it. */

@@ -14,7 +14,8 @@ import { listMyAudit } from '../domain/audit/listing.ts'
 import { createFeedToken, endFeedToken } from '../domain/inbox/feed.ts'
 import { endMyConnection, listMyConnections } from '../domain/oauth/connections.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
-import { noStore, withHeaders } from '../http/responses/responses.ts'
+import { Archive, noStore, withHeaders } from '../http/responses/responses.ts'
+import { openMyData } from '../vault/write/requests.ts'
 import { identityAt, sessionAt, tokenAt } from './path-params.ts'
 
 export const accountRoutes: HandlersOf<
@@ -45,6 +46,7 @@ export const accountRoutes: HandlersOf<
   | 'listMyConnections'
   | 'endMyConnection'
   | 'listMyAudit'
+  | 'exportMyData'
 > = {
   signUp: async (deps, _actor, { body, client }) =>
     withHeaders(await accounts.signup(deps, { ...body, ...client }), { ...noStore, Location: '/auth/me' }),
@@ -83,4 +85,5 @@ export const accountRoutes: HandlersOf<
   listMyConnections: (deps, actor, { query }) => listMyConnections(deps, actor, query),
   endMyConnection: (deps, actor, { path }) => endMyConnection(deps, actor, path.grant_id),
   listMyAudit: (deps, actor, { query }) => listMyAudit(deps, actor, query),
+  exportMyData: async (deps, actor) => new Archive(openMyData(deps, actor), 'zip'),
 }

@@ -1,5 +1,9 @@
 /** Operations about the service itself, for operators and new clients. */
 
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { Config } from '../base/config.ts'
 import { AppError } from '../base/errors.ts'
 import { readJwks } from '../domain/accounts/tokens.ts'
 import {
@@ -11,7 +15,7 @@ import { requireReady } from '../domain/operator/health.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { spec } from '../http/contract/spec.ts'
 import { docsPage, docsPolicy } from '../http/responses/docs.ts'
-import { bytes, withHeaders } from '../http/responses/responses.ts'
+import { bytes, Gzipped, type GzippedBody, withHeaders } from '../http/responses/responses.ts'
 import { textFormat } from '../metrics/scrape.ts'
 
 /**
@@ -22,9 +26,22 @@ const jwksSeconds = 300
 
 const discovery = { 'Cache-Control': 'public, max-age=300' }
 
-/** The spec with the URL under which clients reach this service. */
-function specAt(publicUrl: string | undefined): typeof spec {
-  return publicUrl === undefined ? spec : { ...spec, servers: [{ url: publicUrl, description: 'This service.' }] }
+/** Specs by configuration. Compressing one takes 30 ms, and anyone may read it. */
+const packedSpecs = new WeakMap<Config, Promise<GzippedBody>>()
+
+/** The spec with the URL under which clients reach this service, gzipped once. */
+async function specFor(config: Config): Promise<Gzipped<typeof spec>> {
+  const packing = packedSpecs.get(config) ?? packSpec(config.publicUrl)
+  packedSpecs.set(config, packing)
+  const packed = await packing
+  return new Gzipped(packed.version, async () => packed, { isPublic: true })
+}
+
+async function packSpec(publicUrl: string | undefined): Promise<GzippedBody> {
+  const here = publicUrl === undefined ? spec : { ...spec, servers: [{ url: publicUrl, description: 'This service.' }] }
+  const json = Buffer.from(JSON.stringify(here))
+  const version = createHash('sha256').update(json).digest('base64url')
+  return { version, gzip: await promisify(gzip)(json), length: json.length }
 }
 
 export const operationRoutes: HandlersOf<
@@ -39,7 +56,11 @@ export const operationRoutes: HandlersOf<
   | 'getMcpResource'
   | 'getAuthorizationServer'
 > = {
-  getHealth: ({ maintenance }) => ({ status: 'ok', ...(maintenance.current() && { maintenance: true }) }),
+  getHealth: ({ maintenance }) => ({
+    status: 'ok',
+    revision: spec.info['x-revision'],
+    ...(maintenance.current() && { maintenance: true }),
+  }),
   getReadiness: async (deps) => {
     const status = await requireReady(deps)
     return { status }
@@ -48,7 +69,7 @@ export const operationRoutes: HandlersOf<
     if (scrape === undefined) throw new AppError('not_found', 'Only a running service has metrics')
     return bytes(Buffer.from(await scrape()), textFormat)
   },
-  getSpec: ({ config }) => specAt(config.publicUrl),
+  getSpec: ({ config }) => specFor(config),
   getJwks: async (deps) => withHeaders(await readJwks(deps), { 'Cache-Control': `public, max-age=${jwksSeconds}` }),
   getOpenidConfiguration: (deps, _actor, { base }) => readOpenidConfiguration(deps, base),
   getProtectedResource: (deps, _actor, { base }) => withHeaders(readProtectedResource(deps, base, 'api'), discovery),

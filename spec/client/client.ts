@@ -5,6 +5,7 @@ import { operations, streams, uploads } from './operations.ts'
 
 export type { Api, CallOptions, Input, ItemOf, ListId, OperationId, Output, Schemas } from './api.ts'
 export { Busy, Conflict, type ErrorCode, Forbidden, GroveError, Invalid, NotFound, NotSignedIn } from './errors.ts'
+export { revision } from './operations.ts'
 
 /** The pair of tokens from a sign-in. */
 export interface Tokens {

@@ -1,5 +1,8 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
+/** The revision of the API that this client was generated from. */
+export const revision = '2e2a77dd19ee'
+
 export const operations = {
   getAuthConfig: 'GET /auth/config',
   signUp: 'POST /auth/signup',
@@ -25,6 +28,7 @@ export const operations = {
   createFeedToken: 'POST /auth/feed-token',
   endFeedToken: 'DELETE /auth/feed-token',
   listMyAudit: 'GET /auth/audit',
+  exportMyData: 'GET /auth/export',
   createToken: 'POST /auth/tokens',
   listTokens: 'GET /auth/tokens',
   revokeToken: 'DELETE /auth/tokens/{token_id}',
@@ -187,7 +191,7 @@ export const operations = {
   getDocs: 'GET /docs',
 } as const
 
-export const streams = ['exportOrg', 'getRaw', 'getObject', 'getPatch'] as const
+export const streams = ['exportMyData', 'exportOrg', 'getRaw', 'getObject', 'getPatch'] as const
 
 /** The media types of bodies that are not JSON. */
 export const uploads = {

@@ -419,7 +419,7 @@ export interface components {
             readonly provider: string;
             /** @description The service's display name. */
             readonly provider_name: string;
-            /** @description The e-mail address that the service last named. */
+            /** @description The e-mail address that the service last confirmed. */
             readonly email?: string;
             readonly created_at: components["schemas"]["UtcTime"];
             /** @description When the user last signed in there. */
@@ -620,6 +620,8 @@ export interface components {
             readonly last_seen_at?: components["schemas"]["UtcTime"];
             /** @description The organisation that owns this account, which is a bot. Absent for a user. */
             readonly owner_org_id?: components["schemas"]["Uuid"];
+            /** @description Number of personal access tokens that have not expired. A disabled account keeps them, and they are valid again when it is enabled. Absent in lists. */
+            readonly tokens?: number;
         };
         /** @description A page of accounts. */
         readonly AccountPage: {
@@ -637,6 +639,13 @@ export interface components {
             readonly disabled?: boolean;
             /** @description A note for administrators. Only used with `disabled: true`. */
             readonly disabled_reason?: string;
+            /**
+             * @description `true` ends all sessions, personal access tokens, connections, inbox feeds and reset tokens of the account.
+             *     Its password and its memberships stay. Use it with `disabled: false` to enable an account without the
+             *     tokens that it had.
+             * @default false
+             */
+            readonly end_access?: boolean;
         };
         /** @description An account that an administrator creates for somebody. */
         readonly NewManagedAccount: {
@@ -672,10 +681,11 @@ export interface components {
             /**
              * @description `accounts`: the database of accounts responds. `index`: the index responds and is complete.
              *     `repositories`: each one can be read, indexed and written. `storage`: at least a tenth is free.
-             *     `jobs`: the background job that follows Git runs. `cell`: this cell may write.
+             *     `jobs`: the background job that follows Git runs. `webhooks`: their secrets can be read. `cell`: this cell
+             *     may write.
              * @enum {string}
              */
-            readonly name: "accounts" | "index" | "repositories" | "storage" | "jobs" | "cell";
+            readonly name: "accounts" | "index" | "repositories" | "storage" | "jobs" | "webhooks" | "cell";
             /** @description False if somebody should act. */
             readonly ok: boolean;
             /** @description The finding, and what to do. */
@@ -786,6 +796,8 @@ export interface components {
             readonly members: number;
             /** @description Number of nodes. Absent if another cell serves the organisation. */
             readonly nodes?: number;
+            /** @description Bytes of its repositories, with its trash, as quotas count them. Absent if another cell serves the organisation. */
+            readonly bytes?: number;
             /** @description The owners, in the order in which they joined. With cells, the oldest account first. */
             readonly owners: readonly components["schemas"]["OrgOwner"][];
         };
@@ -935,7 +947,7 @@ export interface components {
              *     first push are exempt.
              */
             readonly require_pull_requests?: boolean;
-            /** @description All rules for its branches. They replace the present ones. */
+            /** @description All rules for its branches. They replace the current ones. */
             readonly rules?: components["schemas"]["NewRules"];
             /**
              * @description `refuse`: a node on `main` may not get a `type` that nobody defined. `allow` is the default.
@@ -1029,8 +1041,8 @@ export interface components {
                 /** @description The name of the check. A rule has each name once. */
                 readonly name: string;
                 /**
-                 * @description The id of the member whose reports count. Default: every user who may report checks, except the
-                 *     author of the pull request.
+                 * @description The id of the member whose reports count. Default: the first user who reports it, except the author
+                 *     of the pull request and users who wrote or pushed its commits. A bot replaces a user who is not one.
                  */
                 readonly from?: components["schemas"]["Uuid"];
             }[];
@@ -1068,7 +1080,8 @@ export interface components {
             /**
              * @description The rule holds only for this node and the nodes below it, by the parents that `main` has. Absent: for all
              *     nodes. Users who change `main` can move a node elsewhere, so also add a rule for `main`. If the node was
-             *     deleted, the rule still holds for its former children and the nodes below them.
+             *     deleted, the rule still holds for its former children and the nodes below them. A node between them cannot be
+             *     deleted before its children (`rule_would_end`).
              */
             readonly under?: components["schemas"]["Uuid"];
             /** @description How many approvals are needed. */
@@ -1086,8 +1099,8 @@ export interface components {
                 /** @description The name of the check. */
                 readonly name: string;
                 /**
-                 * @description The id of the only user whose reports count. Absent: every user who may report checks, except the
-                 *     author of the pull request.
+                 * @description The id of the only user whose reports count. Absent: the first user who reports it, except the author
+                 *     of the pull request and users who wrote or pushed its commits.
                  */
                 readonly from?: components["schemas"]["Uuid"];
             }[];
@@ -1232,6 +1245,12 @@ export interface components {
             readonly uses_left: number;
             /** @description When the invitation expires. */
             readonly expires_at: components["schemas"]["UtcTime"];
+            /**
+             * @description Only in the list. `waiting`: the mail is not delivered yet, and is sent again. `failed`: the mail server refused
+             *     it within the last 7 days. Absent if it was sent, or if there was none.
+             * @enum {string}
+             */
+            readonly mail?: "waiting" | "failed";
             /** @description The owner who created it. Absent if the operator did. */
             readonly created_by?: components["schemas"]["Uuid"];
             readonly created_at: components["schemas"]["UtcTime"];
@@ -2860,15 +2879,17 @@ export interface components {
             readonly opened_via?: components["schemas"]["RecordedVia"];
             /** @description How it was merged or closed. Absent for a session, and if only Git knows. */
             readonly ended_via?: components["schemas"]["RecordedVia"];
-            /** @description The name of the user who merged it. */
+            /** @description The name of the user who merged it. Absent if it is not merged, or if only Git knows. */
             readonly merged_by?: string;
-            /** @description The e-mail address of the user who merged it. */
+            /** @description The e-mail address of the user who merged it. Absent if `merged_by` is. */
             readonly merged_by_email?: string;
+            /** @description Absent if it is not merged. */
             readonly merged_at?: components["schemas"]["UtcTime"];
-            /** @description The name of the user who closed it. Absent if Git on the server deleted a branch. */
+            /** @description The name of the user who closed it. Absent if it is not closed, or if Git on the server deleted a branch. */
             readonly closed_by?: string;
-            /** @description The e-mail address of the user who closed it. */
+            /** @description The e-mail address of the user who closed it. Absent if `closed_by` is. */
             readonly closed_by_email?: string;
+            /** @description Absent if it is not closed. */
             readonly closed_at?: components["schemas"]["UtcTime"];
         };
         /** @description One pull request. */
@@ -2926,15 +2947,17 @@ export interface components {
             readonly opened_via?: components["schemas"]["RecordedVia"];
             /** @description How it was merged or closed. Absent for a session, and if only Git knows. */
             readonly ended_via?: components["schemas"]["RecordedVia"];
-            /** @description The name of the user who merged it. */
+            /** @description The name of the user who merged it. Absent if it is not merged, or if only Git knows. */
             readonly merged_by?: string;
-            /** @description The e-mail address of the user who merged it. */
+            /** @description The e-mail address of the user who merged it. Absent if `merged_by` is. */
             readonly merged_by_email?: string;
+            /** @description Absent if it is not merged. */
             readonly merged_at?: components["schemas"]["UtcTime"];
-            /** @description The name of the user who closed it. Absent if Git on the server deleted a branch. */
+            /** @description The name of the user who closed it. Absent if it is not closed, or if Git on the server deleted a branch. */
             readonly closed_by?: string;
-            /** @description The e-mail address of the user who closed it. */
+            /** @description The e-mail address of the user who closed it. Absent if `closed_by` is. */
             readonly closed_by_email?: string;
+            /** @description Absent if it is not closed. */
             readonly closed_at?: components["schemas"]["UtcTime"];
         };
         /** @description A page of pull requests of an organisation. */
@@ -3159,7 +3182,7 @@ export interface components {
             /** @description A JSON pointer to a value. */
             readonly pointer?: string;
         };
-        /** @description A place in the present content. */
+        /** @description A place in the current content. */
         readonly AnchorPlace: {
             /** @description The head of the source or, for removed content, the merge base. */
             readonly commit: components["schemas"]["Oid"];
@@ -3245,7 +3268,7 @@ export interface components {
             readonly offset: components["schemas"]["PageOffset"];
         };
         /**
-         * @description `stale`: an approval of another change than the present one. `superseded`: the user gave a later verdict.
+         * @description `stale`: an approval of another change than the current one. `superseded`: the user gave a later verdict.
          * @enum {string}
          */
         readonly ReviewState: "current" | "stale" | "withdrawn" | "dismissed" | "superseded";
@@ -3353,7 +3376,7 @@ export interface components {
              */
             readonly verdict: "approve" | "request_changes";
             /**
-             * @description `stale`: an approval of another change than the present one.
+             * @description `stale`: an approval of another change than the current one.
              * @enum {string}
              */
             readonly state: "current" | "stale" | "withdrawn" | "dismissed";
@@ -3363,7 +3386,8 @@ export interface components {
              */
             readonly counts: boolean;
             /**
-             * @description Why it does not count. `own_commit`: the user is the author of a commit of the pull request.
+             * @description Why it does not count. `own_commit`: the user is the author or a co-author of a commit of the pull request,
+             *     or has pushed one by another author. Applying a suggestion makes its author a co-author.
              *     `another_commit`: the rule demands approvals of exactly this commit. `not_asked`: the rule demands another
              *     role, or other people.
              * @enum {string}
@@ -3409,8 +3433,9 @@ export interface components {
             /** @description True if only rules hold it up, and you may merge with `override`. */
             readonly may_override: boolean;
             /**
-             * @description Requests for changes in other pull requests that have the same head. They hold nothing up here. Absent
-             *     without one, and in lists.
+             * @description Requests for changes of the same head in other pull requests, at most 10. Also those of the same change, by
+             *     the rules of approvals, among the newest 500 reviews of the node. They hold this one up as those here do,
+             *     until they are withdrawn or dismissed there, or their authors approve here. Absent without one.
              */
             readonly objections_elsewhere?: readonly {
                 /** @description The number of the other pull request. */
@@ -3433,7 +3458,7 @@ export interface components {
             readonly required: boolean;
             /** @description What was reported. */
             readonly description?: string;
-            /** @description The page of the report. */
+            /** @description The report's page. */
             readonly url?: string;
             /** @description The user whose token or session reported it. */
             readonly reported_by?: {
@@ -3582,7 +3607,7 @@ export interface components {
             readonly actors: readonly {
                 /** @description Absent if only a name is known. */
                 readonly user_id?: components["schemas"]["Uuid"];
-                /** @description The present name, `""` after the account was deleted. */
+                /** @description The current name, `""` after the account was deleted. */
                 readonly name: string;
             }[];
             /** @description The types of its events, the last one first, at most 10. */
@@ -3800,6 +3825,12 @@ export interface components {
              */
             readonly query: string;
             /**
+             * @description `plain`: all of `query` is words, also `status:done`, `-word` and quotes. Only `*` still lists all nodes.
+             * @default operators
+             * @enum {string|null}
+             */
+            readonly syntax?: "operators" | "plain" | null;
+            /**
              * @description Maximum number of matches.
              * @default 5
              */
@@ -3885,7 +3916,7 @@ export interface components {
             readonly node_id: components["schemas"]["Uuid"];
             /** @description The title, as searched. */
             readonly title: string;
-            /** @description The relevance. It is BM25 of the whole text, or the mean of that and of its best `passage`. With an expansion, the gain of the `bridge` is added, and if the words failed, the gain by meaning. Scores are comparable within one response. */
+            /** @description The relevance. It is BM25 of the whole text, or the mean of that and of its best `passage`. If the words failed, the gain by meaning is added. Scores are comparable within one response. */
             readonly score: number;
             /** @description The rank, counted from the first match. 1 is the best. */
             readonly rank: number;
@@ -3902,7 +3933,7 @@ export interface components {
                 /** @description The line of the text where it starts. */
                 readonly line: number;
             };
-            /** @description The words of the query that were found. Empty if only the title, the `bridge` or the `meaning` led to this node. */
+            /** @description The words of the query that were found. Empty if only the title or the `meaning` led to this node. */
             readonly matched_terms: readonly string[];
             readonly meaning?: components["schemas"]["MatchMeaning"];
             /**
@@ -3915,12 +3946,6 @@ export interface components {
              *     counts. At most the 12 nearest.
              */
             readonly path: readonly components["schemas"]["SearchAncestor"][];
-            /** @description With an expansion, the match whose names led to this node or raised its score. */
-            readonly bridge?: {
-                readonly from: components["schemas"]["Uuid"];
-                /** @description The names in lower case, rarest first. */
-                readonly words: readonly string[];
-            };
             /** @description The commit that was searched, on `main` unless `scope` selects another state. Absent before the first commit. */
             readonly commit_id?: components["schemas"]["Oid"];
             readonly explanation?: components["schemas"]["MatchExplanation"];
@@ -3940,8 +3965,8 @@ export interface components {
             readonly title: string;
         };
         /**
-         * @description With `explain`. The scores of the terms and the gains of the bridge and the meaning add up to the score of the
-         *     match. With a `passage`, half of the terms and half of its terms count.
+         * @description With `explain`. The scores of the terms and the gain by meaning add up to the score of the match. With a
+         *     `passage`, half of the terms and half of its terms count.
          */
         readonly MatchExplanation: {
             /** @description The terms of the query that the node contains, by field. */
@@ -3950,14 +3975,6 @@ export interface components {
             readonly passage?: {
                 /** @description The query's terms in the passage, its heading or the title, by field. */
                 readonly terms: readonly components["schemas"]["ExplainedTerm"][];
-            };
-            /** @description The gain from another match's names. */
-            readonly bridge?: {
-                readonly from: components["schemas"]["Uuid"];
-                /** @description The names in lower case, rarest first. */
-                readonly words: readonly string[];
-                /** @description The gain. */
-                readonly score: number;
             };
             /**
              * @description The gain by meaning. `unsure` says how far the words failed, from 0 to 1:
@@ -4012,6 +4029,8 @@ export interface components {
         readonly NodeExplanation: {
             /** @description The score from the node's words, the bridge and the meaning. */
             readonly own: number;
+            /** @description The part of `own` that names in a match gave. Absent without any. */
+            readonly bridge?: number;
             /** @description The score gained from a neighbour. */
             readonly gained: number;
             /**
@@ -4052,14 +4071,20 @@ export interface components {
             /** @description The relevance, comparable within one response. */
             readonly score: number;
             /**
-             * @description How the node was reached. The query itself found a `match`.
+             * @description How the node was reached. The query itself found a `match`. Names in a match led to a `bridge`.
              * @enum {string}
              */
-            readonly relation: "match" | "child" | "parent" | "connection";
-            /** @description Number of hops from a match. */
+            readonly relation: "match" | "bridge" | "child" | "parent" | "connection";
+            /** @description Number of hops from a match. A bridge is one. */
             readonly depth: number;
             /** @description The node from which it was reached. Null for a match. */
             readonly via: string | null;
+            /** @description With an expansion, the match whose names led to this node or raised its score. */
+            readonly bridge?: {
+                readonly from: components["schemas"]["Uuid"];
+                /** @description The names in lower case, rarest first. */
+                readonly words: readonly string[];
+            };
             /** @description The tags, as searched. */
             readonly tags: readonly string[];
             /** @description The commit that was searched, on `main` unless `scope` selects another state. Absent before the first commit. */
@@ -4090,7 +4115,7 @@ export interface components {
             readonly total: number;
             /**
              * @description False if there may be more than `total`. This happens if the query has phrases, which are checked in the
-             *     200 best nodes.
+             *     200 best nodes, and with `unindexed_nodes`.
              */
             readonly total_is_exact: boolean;
             /** @description The matches and the nodes reached from them, best first. */
@@ -4105,6 +4130,7 @@ export interface components {
              */
             readonly hint?: "scope_is_empty" | "only_stop_words" | "no_term_known";
             readonly meaning?: components["schemas"]["SearchMeaning"];
+            readonly unindexed_nodes?: components["schemas"]["UnindexedNodes"];
         };
         /** @description Whether the search also used the meaning of the query. Absent if the service has no model for that. */
         readonly SearchMeaning: {
@@ -4134,7 +4160,13 @@ export interface components {
             readonly query: string;
             /** @description The titles, best first. */
             readonly suggestions: readonly components["schemas"]["Suggestion"][];
+            readonly unindexed_nodes?: components["schemas"]["UnindexedNodes"];
         };
+        /**
+         * @description Nodes that were created or changed and are not searched yet, or only as they were. Present only while the search
+         *     index of the organisation is being built. Repeat the request in a moment, until it is absent.
+         */
+        readonly UnindexedNodes: number;
         /** @description Types of events, groups such as `pull_request.*`, or `*` for all. */
         readonly EventTypes: readonly string[];
         /**
@@ -4206,10 +4238,12 @@ export interface components {
             readonly state: "active" | "paused" | "disabled";
             /**
              * @description Why it is disabled. `gone`: the receiver answered 410. `failing`: no attempt succeeded for 5 days. `secret_lost`: the
-             *     operator has lost the key that encrypts secrets, so the secret must be replaced. Absent if it is not disabled.
+             *     operator has lost the key that encrypts secrets, so the secret must be replaced. `revoked`: the owner
+             *     who created it, enabled it last or changed its URL has lost that role. It is also the reason after the token
+             *     or the connection of that change has ended. Absent if it is not disabled.
              * @enum {string}
              */
-            readonly reason?: "by_owner" | "gone" | "failing" | "secret_lost";
+            readonly reason?: "by_owner" | "gone" | "failing" | "secret_lost" | "revoked";
             /** @description When the first attempt failed after the last success. Absent if the last one succeeded. */
             readonly failing_since?: components["schemas"]["UtcTime"];
             /** @description When the next delivery probes. Absent if nothing waits for it. */
@@ -4375,7 +4409,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        readonly KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "type_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "too_many_types" | "version_moved" | "type_in_use" | "impact_changed" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "provider_unavailable";
+        readonly KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "type_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "node_in_trash" | "rule_would_end" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "too_many_types" | "version_moved" | "type_in_use" | "impact_changed" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "check_exists" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "org_needs_newer_version" | "provider_unavailable";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -5327,6 +5361,27 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+        };
+    };
+    readonly exportMyData: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The archive, of unknown length. */
+            readonly 200: {
+                headers: {
+                    readonly "Content-Disposition": components["headers"]["ContentDisposition"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/zip": string;
                 };
             };
         };
@@ -9855,6 +9910,8 @@ export interface operations {
                          * @constant
                          */
                         readonly status: "ok";
+                        /** @description The revision of the API, as `info.x-revision` of this document. */
+                        readonly revision?: string;
                         /**
                          * @description Present in maintenance mode, in which nothing can be changed.
                          * @constant

@@ -52,7 +52,7 @@ describe('accounts', () => {
       })
     })
 
-    it('takes an address once, whatever its case', async () => {
+    it('takes an e-mail address once, in any case', async () => {
       await signUp(grove, 'Bob')
       expect(await client(grove).post('/auth/signup', { email: 'BOB@EXAMPLE.ORG', password })).to.deep.equal({
         status: 409,
@@ -96,7 +96,7 @@ describe('accounts', () => {
       })
     })
 
-    it('takes none of the passwords that are guessed first, here or in a change', async () => {
+    it('refuses the passwords that attackers guess first, also in a change', async () => {
       const eva = await signUp(grove, 'Eva')
       for (const common of ['password', 'BaseBall', '12345678']) {
         const asked = [
@@ -133,7 +133,7 @@ describe('accounts', () => {
   })
 
   describe('login', () => {
-    it('opens a session, whatever the case of the address', async () => {
+    it('opens a session for an e-mail address in any case', async () => {
       const gus = await signUp(grove, 'Gus')
       const { status, body } = await client(grove).post('/auth/login', { email: 'GUS@example.org', password })
       expect(status).to.equal(200)

@@ -52,7 +52,7 @@ describe('an administrator', () => {
     const { body } = await ada.get(at()).then(expecting(200))
     const { last_seen_at, ...rest } = body
     const { id, email, name, created_at } = bob.user
-    expect(rest).to.deep.equal({ id, email, name, created_at, is_admin: false, hide_email: false })
+    expect(rest).to.deep.equal({ id, email, name, created_at, is_admin: false, hide_email: false, tokens: 0 })
     expect(last_seen_at).to.be.a('string')
     for (const unknown of [randomUUID(), 'x'])
       expect(await ada.get(`/admin/accounts/${unknown}`)).to.deep.equal(noAccount)
@@ -137,7 +137,7 @@ describe('an administrator', () => {
     expect((await bob.get('/admin/accounts')).status).to.equal(403)
   })
 
-  it('adds a person also where sign-up is closed, who sets a password and signs in', async () => {
+  it('adds a user even if sign-up is closed, who then sets a password and signs in', async () => {
     const closed = await startGrove({ signup: 'closed' })
     const token = await addAccount(closed.deps, { email: 'eve@example.org', isAdmin: true, by: operator })
     const { body: session } = await client(closed)
@@ -151,7 +151,7 @@ describe('an administrator', () => {
     expect(headers.location).to.equal(`/admin/accounts/${body.account.id}`)
     expect(await admin.get(headers.location ?? '')).to.deep.include({ status: 200, body: body.account })
     const { id, created_at, ...rest } = body.account
-    expect(rest).to.deep.equal({ email: 'Fay@example.org', name: 'Fay', is_admin: false, hide_email: true })
+    expect(rest).to.deep.equal({ email: 'Fay@example.org', name: 'Fay', is_admin: false, hide_email: true, tokens: 0 })
     const use = () =>
       client(closed).post('/auth/password', { reset_token: body.reset_token, new_password: 'staple the horse' })
     expect((await use().then(expecting(200))).body.user).to.include({ id, name: 'Fay', hide_email: true })
@@ -211,7 +211,10 @@ describe('an administrator', () => {
     await bob.put(`/orgs/${bob.org}/members/${ada.user.email}`, { role: 'reader' }).then(expecting(200))
     const { orgs, total } = (await ada.get('/admin/orgs?limit=200').then(expecting(200))).body
     const { id: user_id, email, name } = bob.user
-    const { created_at, ...seen } = orgs.find(({ id }: { id: string }) => id === node.org)
+    const { created_at, bytes, ...seen } = orgs.find(({ id }: { id: string }) => id === node.org)
+    expect(bytes, 'as its owner sees it')
+      .to.equal((await bob.get(`/orgs/${bob.org}`)).body.usage.bytes)
+      .and.above(0)
     expect(seen).to.deep.equal({
       id: bob.org,
       name: bob.user.name,

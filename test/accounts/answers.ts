@@ -1,4 +1,4 @@
-/** What accounts are refused with, and tokens taken apart. */
+/** The errors of accounts, and tokens in parts. */
 
 export const wrongCredentials = {
   status: 401,

@@ -47,7 +47,7 @@ describe('a clock that steps', () => {
     expect((await me(second.accessToken)).status).to.equal(200)
   })
 
-  it('back makes no access token live longer: those of the future are none', async () => {
+  it('back makes no access token live longer: tokens from the future are invalid', async () => {
     const { session } = await signUp(grove, 'Edna')
     expect((await me(session.accessToken)).status).to.equal(200)
     time -= day

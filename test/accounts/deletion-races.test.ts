@@ -76,7 +76,7 @@ describe('while an account, or an organisation, is deleted', () => {
     return working
   }
 
-  it('an organisation that somebody has joined as an owner goes on with them', async () => {
+  it('an organisation that somebody has joined as an owner continues with them', async () => {
     const token = await invitation('owner')
     const { left, trashed } = await during(deleteAnn, () => accept(token))
     expect([left.map(({ id }) => id), trashed]).to.deep.equal([[shared, ann.org], []])
@@ -110,7 +110,7 @@ describe('while an account, or an organisation, is deleted', () => {
     expect(trashed.map(({ id }) => id)).to.deep.equal([second, ann.org])
   })
 
-  it('an organisation that a deleted account has made meanwhile is kept, too, if somebody has joined it', async () => {
+  it('an organisation that the account creates during its deletion is also kept if somebody has joined it', async () => {
     const late = await personNamed(ann.user.id)
     await deleteAnn(here.deps)
     const first = await createOrg(here.deps, late, { name: 'First' })

@@ -12,6 +12,7 @@ import { changeOrg } from '../../server/domain/orgs/org-changes.ts'
 import { createOrg } from '../../server/domain/orgs/orgs.ts'
 import { cli, resetTokens } from '../operator/desk.ts'
 import { newDataDir } from '../support/data-folder.ts'
+import { gitIn } from '../support/git.ts'
 import { startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
@@ -32,7 +33,7 @@ describe('a deleted account', () => {
   const invite = (who = bob, role = 'editor') =>
     ann.put(`/orgs/${ann.org}/members/${who.user.email}`, { role }).then(expecting(200))
 
-  it('leaves its organisations and takes what was its alone into the trash', async () => {
+  it('leaves its organisations, and moves those without other members to the trash', async () => {
     await invite()
     const node = await newNode(grove, { ...bob, org: ann.org })
     const { token } = (await bob.post('/auth/tokens', { name: 'Laptop', access: 'write' }).then(expecting(201))).body
@@ -45,6 +46,8 @@ describe('a deleted account', () => {
     const login = { email: bob.user.email, password }
     expect((await client(grove).post('/auth/login', login)).body.code).to.equal('invalid_credentials')
     expect((await ann.get(`/orgs/${ann.org}/members`)).body.total).to.equal(1)
+    const files = gitIn(grove, ann.org, 'org').lines('ls-tree', '--name-only', 'main')
+    expect(files, 'keeps no address of a user who cannot come back').to.deep.equal(['members', 'org.json'])
     const [commit] = (await ann.get(`${node.at}/tree/main/commits`).then(expecting(200))).body.history
     expect(commit, 'what Git has stays').to.include({ author: bob.user.name, author_email: bob.user.email })
   })
@@ -67,7 +70,7 @@ describe('a deleted account', () => {
     await bob.get(`/orgs/${bob.org}`).then(expecting(200))
   })
 
-  it('leaves nobody without an owner: it is refused, names where, and changes nothing', async () => {
+  it('is refused if an organisation would have no owner: the response names it, and nothing changes', async () => {
     await invite(bob)
     const other = (await ann.post('/orgs', { name: 'Other' }).then(expecting(201))).body.id
     expect(await leave(ann)).to.deep.equal({
@@ -92,7 +95,7 @@ describe('a deleted account', () => {
     if (left >= 0) await [ann, bob][left]?.get(`/orgs/${ann.org}`).then(expecting(200))
   })
 
-  it('is taken out of what its requests commit meanwhile: alone, among members, and as the last owner', async () => {
+  it('is removed from what its open requests commit: as the only member, among members, and as the last owner', async () => {
     const profile = await findActiveProfile(grove.deps.credentials.read, bob.user.id)
     if (profile === undefined) throw new Error('The account is gone')
     const late = personOf(profile)
@@ -110,7 +113,7 @@ describe('a deleted account', () => {
     expect((await readdir(grove.dataDir)).includes(alone.id)).to.equal(false)
   })
 
-  it.deep('does not come back by a backup, nor by mirrors beside these credentials', async () => {
+  it.deep('does not return with a backup, or with mirrors next to these credentials', async () => {
     await invite()
     await leave().then(expecting(200))
     const [backup, restored] = [await newDataDir(), await newDataDir()]

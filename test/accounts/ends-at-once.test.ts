@@ -1,4 +1,4 @@
-/** What ends access ends it for each request that begins afterwards, in every process, while requests run. */
+/** Access ends for each request that begins afterwards, in every process, while requests run. */
 
 import { expect } from 'chai'
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'

@@ -42,7 +42,7 @@ describe('invitations', () => {
   const joined = (role: string) => ({ status: 200, body: { id: org, name: 'Atlas', role } })
 
   describe('are made by an owner', () => {
-    it('with a secret that is told once, and a link with it behind the #', async () => {
+    it('with a secret that is shown once, and a link with it behind the #', async () => {
       const { status, body, headers } = await invite({ email: 'Bob@Example.org', uses: 3 })
       const { token, url, ...invitation } = body
       expect(status).to.equal(201)
@@ -189,7 +189,7 @@ describe('invitations', () => {
       expect(await accept(bob, token)).to.deep.equal(notFound)
     })
 
-    it('once by a person: not to come back, nor to raise a role that an owner has lowered', async () => {
+    it('once by a user: not to come back, nor to raise a role that an owner has lowered', async () => {
       const token = await inviteToken({ role: 'owner', uses: 5 })
       const unused = await inviteToken({ role: 'maintainer', uses: 5 })
       expect(await accept(bob, token)).to.deep.equal(joined('owner'))
@@ -203,7 +203,7 @@ describe('invitations', () => {
       expect(await accept(cleo, token), 'somebody else').to.deep.equal(joined('owner'))
     })
 
-    it('once by a person who leaves', async () => {
+    it('once by a user who leaves', async () => {
       const [token, unused] = [await inviteToken({ uses: 5 }), await inviteToken({ uses: 5 })]
       await made(accept(bob, token))
       await made(bob.delete(`/orgs/${org}/members/${bob.user.email}`))
@@ -228,7 +228,7 @@ describe('invitations', () => {
       }
     })
 
-    it('by the operator’s invitation whoever is an owner', async () => {
+    it('from the operator, to become an owner', async () => {
       const { token, ...rest } = await createInvitation(grove.deps, operator, { orgId: org }, { role: 'owner' })
       expect(rest).to.not.have.property('created_by')
       expect(await list()).to.deep.equal([rest])
@@ -241,7 +241,7 @@ describe('invitations', () => {
       expect(await accept(bob, token)).to.deep.equal(notFound)
     })
 
-    it('not if they are none, or only for signing up', async () => {
+    it('not if they are invalid, or only for signing up', async () => {
       const { token } = await createSignUpInvitation(grove.deps, operator, {})
       for (const other of [token, 'nonsense', `grv_invite_${'x'.repeat(43)}`])
         expect(await accept(bob, other)).to.deep.equal(notFound)

@@ -77,7 +77,7 @@ describe('the keys of tokens', () => {
     expect(await kids(first)).to.deep.equal([announced[1]])
   })
 
-  it.deep('end at once, with every access token, where one has leaked, and sessions go on', async () => {
+  it.deep('end at once with every access token if one has leaked, and sessions stay valid', async () => {
     const before = await login(first)
     expect(await status(second, before.accessToken)).to.equal(200)
     const { code, stdout } = await cli(dataDir, 'keys', 'rotate', '--now')
@@ -101,7 +101,7 @@ describe('the keys of tokens', () => {
     expect([kidOf((await login(first)).accessToken), await kids(second)]).to.deep.equal([kid, [kid]])
   })
 
-  it('are found where PUBLIC_URL is https alone', async () => {
+  it('are found only if PUBLIC_URL is https', async () => {
     const at = '/.well-known/openid-configuration'
     expect((await client(first).get(at)).status).to.equal(404)
     const proxied = await startGrove({ publicUrl: 'https://grove.example/below' })

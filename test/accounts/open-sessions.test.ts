@@ -87,7 +87,7 @@ describe('open sessions', () => {
     expect(await ann.get('/auth/me')).to.deep.equal(badToken)
   })
 
-  it('end all but the own one, and personal access tokens go on', async () => {
+  it('end all but the own one, and personal access tokens stay valid', async () => {
     const others = [await logIn(), await logIn()]
     const { token } = (await ann.post('/auth/tokens', { name: 'Laptop', access: 'read' }).then(expecting(201))).body
     await ann.delete('/auth/sessions').then(expecting(204))

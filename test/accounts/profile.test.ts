@@ -80,7 +80,7 @@ describe('the profile of a person', () => {
       expect(statuses.sort()).to.deep.equal([200, 409])
     })
 
-    it('reaches the member files later where a crash came between', async () => {
+    it('reaches the member files later if a crash came between', async () => {
       const new_email = newAddress()
       await grove.deps.credentials.write((trx) => setEmail(trx, ann.user.id, new_email))
       expect((await memberOf(ann.org)).email).to.equal(ann.user.email)
@@ -112,7 +112,7 @@ describe('the profile of a person', () => {
       return { ...client(grove, body.accessToken), user: body.user, org: body.user.org_id, session: body }
     }
 
-    it.deep('lies in no repository: no commit, ledger or member file has a byte of it', async () => {
+    it.deep('is in no repository: no commit, ledger or member file has a byte of it', async () => {
       const eve = await signUpHidden()
       expect(eve.user).to.include({ hide_email: true })
       await invite(ann.org, eve.user.email, 'owner', ann)
@@ -147,7 +147,7 @@ describe('the profile of a person', () => {
       expect((await eve.get(`${node.at}/pull-requests/1`)).body.pr.author).to.equal('Eve')
     })
 
-    it('is found by both addresses, and told by neither', async () => {
+    it('is found by both addresses, and shown by neither', async () => {
       const eve = await signUpHidden()
       const put = async (address: string, role: string) =>
         (await ann.put(`/orgs/${ann.org}/members/${address}`, { role }).then(expecting(200))).body
@@ -173,7 +173,7 @@ describe('the profile of a person', () => {
       expect(await author()).to.equal(ann.user.email)
     })
 
-    it('is hidden from member files, too, that requests write which began before', async () => {
+    it('is also hidden from member files that earlier requests write', async () => {
       const stale = personOf(await profileOf(ann))
       await ann.patch('/auth/me', { hide_email: true }).then(expecting(200))
       const { id } = await createOrg(grove.deps, stale, { name: 'Late' })
@@ -195,7 +195,7 @@ describe('the profile of a person', () => {
       expect((await client(grove).post('/auth/login', taken)).status).to.equal(401)
     })
 
-    it.deep('is lost with the credentials: mirrors alone bring the person back under the other address', async () => {
+    it.deep('is lost with the credentials: mirrors bring the user back only under the other address', async () => {
       const eve = await signUpHidden()
       await newNode(grove, eve)
       const restored = await newDataDir()

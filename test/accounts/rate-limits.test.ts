@@ -46,7 +46,7 @@ describe('rate limits', () => {
     expect(answer.headers).to.include({ 'ratelimit-policy': '"sign-in";q=30;w=60', 'retry-after': '60' })
   })
 
-  it('allow a user a hundred and twenty comments and reviews a minute, and reading beside them', async () => {
+  it('allow a user 120 comments and reviews a minute, in addition to reads', async () => {
     const { accessToken, user } = await newAccount
     const ann = client(grove, accessToken)
     const pull = `/orgs/${user.org_id}/nodes/${user.id}/pull-requests/1`
@@ -77,7 +77,7 @@ describe('rate limits', () => {
     expect(headers.ratelimit).to.match(/^"default";r=\d+;t=\d+$/)
   })
 
-  it('leave the health checks alone', async () => {
+  it('do not apply to health checks', async () => {
     expect((await client(grove).get('/healthz')).headers).to.not.have.property('ratelimit')
   })
 })

@@ -130,7 +130,7 @@ describe('accounts', () => {
       })
     })
 
-    it('changes with the newest reset token alone, and with none after any other change', async () => {
+    it('changes only with the newest reset token, and with none after any other change', async () => {
       const uma = await signUp(grove, 'Uma')
       const issue = async () => (await issueResetToken(grove.deps, uma.user.id)).reset_token
       const reset = async (reset_token: string) =>

@@ -69,7 +69,7 @@ describe('sign-in limits', () => {
     expect(statuses.filter((status) => status === 429)).to.have.length(8)
   })
 
-  it('hold where the owner was, too, by itself', async () => {
+  it('also hold for the IP address of the owner', async () => {
     await join('dora', '10.5.0.1')
     expect(await guess(grove, '10.5.0.1', 'dora@example.org', 11)).to.deep.equal([...Array(10).fill(401), 429])
   })
@@ -112,7 +112,7 @@ describe('sign-in limits', () => {
       expect((await change('10.8.0.1', password)).status, 'the owner').to.equal(200)
     })
 
-    it('count made-up reset tokens by address, and leave others alone', async () => {
+    it('count invented reset tokens by IP address, and do not affect others', async () => {
       const { user } = await join('hal', '10.9.0.1')
       const { reset_token } = await issueResetToken(grove.deps, user.id)
       const reset = (address: string, token: string) =>
@@ -179,7 +179,7 @@ describe('the wait after too many failed sign-ins', () => {
     }
   }
 
-  it('doubles each time, to fifteen minutes, and begins anew after a day', async () => {
+  it('doubles each time, to fifteen minutes, and starts over after a day', async () => {
     const waits: number[] = []
     for (let n = 0; n < 6; n++) {
       const wait = await waitOf({ from: '10.0.0.1' })
@@ -191,7 +191,7 @@ describe('the wait after too many failed sign-ins', () => {
     expect(await waitOf({ from: '10.0.0.1' })).to.equal(60)
   })
 
-  it('is told rightly until it is over', async () => {
+  it('is shown correctly until it is over', async () => {
     await waitOf(stranger)
     now += 20_000
     expect(await waitOf(stranger)).to.equal(40)

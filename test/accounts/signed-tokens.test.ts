@@ -52,7 +52,7 @@ describe('accounts', () => {
       expect(await me(await typed({ ...usual(), token_use: 'id' }))).to.deep.equal(badToken)
     })
 
-    it('are bad where the session they name is unknown or of somebody else', async () => {
+    it('are invalid if their session is unknown or belongs to another user', async () => {
       const other = await signUp(grove, 'Liv')
       for (const sid of [claims(other.session.accessToken).sid, 'unknown', '']) {
         expect((await me(await sign({ ...usual(), sid }).sign(key.privateKey))).status, String(sid)).to.equal(401)
@@ -117,7 +117,7 @@ describe('accounts', () => {
       expect(await lea.get('/auth/me')).to.deep.equal(badToken)
     })
 
-    it('are asked for where they are needed', async () => {
+    it('are required, and the 401 says how to send one', async () => {
       const answer = await client(grove).get('/auth/me')
       expect(answer).to.deep.equal({
         status: 401,

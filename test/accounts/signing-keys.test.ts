@@ -30,7 +30,7 @@ describe('signing keys', () => {
     await rm(dataDir, { recursive: true })
   })
 
-  it('speak in the name of PUBLIC_URL where it is set', async () => {
+  it('speak in the name of PUBLIC_URL if it is set', async () => {
     const grove = await startGrove({ publicUrl: 'https://grove.example' })
     const { session } = await signUp(grove, 'Ann')
     expect(claims(session.accessToken)).to.include({ iss: 'https://grove.example', aud: 'https://grove.example' })

@@ -47,7 +47,7 @@ describe('SIGNUP', () => {
   const inviteTo = async (fields: object = {}) => (await makeInvitation({ owner: ann, org }, fields)).token
   const forSignUp = async () => (await createSignUpInvitation(open.deps, operator, {})).token
 
-  it('is told to anyone', async () => {
+  it('is shown to anyone', async () => {
     const rest = { password_login: true, password_reset: 'operator', oidc: [] }
     expect((await client(open).get('/auth/config')).body).to.deep.equal({ signup: 'open', ...rest })
     expect((await client(byInvitation).get('/auth/config')).body).to.deep.equal({ signup: 'invite', ...rest })
@@ -62,7 +62,7 @@ describe('SIGNUP', () => {
       await ask(open, undefined, email).then(expecting(201))
     })
 
-    it('lets a person with the invitation of an organisation join it in the same answer', async () => {
+    it('lets a user with the invitation of an organisation join it in the same answer', async () => {
       const token = await inviteTo({ role: 'editor' })
       const { body } = await ask(open, token).then(expecting(201))
       const joined = { id: org, name: 'Atlas', role: 'editor' }
@@ -103,7 +103,7 @@ describe('SIGNUP', () => {
       await client(byInvitation).post('/auth/login', { email: 'ann@example.org', password }).then(expecting(200))
     })
 
-    it('takes the address in any spelling where the invitation is for it', async () => {
+    it('takes any spelling of the e-mail address that the invitation is for', async () => {
       const token = await inviteTo({ email: 'CLEO@example.org' })
       const { body } = await ask(byInvitation, token, 'Cleo@Example.ORG').then(expecting(201))
       expect(body.user.orgs).to.have.length(1)

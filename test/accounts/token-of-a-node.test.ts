@@ -1,4 +1,4 @@
-/** What the token of one node learns of other nodes: no titles, and no ids but those in the node's own files. */
+/** The token of one node shows no other titles, and only ids in its own files. */
 
 import { expect } from 'chai'
 import { connectHttp } from '../mcp/scene.ts'
@@ -64,7 +64,7 @@ describe('the token of one node', () => {
     expect((await ann.get(own.at)).body.connections).to.have.length(2)
   })
 
-  it('is told of no other node by links, whatever its texts and files name', async () => {
+  it('gets no other node from links, for any texts and files', async () => {
     // A file of the name of a node is found as if there were no such node.
     await own.commit('main', { [`attachments/${secret('named')}.md`]: 'Mine\n' })
     const { links } = await get('/links')

@@ -1,4 +1,4 @@
-/** What a personal access token may do. */
+/** The rights of a personal access token. */
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
@@ -34,7 +34,7 @@ describe('what a personal access token may do', () => {
     return result
   }
 
-  /** What reads is a GET, and what changes is none, but for these. */
+  /** The access of operations that their method does not show. */
   const others: Readonly<Record<string, string>> = {
     ...{ searchNodes: 'read', queryNodes: 'read', checkType: 'read' },
     ...{ createBranch: 'propose', createCommit: 'propose', deleteBranch: 'propose', openPull: 'propose' },
@@ -65,6 +65,7 @@ describe('what a personal access token may do', () => {
     endMyConnection: 'none',
     listSessions: 'none',
     listMyAudit: 'none',
+    exportMyData: 'none',
     listServiceAudit: 'none',
     endOtherSessions: 'none',
     endSession: 'none',
@@ -160,7 +161,7 @@ describe('what a personal access token may do', () => {
     })
   }
 
-  it('is told before anything of what is there, whether there is anything or not', async () => {
+  it('is refused before anything shows if the target exists', async () => {
     await withToken({ org_id: world.org, access: 'read' }, async (who) => {
       const told = { code: 'token_scope', token_access: 'read', token_org_id: world.org }
       const outside = {
@@ -185,7 +186,7 @@ describe('what a personal access token may do', () => {
     })
   })
 
-  it('is no more than its person may', async () => {
+  it('is never more than its user may do', async () => {
     const { reader } = world.members
     const { token } = await made(reader.post('/auth/tokens', { name: 'A script', access: 'write' }))
     const who = client(grove, token)

@@ -51,7 +51,7 @@ describe('personal access tokens', () => {
   const me = (token: string) => client(grove, token).get('/auth/me')
 
   describe('making one', () => {
-    it('tells the secret once, with where to revoke it, and keeps it out of every cache', async () => {
+    it('shows the secret once, with the URL to revoke it, and keeps it out of every cache', async () => {
       const { status, body, headers } = await ann.post('/auth/tokens', laptop)
       const { id, token, ...rest } = body
       expect(status).to.equal(201)
@@ -76,7 +76,7 @@ describe('personal access tokens', () => {
       expect((await list())[0]).to.include({ ...bounds, expires_at: '2026-02-01T00:00:00.000Z' })
     })
 
-    it('refuses a time that has come, one that is none, and a node without its organisation', async () => {
+    it('refuses a past time, an invalid time, and a node without its organisation', async () => {
       const problems = async (fields: object) =>
         (await ann.post('/auth/tokens', { ...laptop, ...fields }).then(expecting(422))).body.detail
       for (const expires_at of [at(started), '2025-12-31T23:59:59Z']) {
@@ -181,7 +181,7 @@ describe('personal access tokens', () => {
   })
 
   describe('the end of one', () => {
-    it('comes with the next request once it is revoked, and others go on', async () => {
+    it('comes with the next request once it is revoked, and others stay valid', async () => {
       const [lost, kept] = [await issue(), await issue()]
       expect((await me(lost.token)).body).to.deep.equal(ann.user)
       await ann.delete(`/auth/tokens/${lost.id}`).then(expecting(204))
@@ -235,7 +235,7 @@ describe('personal access tokens', () => {
       }
     })
 
-    it('comes for an organisation with the membership, whatever the token says', async () => {
+    it('comes for an organisation with the end of the membership, for any token', async () => {
       const { token } = await issue({ org_id: bob.org }, await member('editor'))
       const org = client(grove, token)
       const nodes = `/orgs/${bob.org}/nodes`
@@ -273,7 +273,7 @@ describe('personal access tokens', () => {
       expect((await anyone.post('/auth/refresh', { refreshToken: token })).status).to.equal(401)
     })
 
-    it('is one as Basic password, which git alone may send', async () => {
+    it('is a token as a Basic password, which only Git may send', async () => {
       const { token } = await issue()
       const authorization = `Basic ${Buffer.from(`ann:${token}`).toString('base64')}`
       expect(await client(grove).get('/auth/me', { authorization })).to.deep.equal(badToken)

@@ -224,6 +224,12 @@ const requests: Partial<Record<AuditAction, () => Promise<Made>>> = {
     return { user, has: account(user.user.id) }
   },
   'account.disabled': async () => managed({ disabled: true }),
+  'account.access_ended': async () => managed({ end_access: true }),
+  'account.exported': async () => {
+    const user = await someone()
+    await user.get('/auth/export', agent)
+    return { user, has: account(user.user.id) }
+  },
   'account.enabled': async () => managed({ disabled: false }, { disabled: true }),
   'account.admin_granted': async () => managed({ is_admin: true }),
   'account.admin_revoked': async () => managed({ is_admin: false }, { is_admin: true }),

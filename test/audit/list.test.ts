@@ -126,7 +126,7 @@ describe('the audit, listed', () => {
         expect(await inPages(limit, query), `${query} ${limit}`).to.deep.equal(whole.filter(holds))
   })
 
-  it('goes on from a cursor while new entries come', async () => {
+  it('continues from a cursor while new entries come', async () => {
     const whole = await orgAudit()
     const first = await made(ann.get(`/orgs/${ann.org}/audit?limit=5`))
     await invite()

@@ -1,4 +1,4 @@
-/** What the service does for its repositories in the background, as git and the file system see it. */
+/** The upkeep of repositories in the background, as Git and the file system see it. */
 
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'

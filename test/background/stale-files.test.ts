@@ -18,7 +18,7 @@ describe('a stale file', () => {
   const left = () =>
     allOf(listStaleFiles(join(grove.dataDir, 'run'), { dir: node.git.dir }, Date.now() + 24 * 3_600_000))
 
-  it('is no branch and no tag, whatever they are called', async () => {
+  it('is neither a branch nor a tag, with any name', async () => {
     for (const name of ['tmp_x', 'tmp-x/y', 'quarantine-1', 'incoming-mail', 'shallow_end', 'tmp_objdir-x/refs/tmp_y'])
       await node.branch(name)
     node.git.say('tag', 'tmp_1', 'main')

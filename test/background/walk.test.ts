@@ -35,7 +35,7 @@ describe('the walk through all repositories', () => {
     stored.delete(path)
   }
 
-  /** What one step visits, and whether it was the last. */
+  /** The repositories that one step visits, and if it was the last. */
   async function stepOf(walk: Walk, enters = true): Promise<{ seen: string[]; isOver: boolean }> {
     const seen: string[] = []
     const isOver = await walk.step(grove.deps, async ({ orgId, isFirst, nodeIds }) => {
@@ -57,12 +57,12 @@ describe('the walk through all repositories', () => {
     }
   }
 
-  it('comes to each once, in order, a bounded number at a time, and begins anew', async () => {
+  it('visits each once, in order, a bounded number at a time, and starts over', async () => {
     const walk = createWalk('once')
     for (let round = 0; round < 2; round++) expect(await pass(() => walk)).to.deep.equal([...stored].sort())
   })
 
-  it('goes on where it was, whenever the service is started anew', async () => {
+  it('continues where it was after each restart of the service', async () => {
     for (let round = 0; round < 5; round++) {
       let walk = createWalk('restarted')
       const next = () => {
@@ -73,7 +73,7 @@ describe('the walk through all repositories', () => {
     }
   })
 
-  it('comes to all that are there throughout, whatever is made and deleted meanwhile', async () => {
+  it('visits all that exist throughout, while others are created and deleted', async () => {
     for (let round = 0; round < 10; round++) {
       const throughout = new Set(stored)
       let walk = createWalk('changed')

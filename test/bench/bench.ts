@@ -3,6 +3,7 @@
  * minutes and needs no network.
  */
 
+import { benchAnonymous } from './anonymous.ts'
 import { benchAttacks } from './attacks.ts'
 import { benchCells } from './cells.ts'
 import { benchClones } from './clones.ts'
@@ -60,6 +61,7 @@ const others = {
   connections: benchConnections,
   cells: benchCells,
   attacks: benchAttacks,
+  anonymous: benchAnonymous,
   repositories: benchStored,
 }
 

@@ -86,7 +86,8 @@ async function start(name: string, swapped: readonly string[]): Promise<Variant>
     `export * from '${own}'\n${swapped.length === 0 ? '' : `export { ${swapped.join(', ')} } from '${other}'`}\n`,
   )
   const flags = ['--max-old-space-size=2000', '--v8-pool-size=1', '--import', 'tsx', '--import']
-  const child = spawn(process.execPath, [...flags, './test/bench/swapped.ts', 'server/process/main.ts'], {
+  const program = ['--eval', "import('./server/process/main.ts').then(({ serve }) => serve())"]
+  const child = spawn(process.execPath, [...flags, './test/bench/swapped.ts', ...program], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,

@@ -18,7 +18,7 @@ const clientCounts = [1, 16] as const
 const nodesOfBatch = 200
 const noteText = 'Whales sing, and others listen. '.repeat(16)
 
-/** What the service does in this time after the last answer counts as a part of the request. */
+/** Milliseconds of work after the last answer that count as part of the request. */
 const settleMs = 250
 
 interface Write {

@@ -1,4 +1,4 @@
-/** What a bot may do with each operation: as a member of its role, but nothing that needs a session. */
+/** A bot may do what its role allows, except operations that need a session. */
 
 import { expect } from 'chai'
 import { table } from '../support/attempts.ts'

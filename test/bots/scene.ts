@@ -1,4 +1,4 @@
-/** What the tests of bots share: bots, and clients that speak for them. */
+/** Shared by the tests of bots: bots, and clients with their tokens. */
 
 import type { Schemas } from '../../spec/client/client.ts'
 import { expecting } from '../support/node.ts'

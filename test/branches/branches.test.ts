@@ -91,7 +91,7 @@ describe('branches', () => {
       expect(await namesOf(node)).to.deep.equal(['by/hand', 'main'])
     })
 
-    it('shows main alone to who is not a member', async () => {
+    it('shows only main to callers who are not members', async () => {
       const node = await newNode(grove, ann)
       await node.branch('secret')
       node.git.say('tag', 'v1', 'main')

@@ -44,7 +44,7 @@ describe('a node with 10,000 branches', () => {
     expect(await count()).to.equal(10_000)
   })
 
-  it('refuses a push of a new branch alone; what moves goes on', async () => {
+  it('refuses a push of a new branch alone; what moves continues', async () => {
     const REMOTE = remoteUrl(grove, node.org, node.id, ann.session.accessToken)
     const { code, text } = await desk.sh(
       `git clone -q --single-branch $REMOTE whales; cd whales; echo more > more.txt; git add .; git commit -q -m More

@@ -98,7 +98,7 @@ describe('restoring a version', () => {
     expect([status, problem.loc, problem.input]).to.deep.equal([422, ['body', 'commit'], prefix])
   })
 
-  it('changes nothing where nothing differs, and where the head is another', async () => {
+  it('changes nothing if nothing differs, or if the head is another one', async () => {
     const { node, first, second, third } = await aHistory()
     expect(await refusal(restore(node, third))).to.deep.equal([409, 'no_changes'])
     expect(await refusal(restore(node, second, { expected_head: first }))).to.deep.equal([409, 'head_moved'])

@@ -1,4 +1,4 @@
-/** What the tests of branches share: a service, a person, and all nodes that they make. */
+/** Shared by the tests of branches: a service, a user, and the nodes that they create. */
 
 import type { TestNode } from '../support/node.ts'
 import { newScene } from '../support/world.ts'

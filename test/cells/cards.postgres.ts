@@ -2,7 +2,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import { deleteCard, listCardsOf } from '../../index/credentials/org-cards.ts'
+import { credentialsMigrations } from '../../index/credentials/migrations.ts'
+import { deleteCard, deleteCardMembers, listCardsOf, listOrgsElsewhere } from '../../index/credentials/org-cards.ts'
 import { listOrgsOf } from '../../index/derived/org-queries.ts'
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { removeDeletedMembers } from '../../server/domain/accounts/deletion.ts'
@@ -10,6 +11,7 @@ import { updateMembersBehind } from '../../server/domain/accounts/member-profile
 import { completeMemberships } from '../../server/domain/accounts/memberships.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { indexOrg } from '../../server/domain/indexing/index-node.ts'
+import { closeOrg, openOrg } from '../support/closed-orgs.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
@@ -50,7 +52,35 @@ describe('the list of one’s organisations', () => {
     expect(await listedAt(annThere)).to.deep.equal(await listedAt(ann))
   })
 
-  it('has the own one again after a sign-in, where the directory did not hear of it', async () => {
+  it('has those of contributors again, whom an older version left out of the cards', async () => {
+    const { id } = (await ann.post('/orgs', { name: 'Reef' }).then(expecting(201))).body
+    await put(id, bob, 'contributor').then(expecting(200))
+    await here.deps.credentials.write((trx) => deleteCardMembers(trx, id, [bob.user.id]))
+    expect(idsOf(await listedAt(bobThere))).to.not.include(id)
+    await here.deps.credentials.write(
+      (trx) => credentialsMigrations['023_cards_again']?.up(trx) ?? Promise.reject(new Error('No migration')),
+    )
+    await indexOrg(here.deps, id)
+    expect(idsOf(await listedAt(bobThere))).to.include(id)
+  })
+
+  it('lacks one that needs a newer version, until it is open again', async () => {
+    const { id } = (await ann.post('/orgs', { name: 'Trench' }).then(expecting(201))).body
+    await put(id, bob, 'editor').then(expecting(200))
+    const before = (await listedAt(bobThere)).find((org: { id: string }) => org.id === id)
+    await closeOrg(here, id, ['areas'])
+    await indexOrg(here.deps, id)
+    for (const who of [bobThere, annThere, ann]) expect(idsOf(await listedAt(who))).to.not.include(id)
+    const { status, body } = await ann.get(`/orgs/${id}`)
+    expect([status, body.code]).to.deep.equal([503, 'org_needs_newer_version'])
+    const owned = await listOrgsElsewhere(here.deps.credentials.read, 'there', ann.user.id)
+    expect(owned.find((org) => org.id === id)).to.deep.include({ role: 'owner', others: 1, other_owners: 0 })
+    await openOrg(here, id)
+    const { updated_at: _, ...again } = (await listedAt(bobThere)).find((org: { id: string }) => org.id === id)
+    expect(before).to.deep.include(again)
+  })
+
+  it('has the own one again after a sign-in, if the directory did not hear of it', async () => {
     await here.deps.credentials.write((trx) => deleteCard(trx, ann.org))
     expect(idsOf(await listedAt(ann))).to.not.include(ann.org)
     await signIn(here, ann)

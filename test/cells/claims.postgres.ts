@@ -39,7 +39,7 @@ describe('an organisation', () => {
     expect(away.org).to.equal(ann.org)
     expect(await orgsIn(there)).to.deep.equal([])
     expect((await listedAt(away)).map(({ id }: { id: string }) => id)).to.deep.equal([ann.org])
-    expect((await away.get(`/orgs/${ann.org}`)).status).to.be.oneOf([200, 404, 503])
+    expect((await away.hasty.get(`/orgs/${ann.org}`)).status).to.be.oneOf([200, 404, 503])
   })
 
   it('asked of two cells at once is made in one', async () => {
@@ -84,7 +84,7 @@ describe('an organisation', () => {
     expect(await placeOf(left.org)).to.include({ cell: 'there', state: 'here' })
   })
 
-  it('that was deleted is made again by no cell, also when its trash is gone', async () => {
+  it('that was deleted is recreated by no cell, also when its trash is gone', async () => {
     const eve = await signUp(here, 'Eve')
     await eve.delete(`/orgs/${eve.org}`).then(expecting(204))
     expect(await placeOf(eve.org)).to.include({ cell: 'here', state: 'gone' })
@@ -103,7 +103,7 @@ describe('an organisation', () => {
     expect(await placeOf(fay.org)).to.include({ state: 'gone' })
   })
 
-  it('is not made where the operator has closed the cell, and all others', async () => {
+  it('is not made if the operator has closed the cell, and all others', async () => {
     const gus = await signUp(there, 'Gus')
     const set = (open: 0 | 1) => here.deps.credentials.write((trx) => trx.updateTable('cell').set({ open }).execute())
     await set(0)
@@ -136,7 +136,7 @@ describe('a data folder', () => {
         .to.include('the folder of an organisation of another cell was renamed')
         .and.to.include(ann.org)
       expect(await orgsIn(third)).to.deep.equal([])
-      expect((await (await signIn(third, ann)).get(`/orgs/${ann.org}`)).status).to.not.equal(200)
+      expect((await (await signIn(third, ann)).hasty.get(`/orgs/${ann.org}`)).status).to.not.equal(200)
       await third.close()
     }
     expect(await placeOf(ann.org)).to.include({ cell: 'here', state: 'here' })

@@ -19,7 +19,7 @@ describe('an answer of another cell before the end of the body', () => {
     ann = await signUp(here, 'Ann')
   })
 
-  /** What the service says to a client that reads nothing before it has sent all. */
+  /** The answer to a client that reads nothing until it has sent everything. */
   async function say(url: string, headers: string, body = Buffer.alloc(0)): Promise<string> {
     const { hostname, port } = new URL(url)
     const socket = connect(Number(port), hostname)

@@ -1,4 +1,4 @@
-/** What a cell measures of its lease, and of the requests that it passes on. */
+/** The metrics of a cell's lease, and of the requests that it forwards. */
 
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'

@@ -56,7 +56,7 @@ describe('the end of a lease', () => {
     expect(listed.map(({ name }: { name: string }) => name)).to.deep.equal(['New'])
   })
 
-  it('comes no later where the answer to a renewal does', async () => {
+  it('comes no later if the answer to a renewal does', async () => {
     const folder = await newDataDir()
     await mkdir(join(folder, 'me'))
     const { credentials, log } = there.deps

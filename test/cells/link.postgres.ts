@@ -34,7 +34,7 @@ describe('a cell', () => {
   const isHeld = () => grove.deps.placement.lease.isHeld()
   const write = () => ann.post(`/orgs/${ann.org}/nodes`, { title: 'Krill' })
 
-  it('whose clock is set forth writes again with its next renewal, and whose clock is set back goes on', async () => {
+  it('whose clock is set forth writes again with its next renewal, and whose clock is set back continues', async () => {
     Date.now = () => realNow() + hour
     const early = await write()
     expect([early.status, early.body.code]).to.deep.equal([503, 'storage_readonly'])

@@ -116,7 +116,7 @@ describe('a move whose command has died', () => {
     expect((await change(ann, lost.org, lost.node)).status).to.equal(201)
   })
 
-  it('is never settled while a command that lives goes on', async () => {
+  it('is never settled while a command that lives continues', async () => {
     const { org, node } = await newOrg()
     let over = false
     const sweeping = (async () => {

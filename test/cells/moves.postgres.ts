@@ -55,7 +55,7 @@ describe('grove move-org', () => {
     await away.get(`/orgs/${org}/nodes/${node}`).then(expecting(200))
   })
 
-  it('moves it back, with what was changed meanwhile', async () => {
+  it('moves it back, with what was changed in the meantime', async () => {
     const org = await fill(ann)
     for (const [to, at] of [
       ['there', there],

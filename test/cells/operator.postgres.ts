@@ -1,4 +1,4 @@
-/** What the operator sees of cells: the list, opening and closing, what doctor says, a command beside the service, a restore. */
+/** The operator lists cells, opens and closes them, and runs doctor, commands and a restore. */
 import { execFile } from 'node:child_process'
 import { cp, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What a cell holds in memory of a push and of clones that it passes on. */
+/** The memory of a cell for pushes and clones that it forwards. */
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'

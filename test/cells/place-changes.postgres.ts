@@ -1,4 +1,4 @@
-/** What a proxy is told of the places of organisations, so that none of their changes is missed. */
+/** A proxy receives all changes of the places of organisations. */
 
 import { expect } from 'chai'
 import pg from 'pg'

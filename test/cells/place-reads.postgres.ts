@@ -67,7 +67,7 @@ describe('requests for organisations that no cell has', () => {
     expect((await client(small).get(`/orgs/${newId()}`, from('10.1.0.2'))).status, 'another address').to.equal(401)
   })
 
-  it('to make one ask nothing of the directory where they do not say who asks', async () => {
+  it('to create one do not reach the directory if they do not say who asks', async () => {
     const before = reads
     const { status } = await client(small).post('/orgs', { name: 'Mine' }, from('10.1.0.3'))
     expect([status, reads]).to.deep.equal([401, before])

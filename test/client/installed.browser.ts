@@ -19,7 +19,7 @@ const run = promisify(execFile)
 /** Bytes, minified and gzipped: of the code, and of each operation in its table. */
 const budget = { code: 2_000, operation: 14 } as const
 
-/** What a person may write. */
+/** A program as a user may write it. */
 const program = `
 import { type ErrorCode, type Grove, grove, NotFound, type Schemas } from 'grove/client'
 

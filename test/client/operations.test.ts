@@ -131,7 +131,7 @@ describe('the client', () => {
       expect([raw.status, await raw.text()]).to.deep.equal([206, 'a'])
     })
 
-    it('sends nothing where a parameter is absent or would lead elsewhere', async () => {
+    it('sends nothing if a parameter is absent or would lead elsewhere', async () => {
       const owner = speakingFor(world.owner)
       const absent = undefined as unknown as string // as JavaScript without types may call it
       for (const node_id of ['', '.', '..', absent]) {

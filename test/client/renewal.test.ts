@@ -11,7 +11,7 @@ describe('the session of a client', () => {
   let time = new Date('2026-01-01T00:00:00Z').getTime()
   let asked: string[]
   let answered: number
-  /** What a renewal waits for before it is sent. */
+  /** Runs before a renewal is sent. */
   let beforeRenewal: () => Promise<void>
   let kept: Tokens[]
 
@@ -59,7 +59,7 @@ describe('the session of a client', () => {
     expect(kept).to.have.length(2)
   })
 
-  it('goes on in the one that a new password opens', async () => {
+  it('continues in the one that a new password opens', async () => {
     const g = await logIn()
     const session = await g.changePassword({ body: { old_password: password, new_password: password } })
     expect(kept).to.deep.equal([session])

@@ -1,4 +1,4 @@
-/** What the tests of the client share: a server that answers as it is told, where a real one cannot be made to. */
+/** Shared by the tests of the client. Its server answers as told, also as a real one cannot be made to. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -10,7 +10,7 @@ export type Told =
 
 export interface Fake {
   readonly url: string
-  /** What was asked so far, as `GET /orgs`. */
+  /** The requests so far, as `GET /orgs`. */
   readonly asked: string[]
   /** From now on: one for each request, the last for all others. */
   tell(...answers: readonly [Told, ...Told[]]): void
@@ -46,7 +46,7 @@ export async function startFake(): Promise<Fake> {
   }
 }
 
-/** What the call threw. @throws Error where it did not */
+/** The error of the call. @throws Error if there was none */
 export async function thrownBy(call: Promise<unknown>): Promise<unknown> {
   return call.then(
     (answer) => {

@@ -1,4 +1,4 @@
-/** What the client does when an answer is a refusal, does not come, or is no longer wanted. */
+/** The client handles refusals, missing answers, and calls that are no longer wanted. */
 import { expect } from 'chai'
 import {
   Busy,

@@ -1,4 +1,4 @@
-/** What a semaphore does, said as simply as possible: lists that are searched, and a stamp for each lane's place. */
+/** The simplest model of a semaphore: lists that are searched, and a stamp for each lane's place. */
 
 export const limits = { all: 3, key: 2, group: 2, waiting: 7, waitingOfKey: 4, timeoutMs: 100 } as const
 

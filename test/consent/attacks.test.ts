@@ -7,7 +7,7 @@ import { basesByGit, judged, judgedByGit, type Moment, mergedByGit, newRepositor
 
 type Files = NonNullable<Parameters<Git['commit']>[0]['files']>
 
-/** What every case begins with: main, and an approved head on top of it. */
+/** The state in which every case begins: main, and an approved head on top of it. */
 interface Start {
   readonly git: Git
   readonly main: string
@@ -21,7 +21,7 @@ interface Start {
 interface Case {
   readonly name: string
   readonly expected: Sameness
-  /** What is proposed after the approval. Without `approved`, that is `head` into `main`. */
+  /** The proposal after the approval. Without `approved`, that is `head` into `main`. */
   readonly build: (start: Start) => { readonly approved?: Moment; readonly present: Moment }
 }
 

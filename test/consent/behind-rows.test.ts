@@ -16,6 +16,7 @@ import {
   headOf,
   max,
   type Proposal,
+  proposalOn,
   report,
   review,
   setRules,
@@ -62,9 +63,24 @@ async function aReadyProposal(): Promise<Proposal> {
   return proposal
 }
 
+interface Act {
+  readonly act: (proposal: Proposal) => Promise<unknown>
+  readonly code: string
+  readonly isDeep?: boolean
+}
+
 /** Later acts, and the reason for which the merge is then refused. */
-const acts: Readonly<Record<string, { act: (proposal: Proposal) => Promise<unknown>; code: string }>> = {
+const acts: Readonly<Record<string, Act>> = {
   'an objection': { act: (proposal) => review(cy, proposal, 'request_changes'), code: 'changes_requested' },
+  'an objection in another pull request of the same head': {
+    act: async ({ node, number, source }) => {
+      await ann.post(`${node.at}/branches`, { name: 'again', from: source }).then(expecting(201))
+      await review(cy, await proposalOn(node, 'again'), 'request_changes')
+      expect(await node.pull(number)).to.include({ merge_reason: 'changes_requested' })
+    },
+    code: 'changes_requested',
+    isDeep: true,
+  },
   'a review that is withdrawn': {
     act: ({ path }) => cy.patch(`${path}/reviews/3`, { state: 'withdrawn' }).then(expecting(200)),
     code: 'approvals_missing',
@@ -102,8 +118,8 @@ const acts: Readonly<Record<string, { act: (proposal: Proposal) => Promise<unkno
 describe('a merge whose rows are behind the ledger', () => {
   useDoors()
 
-  for (const [name, { act, code }] of Object.entries(acts))
-    it(`sees ${name}, and what was before it`, async () => {
+  for (const [name, { act, code, isDeep = false }] of Object.entries(acts))
+    (isDeep ? it.deep : it)(`sees ${name}, and what was before it`, async () => {
       await setRules({ branches: ['main'], approvals: 2, checks: [{ name: 'links' }], resolved: true })
       const proposal = await aReadyProposal()
       const [head, ready] = [await headOf(proposal), tipOf(proposal)]

@@ -1,4 +1,4 @@
-/** What the tests of doors share: people of each role, proposals, and the ways to merge one. */
+/** Shared by the tests of doors: users of each role, proposals, and ways to merge. */
 
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

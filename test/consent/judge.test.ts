@@ -66,7 +66,7 @@ const checkArbitrary = (name: string): fc.Arbitrary<JudgedCheck> =>
       ),
       user_id: fc.constantFrom(null, ...people),
     })
-    .map((one) => ({ ...one, name, isOpener: one.user_id === opener }))
+    .map((one) => ({ ...one, name, isOwn: one.user_id === opener }))
 
 const situationArbitrary = fc.record({
   rules: fc.array(ruleArbitrary, { maxLength: 3 }),

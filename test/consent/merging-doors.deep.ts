@@ -13,6 +13,7 @@ import {
   headOf,
   max,
   type Proposal,
+  proposalOn,
   type Refusal,
   rae,
   refsOf,
@@ -86,7 +87,10 @@ const cases: Readonly<Record<string, Case>> = {
       await bob.post(`${proposal.node.at}/tree/draft/commits`, commit).then(expecting(201))
       await review(bob, proposal, 'approve')
     },
-    ...approvals(['2 by editors or 1 named person', 'not counted: Bob (authors of its commits)'], '2 more approvals'),
+    ...approvals(
+      ['2 by editors or 1 named person', 'not counted: Bob (wrote or pushed its commits)'],
+      '2 more approvals',
+    ),
     satisfy: async (proposal) => {
       await review(cy, proposal, 'approve')
       await review(rae, proposal, 'approve')
@@ -137,11 +141,48 @@ const cases: Readonly<Record<string, Case>> = {
     lines: ['Whales are no fish.'],
     satisfy: (proposal) => review(bob, proposal, 'approve'),
   },
+  ...Object.fromEntries(
+    Object.entries({
+      'of this commit': async () => undefined,
+      'before the commit was amended': async ({ node: { git }, source }) => {
+        git.point(source, git.say('commit-tree', `${source}^{tree}`, '-p', 'main', '-m', 'Amended'))
+      },
+      'before the commit was rebased': async ({ node: { git }, path }) => {
+        const news = git.commit({ parents: [git.head()], files: { 'news.txt': 'News.\n' }, message: 'News' })
+        git.point('main', news)
+        await cy.post(`${path}/update-branch`).then(expecting(200))
+      },
+    } satisfies Record<string, (proposal: Proposal) => Promise<unknown>>).map(([when, change]): [string, Case] => [
+      `changes that are asked for in another pull request ${when}`,
+      {
+        rules: () => setRules({ ...onMain, approvals: 1 }),
+        hold: async (proposal) => {
+          const { node, source } = proposal
+          await ann.post(`${node.at}/branches`, { name: 'again', from: source }).then(expecting(201))
+          const other = await proposalOn(node, 'again')
+          await review(rae, other, 'request_changes')
+          await review(bob, other, 'request_changes', 'Whales are no fish.')
+          await ann.patch(other.path, { status: 'closed' }).then(expecting(200))
+          await change(proposal)
+          await review(cy, proposal, 'approve')
+        },
+        code: 'changes_requested',
+        detail:
+          'Bob asks for changes of the same change in pull request 2. They can approve or withdraw their review, and a maintainer can dismiss it',
+        reason: 'pull request 1: Bob asks for changes of the same change in pull request 2',
+        lines: ['Whales are no fish.'],
+        satisfy: (proposal) => review(bob, proposal, 'approve'),
+      },
+    ]),
+  ),
   'a check that was never reported': {
     rules: () => setRules({ ...onMain, checks: [{ name: 'links' }] }),
     hold: (proposal) => report(ann, proposal, 'links', { state: 'success' }), // the opener's own
     ...check('has not been reported'),
-    satisfy: (proposal) => report(bob, proposal, 'links', { state: 'success' }),
+    satisfy: async (proposal) => {
+      await more(proposal)
+      await report(bob, proposal, 'links', { state: 'success' })
+    },
   },
   'a check that is pending': {
     rules: () => setRules({ ...onMain, checks: [{ name: 'links' }] }),
@@ -154,7 +195,7 @@ const cases: Readonly<Record<string, Case>> = {
     hold: (proposal) =>
       report(bob, proposal, 'links', { state: 'failure', description: '2 links', url: 'https://ci.example.org/7' }),
     ...check('has failed', ['2 links', 'https://ci.example.org/7']),
-    satisfy: (proposal) => report(cy, proposal, 'links', { state: 'success' }),
+    satisfy: (proposal) => report(bob, proposal, 'links', { state: 'success' }),
   },
   'a check of the head before': {
     rules: () => setRules({ ...onMain, checks: [{ name: 'links' }] }),

@@ -11,7 +11,7 @@ const roles = ['reader', 'contributor', 'editor', 'maintainer', 'owner']
 const atLeast = (role: string | undefined, needed: string) =>
   role !== undefined && roles.indexOf(role) >= roles.indexOf(needed)
 
-/** What the naive judge says, in the words of responses. */
+/** The verdict of the naive judge, in the words of responses. */
 export interface NaiveJudgement {
   /** The places of the rules that hold. */
   readonly rules: number[]
@@ -77,7 +77,7 @@ export function judgeNaively(git: Git, org: Git, node: string, number: number): 
   const { states, failed, absent } = demandsOf(
     rules,
     ledger.get(`checks/${source.slice(0, 2)}/${source.slice(2)}.json`),
-    record,
+    { record, authors, roleOf },
   )
   const openThreads = countOpen(entries)
   const needsThreads = rules.some(({ rule }) => rule.resolved)
@@ -177,13 +177,19 @@ function isAncestor(git: Git, above: string, below: string): boolean {
   return git.lines('rev-list', below).includes(above)
 }
 
-function demandsOf(rules: readonly { rule: Json }[], file: Json, record: Json) {
+function demandsOf(
+  rules: readonly { rule: Json }[],
+  file: Json,
+  { record, authors, roleOf }: Pick<Judging, 'record' | 'authors' | 'roleOf'>,
+) {
   const states: Record<string, string> = {}
   const all: string[] = []
   for (const { rule } of rules)
     for (const { name, from } of rule.checks) {
       const report = file?.checks[name]
-      const counts = report && (from === undefined ? report.by.id !== record.author_id : report.by.id === from)
+      const isGone = report && roleOf(report.by.id) === undefined
+      const isOwn = isGone || report?.by.id === record.author_id || authors.has(report?.by.email.toLowerCase())
+      const counts = report && (from === undefined ? !isOwn : report.by.id === from)
       const state = counts ? report.state : 'missing'
       all.push(state)
       if (states[name] !== 'missing') states[name] = state

@@ -1,4 +1,4 @@
-/** What the tests of consent share: a bare repository, and judgements of changes in it, ours and native Git's. */
+/** Shared by the tests of consent. It has a bare repository, and judgements of changes in it, ours and native Git's. */
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'

@@ -69,7 +69,7 @@ describe('consent under concurrent writes', () => {
 
   const proposals: Proposal[] = []
   const attempts: Attempt[] = []
-  /** What was acknowledged, by the subject of its commit in the ledger. */
+  /** The acknowledged entries, by the subject of their commit in the ledger. */
   const told = new Map<string, Span>()
 
   before(async () => {

@@ -19,6 +19,7 @@ import {
   max,
   member,
   type Proposal,
+  proposalOn,
   type Refusal,
   refsOf,
   report,
@@ -52,8 +53,23 @@ async function expectMergedAfterCy(proposal: Proposal): Promise<void> {
   await expectMerged(proposal, head, bob)
 }
 
-const remove = (person: PersonClient) =>
-  ann.delete(`/orgs/${ann.org}/members/${person.user.email}`).then(expecting(204))
+/** The member, whatever e-mail address the account has. */
+const membership = ({ user }: PersonClient) => `/orgs/${ann.org}/members/${user.id}@users.noreply.invalid`
+
+const remove = (person: PersonClient) => ann.delete(membership(person)).then(expecting(204))
+
+const addAgain = (person: PersonClient) => ann.put(membership(person), { role: 'editor' }).then(expecting(200))
+
+const rename = (person: PersonClient) =>
+  person
+    .post('/auth/email', { new_email: `renamed-${++made}@example.org`, password })
+    .then(({ status }) => expect(status).to.be.within(200, 204))
+
+/** Changes the address of the account, and no member file, as a crash does. */
+const setAddress = ({ user }: PersonClient, email: string) =>
+  grove.deps.credentials.write((trx) =>
+    trx.updateTable('account').set({ email, email_key: email }).where('id', '=', user.id).execute(),
+  )
 
 let made = 0
 
@@ -86,13 +102,55 @@ describe('an approval', () => {
     const changes = [{ action: 'put', path: 'dee.txt', content: 'Dee.\n' }]
     await dee.post(`${node.at}/tree/${source}/commits`, { message: 'By Dee', changes }).then(expecting(201))
     await setRules(one)
-    await dee
-      .post('/auth/email', { new_email: `renamed-${made}@example.org`, password })
-      .then(({ status }) => expect(status).to.be.within(200, 204))
+    await rename(dee)
     await review(dee, proposal, 'approve')
-    await expectRefused(proposal, missing('1 by editors', `not counted: ${dee.user.name} (authors of its commits)`))
+    await expectRefused(
+      proposal,
+      missing('1 by editors', `not counted: ${dee.user.name} (wrote or pushed its commits)`),
+    )
     await expectMergedAfterCy(proposal)
   })
+
+  const ways: Readonly<Record<string, (by: PersonClient) => Promise<unknown>>> = {
+    'is removed and added again': async (by) => {
+      await remove(by)
+      await rename(by)
+      await addAgain(by)
+    },
+    'changes it, leaves and accepts an invitation': async (by) => {
+      await rename(by)
+      await by.delete(membership(by)).then(expecting(204))
+      await rename(by)
+      const invited = await ann.post(`/orgs/${ann.org}/invitations`, { role: 'editor' }).then(expecting(201))
+      await by.post('/auth/invitations/accept', { token: invited.body.token }).then(expecting(200))
+    },
+    'leaves twice': async (by) => {
+      for (let n = 0; n < 2; n++) {
+        await remove(by)
+        await rename(by)
+        await addAgain(by)
+      }
+    },
+    'changes it more often than the list of earlier ones can say': async (by) => {
+      for (let n = 0; n < 101; n++) await rename(by)
+    },
+  }
+  for (const [name, leave] of Object.entries(ways))
+    it.deep(`of an author who ${name} counts not`, async () => {
+      const dee = await member(`Dee ${++made}`, 'editor')
+      const proposal = await aProposal()
+      const changes = [{ action: 'put', path: 'dee.txt', content: 'Dee.\n' }]
+      const tree = `${proposal.node.at}/tree/${proposal.source}`
+      await dee.post(`${tree}/commits`, { message: 'By Dee', changes }).then(expecting(201))
+      await setRules(one)
+      await leave(dee)
+      await review(dee, proposal, 'approve')
+      await expectRefused(
+        proposal,
+        missing('1 by editors', `not counted: ${dee.user.name} (wrote or pushed its commits)`),
+      )
+      await expectMergedAfterCy(proposal)
+    })
 
   it.deep('of an author counts not, if a push names the address in capitals or the hidden one', async () => {
     for (const email of [bob.user.email.toUpperCase(), `${bob.user.id}@users.noreply.invalid`]) {
@@ -103,8 +161,67 @@ describe('an approval', () => {
       expect((await gitIn(node, bob.session.accessToken, script)).code).to.equal(0)
       await setRules(one)
       await review(bob, proposal, 'approve')
-      await expectRefused(proposal, missing('1 by editors', 'not counted: Bob (authors of its commits)'))
+      await expectRefused(proposal, missing('1 by editors', 'not counted: Bob (wrote or pushed its commits)'))
     }
+  })
+
+  it('of an author counts not, if git changes the address of the account or of an earlier member file', async () => {
+    const dee = await member(`Dee ${++made}`, 'editor')
+    const [victim, email] = [`victim-${made}@example.org`, `'victim-${made}@example.org`]
+    await setAddress(dee, email)
+    const [proposal, earlier] = [await aProposal(), await aProposal()]
+    const { node, source } = proposal
+    const changes = [{ action: 'put', path: 'dee.txt', content: 'Dee.\n' }]
+    await dee.post(`${node.at}/tree/${source}/commits`, { message: 'By Dee', changes }).then(expecting(201))
+    expect(node.git.say('log', '-1', '--format=%ae', source)).to.equal(`${dee.user.id}@users.noreply.invalid`)
+    await setRules(one)
+    await review(dee, proposal, 'approve')
+    expect((await node.pull(1)).consent).to.have.nested.property('verdicts[0].why', 'own_commit')
+
+    const git = earlier.node.git
+    const env = { GIT_AUTHOR_EMAIL: victim }
+    git.point(
+      'draft',
+      git.run(['commit-tree', '-p', 'draft', '-m', 'By Dee', 'draft^{tree}'], { env }).toString().trim(),
+    )
+    await grove.deps.index.write((trx) =>
+      trx.updateTable('member').set({ email }).where('user_id', '=', dee.user.id).execute(),
+    )
+    await review(dee, earlier, 'approve')
+    expect((await earlier.node.pull(1)).consent).to.have.nested.property('verdicts[0].why', 'own_commit')
+  })
+
+  it('of an author counts not, if an owner changes the role before the member file has the new address', async () => {
+    const dee = await member(`Dee ${++made}`, 'editor')
+    const proposal = await aProposal()
+    const changes = [{ action: 'put', path: 'dee.txt', content: 'Dee.\n' }]
+    const tree = `${proposal.node.at}/tree/${proposal.source}`
+    await dee.post(`${tree}/commits`, { message: 'By Dee', changes }).then(expecting(201))
+    await setAddress(dee, `renamed-${++made}@example.org`)
+    await ann.put(membership(dee), { role: 'maintainer' }).then(expecting(200))
+    await setRules(one)
+    await review(dee, proposal, 'approve')
+    expect((await proposal.node.pull(1)).consent).to.have.nested.property('verdicts[0].why', 'own_commit')
+  })
+
+  it.deep('of a user who pushed a commit under another name counts not, also after the branch is updated', async () => {
+    const proposal = await aProposal()
+    const { node, path } = proposal
+    await setRules(one)
+    const file = 'printf "100644 blob %s\\tforged.txt\\n" $(echo Forged. | git hash-object -w --stdin)'
+    const commit = `GIT_AUTHOR_EMAIL=ali@example.org git commit-tree -p draft -m X $( (git ls-tree draft; ${file}) | git mktree)`
+    const script = `git update-ref refs/heads/draft $(${commit}); git push -q $REMOTE draft`
+    expect((await gitIn(node, bob.session.accessToken, script)).code).to.equal(0)
+    const refused = missing('1 by editors', 'not counted: Bob (wrote or pushed its commits)')
+    await review(bob, proposal, 'approve')
+    expect((await node.pull(1)).consent.verdicts).to.have.nested.property('[0].why', 'own_commit')
+    await setRules()
+    await node.commit('main', { 'news.txt': 'News.\n' })
+    await setRules(one)
+    await cy.post(`${path}/update-branch`).then(expecting(200))
+    await expectRefused(proposal, refused)
+    await review(cy, proposal, 'approve')
+    expect(await node.pull(1)).to.include({ can_merge: true })
   })
 
   it.deep('of the author of a commit below a merge commit counts not', async () => {
@@ -116,7 +233,45 @@ describe('an approval', () => {
     )
     await setRules(one)
     await review(bob, proposal, 'approve')
-    await expectRefused(proposal, missing('1 by editors', 'not counted: Bob (authors of its commits)'))
+    await expectRefused(proposal, missing('1 by editors', 'not counted: Bob (wrote or pushed its commits)'))
+  })
+
+  it.deep('of a co-author counts not, as of the author of a suggestion that was applied', async () => {
+    const proposal = await aProposal()
+    const { path } = proposal
+    const head = await headOf(proposal)
+    await setRules(one)
+    await rename(cy)
+    const anchor = { commit: head, path: 'content.md', quote: { exact: 'Whales' } }
+    const { entry } = (
+      await cy.post(`${path}/comments`, { text: '', suggestion: 'Blue whales', anchor }).then(expecting(201))
+    ).body
+    const comments = { comments: [entry], expected_source_commit: head }
+    await ann.post(`${path}/suggestions`, comments).then(expecting(200))
+    await rename(cy)
+    await review(cy, proposal, 'approve')
+    await expectRefused(proposal, missing('1 by editors', 'not counted: Cy (wrote or pushed its commits)'))
+    await review(max, proposal, 'approve')
+    expect(await proposal.node.pull(1)).to.include({ can_merge: true })
+  })
+
+  it.deep('of an author, a co-author or a pusher counts not among 600 commits', async () => {
+    const proposal = await aProposal()
+    const trailer = `Wide\n\nCo-authored-by: Cy <${(await cy.get('/auth/me')).body.email.toUpperCase()}>\n`
+    const commits = Array.from({ length: 600 }, (_, n) => {
+      const [email, message] = [n === 300 ? 'BOB@example.org' : `m${n}@example.org`, n === 400 ? trailer : `${n}\n`]
+      const file = `M 100644 inline f.txt\ndata ${`${n}`.length}\n${n}\n`
+      return `commit refs/heads/draft\nauthor M <${email}> ${n} +0000\ncommitter M <m@example.org> ${n} +0000\ndata ${message.length}\n${message}${n === 0 ? 'from refs/heads/draft^0\n' : ''}${file}\n`
+    })
+    const script = `git fast-import --quiet <<'END'\n${commits.join('')}END\ngit push -q $REMOTE draft`
+    expect((await gitIn(proposal.node, max.session.accessToken, script)).code).to.equal(0)
+    await setRules(one)
+    for (const by of [bob, cy, max]) await review(by, proposal, 'approve')
+    const looks = await Promise.all([1, 2, 3].map(() => proposal.node.pull(1)))
+    for (const { consent } of looks) {
+      expect(consent.verdicts.map(({ why }: { why: string }) => why)).to.deep.equal(Array(3).fill('own_commit'))
+      expect(consent.approvals).to.equal(0)
+    }
   })
 
   it.deep('of a committer counts, because updating a branch must not cost the vote', async () => {
@@ -163,12 +318,76 @@ describe('an approval', () => {
     await node.proposal('second')
     const body = { source_branch: 'second', title: 'Second' }
     const { pr } = (await dee.post(`${node.at}/pull-requests`, body).then(expecting(201))).body
-    await dee
-      .post('/auth/email', { new_email: `renamed-${made}@example.org`, password })
-      .then(({ status }) => expect(status).to.be.within(200, 204))
+    await rename(dee)
     const review = { verdict: 'approve', text: '', expected_source_commit: pr.source_commit }
     const answer = await dee.post(`${node.at}/pull-requests/${pr.number}/reviews`, review)
     expect([answer.status, answer.body.code]).to.deep.equal([409, 'own_pull_request'])
+  })
+})
+
+describe('an objection', () => {
+  useDoors()
+
+  it.deep('follows its change into another pull request, until one with other content or an approval', async () => {
+    const proposal = await aProposal()
+    const { node, number, path, source } = proposal
+    const { git } = node
+    await setRules(one)
+    await ann.post(`${node.at}/branches`, { name: 'again', from: source }).then(expecting(201))
+    const other = await proposalOn(node, 'again')
+    await review(bob, other, 'request_changes')
+    await ann.patch(other.path, { status: 'closed' }).then(expecting(200))
+    const held = async () => (await node.pull(number)).consent.objections_elsewhere ?? []
+    const amended = git.say('commit-tree', `${source}^{tree}`, '-p', 'main', '-m', 'Amended')
+    git.point(source, amended)
+    expect(await held()).to.deep.equal([{ number: other.number, author: 'Bob' }])
+    const [changed = ''] = git.lines('diff', '--name-only', 'main', source)
+    git.point(source, git.commit({ parents: [git.head()], files: { [changed]: 'Other.\n' }, message: 'Other' }))
+    expect(await held(), 'other content').to.deep.equal([])
+    git.point(source, git.commit({ parents: [amended], files: { 'more.txt': 'More.\n' }, message: 'More' }))
+    expect(await held(), 'one path more').to.deep.equal([])
+    git.point(source, amended)
+    await review(bob, proposal, 'approve')
+    expect(await held(), 'approved here').to.deep.equal([])
+    await ann.post(`${path}/merge`).then(expecting(200))
+  })
+})
+
+describe('a check', () => {
+  useDoors()
+
+  it.deep('of who wrote or pushed a commit counts only if the rule names them', async () => {
+    const checks = (from?: string) =>
+      setRules({ branches: ['main'], checks: [{ name: 'links', ...(from && { from }) }] })
+    const dee = await member(`Dee ${++made}`, 'editor')
+    const forged = 'GIT_AUTHOR_EMAIL=ali@example.org git commit-tree -p draft -m X main^{tree}'
+    const ways: Readonly<Record<string, (proposal: Proposal) => Promise<PersonClient>>> = {
+      'a commit, and a new e-mail address': async ({ node }) => {
+        const changes = [{ action: 'put', path: 'dee.txt', content: 'Dee.\n' }]
+        await dee.post(`${node.at}/tree/draft/commits`, { message: 'By Dee', changes }).then(expecting(201))
+        await rename(dee)
+        return dee
+      },
+      'a push under another name': async ({ node }) => {
+        const script = `git update-ref refs/heads/draft $(${forged}); git push -q $REMOTE draft`
+        expect((await gitIn(node, bob.session.accessToken, script)).code).to.equal(0)
+        return bob
+      },
+    }
+    for (const [name, write] of Object.entries(ways)) {
+      const proposal = await aProposal()
+      const by = await write(proposal)
+      await report(by, proposal, 'links', { state: 'success' })
+      await checks()
+      expect(await proposal.node.pull(1), name).to.include({ merge_reason: 'checks_missing' })
+      const refusal = { code: 'checks_missing', detail: 'The check links has not been reported', lines: [] }
+      await doors['git push']?.refuses(proposal, ann, {
+        ...refusal,
+        reason: 'pull request 1: check links has not been reported',
+      })
+      await checks(by.user.id)
+      expect(await proposal.node.pull(1), name).to.include({ can_merge: true })
+    }
   })
 })
 

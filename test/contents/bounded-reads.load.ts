@@ -131,7 +131,7 @@ describe('reading', () => {
     ])
   })
 
-  it('goes on when the git that reads for it is killed, or hangs', async () => {
+  it('continues when the git that reads for it is killed, or hangs', async () => {
     const node = await packedNode()
     for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
       await ann.get(`${node.at}/tree/main/files/a`).then(expecting(200))

@@ -135,7 +135,7 @@ describe('contents', () => {
         expect((await read(node, head.slice(0, length))).body.id, String(length)).to.equal(head)
     })
 
-    it('is not guessed where an abbreviation names several of the branch', async () => {
+    it('is not guessed if an abbreviation names several commits of the branch', async () => {
       const node = await aNode()
       const { git } = node
       const [one, two] = twoAlike(git.say('rev-parse', 'main^{tree}'))
@@ -162,7 +162,7 @@ describe('contents', () => {
       expect((await read(node, b)).body.id).to.equal(b)
     })
 
-    it('that the branch does not contain, or that is none, is 404', async () => {
+    it('is 404 if the branch does not contain it, or if it does not exist', async () => {
       const node = await aNode()
       const other = await aNode()
       const { git } = node

@@ -1,4 +1,4 @@
-/** What a commit over REST makes of its changes, as native git reads it. */
+/** The commits that REST writes, as native Git reads them. */
 
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -160,7 +160,7 @@ describe('contents', () => {
       for (const { status, body } of answers) expect(status === 201 ? body.id : body.current_head).to.equal(head)
     })
 
-    it('makes the root of a node without a commit where expected_head is null', async () => {
+    it('creates the first commit of a node if expected_head is null', async () => {
       const node = await aNode({ initialize: false })
       const { status, body } = await post(node, [put('content.md', 'first')])
       expect([status, body.code]).to.deep.equal([404, 'branch_not_found'])
@@ -240,7 +240,7 @@ describe('contents', () => {
   describe('all of this', leavesCleanRepositories)
 })
 
-/** What the service owes for `files` and these changes, by the rules of the contract. */
+/** The expected answer to these changes of `files`, by the rules of the contract. */
 function foretell(
   files: ReadonlyMap<string, string>,
   changes: readonly { path: string; content: string | null }[],

@@ -1,4 +1,4 @@
-/** What two branches, tags or commits differ in, with git merge-base and git diff-tree as the oracles. */
+/** The differences of two branches, tags or commits. The oracles are git merge-base and git diff-tree. */
 
 import { expect } from 'chai'
 import type { TestNode } from '../support/node.ts'
@@ -10,7 +10,7 @@ describe('contents', () => {
   describe('comparing', () => {
     const compare = async ({ at }: TestNode, base: string, head: string) =>
       ann.get(`${at}/compare?base=${encodeURIComponent(base)}&head=${encodeURIComponent(head)}`)
-    /** What git says of two names. */
+    /** The comparison of two names by Git. */
     const byGit = ({ git }: TestNode, base: string, head: string) => {
       const only = (from: string, to: string) => git.lines('rev-list', `${from}..${to}`).length
       return {
@@ -22,7 +22,7 @@ describe('contents', () => {
       }
     }
 
-    it('answers where two branches parted, how far each went, and what the head changed since', async () => {
+    it('returns the merge base, the number of commits on each side, and the changes of the head since', async () => {
       const node = await aNode()
       await node.branch('feature/x')
       const head = await node.commit('feature/x', { 'x.txt': 'x', 'node.json': '{"title": "X"}' })
@@ -72,7 +72,7 @@ describe('contents', () => {
       expect(body.changes).to.deep.equal(changesByGit(node, git.head('two'), body.merge_base))
     })
 
-    it('answers everything as added where there is nothing in common', async () => {
+    it('returns everything as added if there is nothing in common', async () => {
       const node = await aNode()
       const alien = node.git.commit({ files: { alien: 'alien' } })
       node.git.point('alien', alien)

@@ -1,4 +1,4 @@
-/** What reads histories and differences says of a repository that lacks something, or holds something else. */
+/** The answers about a repository that lacks an object, or has another one. */
 
 import { randomBytes } from 'node:crypto'
 import { copyFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -21,7 +21,7 @@ describe('a repository that lacks something', () => {
   const fileOf = (oid: string) => looseFile(node.git, oid)
   const code = async (path: string, headers = {}) => (await ann.get(node.at + path, headers)).body.code
 
-  it('is damaged, and heals where it is mended', async () => {
+  it('is damaged, and is well again once it is repaired', async () => {
     const first = await node.commit('main', { 'a.txt': 'one\n' })
     await node.commit('main', { 'a.txt': 'two\n' })
     const { git } = node
@@ -42,7 +42,7 @@ describe('a repository that lacks something', () => {
     }
   })
 
-  it('is read as far as its history goes where it is shallow', async () => {
+  it('is read as far as its history goes if it is shallow', async () => {
     const { git } = node
     const [head = '', parent = ''] = git.log()
     await writeFile(join(git.dir, 'shallow'), `${parent}\n`)

@@ -1,4 +1,4 @@
-/** What a commit, a comparison or a request changed, line by line: shapes, names, bounds. */
+/** The changes of a commit, a comparison or a pull request, line by line: shapes, names, bounds. */
 
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -25,7 +25,7 @@ describe('contents', () => {
     (await ann.get(`${at}/commits/${encodeURIComponent(commit)}/diff${query}`).then(expecting(200))).body
 
   describe('the diff of a commit', () => {
-    it('has hunks with the numbers of both sides, and what is no text by its sizes', async () => {
+    it('has hunks with the line numbers of both sides, and only sizes for binary files', async () => {
       const { id, at, git } = await aNode({ text_content: 'One\nTwo\nThree' })
       const first = git.head()
       const old = git.commit({
@@ -135,7 +135,7 @@ describe('contents', () => {
       expect(entities.get('link')).to.include({ change: 'modified', old_mode: '120000', new_mode: '100644' })
     })
 
-    it('is found by branch, tag or id, where the caller sees it, and answers 304 to who has it', async () => {
+    it('is found by a branch, tag or id that the caller sees, and is 304 for a known ETag', async () => {
       const node = await aNode()
       const { at, git } = node
       const gone = await node.proposal('feature/x')
@@ -192,7 +192,7 @@ describe('contents', () => {
       expect(body.match(/^diff --git .*$/gm)).to.deep.equal(['diff --git a/a/b b/a/b', 'diff --git a/a/c/d b/a/c/d'])
     })
 
-    it('that is none is 422', async () => {
+    it('is 422 if it is invalid', async () => {
       const { at } = await aNode()
       for (const path of ['/', '/a', 'a//b', '..', 'a/../b', './a', 'a\0b'])
         expect(

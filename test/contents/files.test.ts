@@ -32,7 +32,7 @@ describe('contents', () => {
       })
     })
 
-    it('is answered as base64 where it is not UTF-8, byte for byte in any case', async () => {
+    it('is returned as base64 if it is not UTF-8, byte for byte in any case', async () => {
       const node = await aNode()
       const { git } = node
       const files = {
@@ -85,7 +85,7 @@ describe('contents', () => {
       }
     })
 
-    it('that is an executable or a symlink has its mode; a gitlink and a folder are none', async () => {
+    it('has its mode if it is an executable or a symlink; a gitlink and a folder are not files', async () => {
       const { at, git } = await aNode()
       const files = {
         'bin/tool': { mode: '100755', content: 'tool' },
@@ -154,7 +154,7 @@ describe('contents', () => {
         })
     })
 
-    it('is for the public where main or a tag has it', async () => {
+    it('can be read by anyone if main or a tag has it', async () => {
       const dataDir = await newDataDir()
       const open = await startGrove({ dataDir })
       try {

@@ -82,7 +82,7 @@ describe('large answers', () => {
     expect(JSON.parse(text).content).to.equal(content)
   })
 
-  it('are refused, in words, where the paths are too long together; and so is the push', async () => {
+  it('are refused, in words, if the paths are too long together; and so is the push', async () => {
     const node = await newNode(grove, ann)
     const empty = node.git.run(['hash-object', '-w', '--stdin']).toString().trim()
     const names = Array.from({ length: 1_200 }, (_, n) => `100644 blob ${empty}\t${n}`)

@@ -100,7 +100,7 @@ describe('contents', () => {
       expect([patch.status, patch.body.length > 2 * eight.length]).to.deep.equal([200, true])
     })
 
-    it('is no patch where that would have over 32 MiB: it is never cut', async () => {
+    it('is refused as a patch of over 32 MiB, which is never cut', async () => {
       const { at, git } = await aNode()
       // 6 MiB of text each, so that none of it is deflated.
       const files = Object.fromEntries(Array.from({ length: 6 }, (_, n) => [`f${n}`, lines(550_000, `f${n}`)]))

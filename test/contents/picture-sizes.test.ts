@@ -132,7 +132,7 @@ describe('the files that a text links to', () => {
     expect((await commandsBelow(process.pid)).filter((line) => line.includes('cat-file blob'))).to.deep.equal([])
   })
 
-  it('have none where a header is cut, is that of another format, or names impossible pixels', async () => {
+  it('have none if a header is cut, is that of another format, or names impossible pixels', async () => {
     const cut = Object.entries(encoders).map(([ending, encode]) => [`cut.${ending}`, encode([30, 20]).subarray(0, 9)])
     const none = {
       ...Object.fromEntries(cut),

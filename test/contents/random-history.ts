@@ -118,7 +118,7 @@ export function importHistory({ git }: TestNode, steps: readonly Step[], branch:
   return oids
 }
 
-/** What stands in the way of a path goes: a file where a folder must be, and the reverse. */
+/** Applies an edit. It removes a file that is in the way of a folder, and the reverse. */
 function write(files: Map<string, Edit>, edit: Edit): void {
   const { path, content } = edit
   if (content.kind === 'gone') {

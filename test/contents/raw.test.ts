@@ -267,7 +267,7 @@ describe('contents', () => {
         }
     })
 
-    it.deep('leaves no git behind where a client goes in the middle', async () => {
+    it.deep('leaves no git behind if a client goes in the middle', async () => {
       const huge = await nodeWith({ huge: randomBytes(24 * 1_048_576) })
       const headers = { authorization: `Bearer ${ann.session.accessToken}` }
       const request = get(grove.url + rawOf(huge, 'huge'), { headers })

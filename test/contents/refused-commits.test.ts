@@ -111,7 +111,7 @@ describe('contents', () => {
       await post(node, [{ action: 'delete', path: 'docs/Read.md' }, put('docs/read.md')]).then(expecting(201))
     })
 
-    it('refuses a file where a folder stands, and the reverse', async () => {
+    it('refuses a file if a folder is, and the reverse', async () => {
       const node = await aNode()
       await node.commit('main', { 'docs/a.txt': 'a', plain: 'plain' })
       const conflict = [422, [at(1, 'path'), 'value_error']]

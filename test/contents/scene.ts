@@ -1,4 +1,4 @@
-/** What the tests of contents share: a service whose clock they move, a person, and what git says of a commit. */
+/** Shared by the tests of contents. It has a service whose clock they move, a user, and Git's view of a commit. */
 
 import { expect } from 'chai'
 import type { Git } from '../support/git.ts'

@@ -12,7 +12,7 @@ export interface CrashingCell {
   readonly environment: Readonly<Record<string, string>>
   /** While it lives. */
   grove: SpawnedGrove | undefined
-  /** What processes that are gone have written to standard error. */
+  /** The standard error of processes that have ended. */
   written: string
 }
 

@@ -30,7 +30,7 @@ export interface StormOptions {
   readonly reviewer?: string
   /** The codes of a 503 after which nothing has changed. Default: `busy`. */
   readonly refusals?: readonly string[]
-  /** What a client does at a time. Default: any operation. */
+  /** The next operation of a client. Default: any. */
   readonly act?: (actor: Actor) => Promise<void>
   /** Milliseconds that a client waits between two operations now, at most. Default: 30. */
   readonly pauseAtMost?: () => number

@@ -107,7 +107,7 @@ const reviewers = new WeakMap<Place, Promise<PersonClient>>()
 /** Another member, who has not proposed. Sets the rules when it is made. */
 function reviewerOf(place: Place): Promise<PersonClient> {
   const known = reviewers.get(place)
-  if (known) return known
+  if (known !== undefined) return known
   const making = makeReviewer(place)
   reviewers.set(place, making)
   return making

@@ -1,4 +1,4 @@
-/** What clients of a storm do with rules: they propose to branches with rules, report checks, apply, merge and override. */
+/** Clients of a storm propose to branches with rules, report checks, apply, merge and override. */
 
 import { randomUUID } from 'node:crypto'
 import type { Client } from '../support/people.ts'
@@ -136,11 +136,11 @@ async function report(actor: Actor, { node, request }: One, state: string, by: C
   if (!read.answer) return
   const body = { state, description: `report ${actor.world.next()}` }
   const path = `${node.at}/checks/${read.answer.body.pr.source_commit}/${checkName}`
-  const { answer } = await ask(actor, 'report a check', [200, 404], () => by.put(path, body))
+  const { answer } = await ask(actor, 'report a check', [200, 404, 409], () => by.put(path, body))
   if (answer?.status === 200) node.reports.push(body.description)
 }
 
-/** What rules demand mostly, so that not every merge is refused. */
+/** The usual requirements of rules, so that some merges are allowed. */
 async function consentTo(actor: Actor, one: One): Promise<void> {
   const { random } = actor
   const reviewer = actor.reviewer()

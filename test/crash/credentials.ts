@@ -1,4 +1,4 @@
-/** What a client of a storm does with what cannot be made again from repositories: accounts, tokens, sessions, organisations. */
+/** Clients of a storm change data that no repository has: accounts, tokens, sessions, organisations. */
 
 import { password } from '../support/people.ts'
 import { type Actor, ask, pick } from './actor.ts'

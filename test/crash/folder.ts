@@ -1,4 +1,4 @@
-/** What a storm leaves on the disk: judged by git, by SQLite, by the names of files, and by an index made anew. */
+/** Judges the disk after a storm by Git, SQLite, file names and a rebuilt index. */
 
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -10,6 +10,7 @@ import { type Store, withRefLock } from '../../gitstore/refs/ref-transaction.ts'
 import { findDatabaseDamage } from '../../index/sqlite/backup.ts'
 import { claimDeadProcess, registerProcess } from '../../index/sqlite/file-lock.ts'
 import { workingIn } from '../bench/processes.ts'
+import { runGroveCommand } from '../support/command.ts'
 import { expectSound, filesBelow, locksIn, repositoriesIn, transactionsIn } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
 import { untilReady } from '../support/spawned-grove.ts'
@@ -70,6 +71,13 @@ export async function judgeRepositories({ dataDir, problems }: World): Promise<v
     const sizes = await Promise.all(objects.map(async (path) => (await stat(path).catch(() => ({ size: 1 }))).size))
     for (const [at, path] of objects.entries()) if (sizes[at] === 0) problems.push(`${path} is empty`)
   }
+}
+
+/** `grove doctor` finds nothing, and isomorphic-git reads of every repository what the service reads. */
+export async function judgeSecondReader({ dataDir, environment, problems }: World): Promise<void> {
+  const { code, stdout, stderr } = await runGroveCommand(dataDir, ['doctor', '--second-reader'], environment)
+  if (code !== 0) problems.push(`grove doctor --second-reader ended with ${code}: ${stdout}${stderr}`)
+  console.log(/^isomorphic-git: .*$/m.exec(stdout)?.[0] ?? 'isomorphic-git has read nothing')
 }
 
 const queries = ['whales sing', 'node']

@@ -13,7 +13,7 @@ import type { Doors as Places } from './clients.ts'
 import type { Doors } from './event-reader.ts'
 import type { World } from './world.ts'
 
-/** What services need to send webhooks to this machine. */
+/** The settings with which services send webhooks to this machine. */
 export const followersEnvironment = { FETCH_ALLOW: '127.0.0.1', WEBHOOK_HTTP: 'on' }
 
 export interface Followers {

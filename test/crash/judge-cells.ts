@@ -11,7 +11,7 @@ import type { CrashingDatabase } from './database.ts'
 
 type Place = { readonly org_id: string; readonly cell: string; readonly state: string }
 
-/** What is wrong. A claim without a folder is what a crash may leave for an hour. */
+/** Returns the problems of the directory. A crash may leave a claim without a folder for an hour. */
 export async function judgeDirectory(
   { environment }: Pick<CrashingDatabase, 'environment'>,
   cells: readonly Pick<CrashingCell, 'name' | 'dataDir'>[],
@@ -47,11 +47,11 @@ export async function judgeDirectory(
   return problems
 }
 
-/** What `grove doctor` says of each that is not well. */
+/** Returns the findings of `grove doctor`, by cell. */
 export async function judgeDoctors(cells: readonly CrashingCell[]): Promise<string[]> {
   const problems: string[] = []
   for (const { name, dataDir, environment } of cells) {
-    const { code, stdout, stderr } = await runGroveCommand(dataDir, ['doctor'], environment)
+    const { code, stdout, stderr } = await runGroveCommand(dataDir, ['doctor', '--second-reader'], environment)
     if (code !== 0) problems.push(`grove doctor of ${name} ended with ${code}: ${stdout}${stderr}`)
   }
   return problems

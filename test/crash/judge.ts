@@ -93,7 +93,7 @@ async function judgeShared(world: World, person: Client, node: SharedNode, all: 
   await judgeChecks(world, person, git, node, all)
 }
 
-/** What was pushed and not answered can be pushed again: once the locks that a power cut has left are gone. */
+/** Repeats pushes without an answer. Each must succeed once the locks that a power cut left are gone. */
 export async function judgePushes(world: World, door: Door, token: string): Promise<void> {
   for (const node of world.shared)
     for (const branch of node.pushed) {
@@ -176,10 +176,9 @@ async function judgeLedger(world: World, git: Git, node: SharedNode, pulls: read
     ]),
   ]
   const subjects = await gitLines(git.dir, 'log', '--first-parent', '--format=%s', 'refs/grove/ledger')
-  // Other acts than these may happen to an entry several times.
-  const events = subjects.filter(
-    (subject) => !/^(comment|review|(edit|delete)-comment|resolve|reopen-thread|withdraw|apply|check) /.test(subject),
-  )
+  // Other acts than these may happen to an entry several times, and a push by another than the author once for each branch.
+  const others = /^((comment|review|(edit|delete)-comment|resolve|reopen-thread|withdraw|apply|check) |push$)/
+  const events = subjects.filter((subject) => !others.test(subject))
   const once = subjects.filter((subject) => /^(comment|review|delete-comment|withdraw|apply) /.test(subject))
   if (new Set(once).size < once.length) problem(world, `the ledger of ${node.at} has an act twice`)
   if (events.sort().join() !== expected.sort().join()) {

@@ -1,4 +1,4 @@
-/** What the machines of a storm report about commits, and what they were told. */
+/** The machines of a storm report commits, and what they learned about them. */
 
 import { type Actor, ask, pick } from './actor.ts'
 import type { Reported } from './world.ts'

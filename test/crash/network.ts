@@ -9,7 +9,7 @@ import { type Relay, relayTo } from '../support/relay.ts'
 const run = promisify(execFile)
 
 export interface Machine {
-  /** What stands before a command that is to run there. */
+  /** The prefix of a command that is to run there. */
   readonly through: readonly string[]
   /** Of its own: the link to it is never cut. */
   readonly address: string
@@ -18,7 +18,7 @@ export interface Machine {
   /** Drops the packets of both directions; connections get no error. */
   cut(): Promise<void>
   restore(): Promise<void>
-  /** What runs there must have ended. */
+  /** Removes the machine. Every process there must have ended. */
   remove(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** What a client of a storm does, and how it takes the answer: as a yes, as busy, or as nothing that it can rely on. */
+/** A client of a storm acts. It reads the answer as a yes, as busy, or as unknown. */
 
 import { commitOf } from '../support/concurrency-rules.ts'
 import { type Actor, ask, pick } from './actor.ts'

@@ -8,7 +8,7 @@ import { type Git, gitIn } from '../support/git.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { type Answer, type Client, type PersonClient, signUp } from '../support/people.ts'
 
-/** What is there of an operation: nothing, all of it, or something in between, in words. */
+/** The state of an operation in words: nothing, all of it, or something in between. */
 export type State = 'old' | 'new' | `between: ${string}`
 
 export interface Subject {

@@ -104,7 +104,7 @@ export async function judgePoints(
   return { points, problems }
 }
 
-/** What is wrong with an operation at whose `n`-th step the process dies, or that step fails. */
+/** The problems of an operation whose `n`-th step fails or kills the process. */
 async function problemsAt(
   scene: Scene,
   make: (scene: Scene) => Promise<Subject>,

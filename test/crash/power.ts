@@ -16,7 +16,7 @@ import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { startStorm } from './clients.ts'
 import { startDatabase } from './database.ts'
 import { type Disk, makeDisk } from './disk.ts'
-import { judgeLeftovers, judgeRebuild, judgeRepositories, meetLocks } from './folder.ts'
+import { judgeLeftovers, judgeRebuild, judgeRepositories, judgeSecondReader, meetLocks } from './folder.ts'
 import { type Followers, followersEnvironment, startFollowers } from './followers.ts'
 import { judgeAnswers, judgePushes } from './judge.ts'
 import { judgeEvents, judgeSame, judgeShown } from './judge-events.ts'
@@ -116,6 +116,7 @@ async function storm({ folder, cutPower, remount }: Disk): Promise<number> {
   const events = await judgeEvents(world, followers)
   await judgeRebuild(world, token, [grove], async () => void (await grove.stop()), start)
   judgeSame(world, events)
+  await judgeSecondReader(world)
   printCounts(world)
   console.log(`${cuts} power cuts in ${((performance.now() - started) / 1_000).toFixed(0)} s`)
   const wrong = verdict(world.problems)

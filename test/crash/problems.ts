@@ -1,4 +1,4 @@
-/** What a storm has found wrong, and looking for it in many places. */
+/** The problems that a storm has found, and the search for them in many places. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer } from '../support/people.ts'
@@ -12,7 +12,7 @@ export async function inGroups<T>(all: readonly T[], size: number, work: (one: T
   for (let at = 0; at < all.length; at += size) await Promise.all(all.slice(at, at + size).map(work))
 }
 
-/** What `look` finds is a problem if it is still there after ten seconds: what is left takes a moment to go. */
+/** Records the problems of `look` that remain after ten seconds. Some need a moment to go. */
 export async function settled(world: World, what: string, look: () => Promise<readonly string[]>): Promise<void> {
   let left = await look()
   for (let attempt = 0; attempt < 100 && left.length > 0; attempt++) {

@@ -8,7 +8,7 @@ import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 interface Seat {
   readonly faults: Faults
   grove: SpawnedGrove | undefined
-  /** What processes that are gone have written to standard error. */
+  /** The standard error of processes that have ended. */
   written: string
 }
 

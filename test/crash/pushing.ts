@@ -8,7 +8,7 @@ import { countsOf, type PushedBranch, type SharedNode, type World } from './worl
 /** Seconds that a push or a fetch may take; one that hangs is a problem. */
 const patience = 60
 
-/** What git said of the only ref of a push. `refused`: nothing was changed. */
+/** Git's report about the only ref of a push. `refused`: nothing was changed. */
 type Outcome = 'done' | 'refused' | 'unknown'
 
 /** The clone of `node` on the desk of this client, made at its first use. */
@@ -117,7 +117,7 @@ function outcomeOf(code: number, text: string, ref: string): Outcome | 'busy' | 
   return isBrokenOff(text) ? 'unknown' : 'fault'
 }
 
-/** What git says where the other end has gone. */
+/** Git's message if the other end has gone. */
 function isBrokenOff(text: string): boolean {
   return /Failed to connect|Recv failure|Empty reply|unexpected disconnect|hung up|remote failure|early EOF|transfer closed/i.test(
     text,

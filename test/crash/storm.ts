@@ -13,7 +13,7 @@ import { randomFrom } from '../support/random.ts'
 import { stormCells } from './cells-storm.ts'
 import { startStorm } from './clients.ts'
 import { startDatabase } from './database.ts'
-import { judgeLeftovers, judgeRebuild, judgeRepositories } from './folder.ts'
+import { judgeLeftovers, judgeRebuild, judgeRepositories, judgeSecondReader } from './folder.ts'
 import { type Followers, followersEnvironment, startFollowers } from './followers.ts'
 import { judgeAnswers, judgePushes } from './judge.ts'
 import { judgeEvents, judgeSame, judgeShown } from './judge-events.ts'
@@ -116,6 +116,7 @@ try {
     return processes.doors()[0] ?? door
   })
   judgeSame(world, events)
+  await judgeSecondReader(world)
   world.problems.push(...processes.errors().filter((line) => !database?.caused(line)))
   printCounts(world)
   const seconds = ((performance.now() - started) / 1_000).toFixed(0)

@@ -1,4 +1,4 @@
-/** What every storm begins with and ends with: a world with nodes to fight over, and a table of what was answered. */
+/** The beginning and end of every storm: a world with nodes to change, and a table of answers. */
 
 import { printTable } from '../bench/report.ts'
 import { expecting } from '../support/node.ts'
@@ -72,7 +72,7 @@ export function printCounts({ counts }: Pick<World, 'counts'>): void {
   console.log()
 }
 
-/** What was answered in all of them. */
+/** The answers of all of them. */
 export function summed(worlds: readonly World[]): Map<string, Counts> {
   const all = new Map<string, Counts>()
   for (const { counts } of worlds)

@@ -1,4 +1,4 @@
-/** What commenters and reviewers of a storm do, and what they were told. */
+/** Commenters and reviewers of a storm act, and record their answers. */
 
 import { randomUUID } from 'node:crypto'
 import type { Client } from '../support/people.ts'
@@ -43,7 +43,7 @@ function ownEntry({ entries, random }: Actor, kind: Entry['kind']): OwnEntry | u
   )
 }
 
-/** What is asked of an entry, and what the answer makes of it. */
+/** Changes an entry, and records what its answer means. */
 async function change(
   actor: Actor,
   own: OwnEntry,

@@ -1,4 +1,4 @@
-/** What the clients of a storm have been told, and what they were not told: the service is judged by both. */
+/** The answers that clients of a storm have, or lack. Both are used to judge the service. */
 
 import { randomUUID } from 'node:crypto'
 import type { Clone } from './pushing.ts'
@@ -12,7 +12,7 @@ export interface Request {
   /** Undefined while no answer has told it. */
   number?: number
   status: 'open' | 'merged' | 'closed'
-  /** What else it may be, since an answer is missing. */
+  /** Its other possible value, because an answer is missing. */
   unsure?: 'open' | 'merged' | 'closed'
   branchDeleted: Deletion
   /** Its comments and reviews, of all clients. Events are not among them. */
@@ -39,7 +39,7 @@ export interface RulesVersion extends Span {
   readonly rules: readonly StormRule[]
 }
 
-/** What rules of storms say. Each list is for all branches `ruled-*`, and has a pattern that no other list has. */
+/** The rules of storms. Each list is for all branches `ruled-*`, and has a pattern that no other list has. */
 export interface StormRule {
   readonly branches: readonly string[]
   readonly approvals?: number
@@ -56,7 +56,7 @@ export interface Entry {
   number: number | undefined
   readonly thread: number | undefined
   state: EntryState
-  /** What it may be too, since an answer is missing. */
+  /** Its other possible value, because an answer is missing. */
   asked?: EntryState
   /** No answer came to its creation. */
   isUnsure: boolean
@@ -94,7 +94,7 @@ export interface PushedBranch {
 export interface Reported {
   /** Undefined while no answer has told it. */
   description: string | undefined
-  /** What it may be too, since an answer is missing. */
+  /** Its other possible value, because an answer is missing. */
   asked?: string
 }
 
@@ -109,7 +109,7 @@ export interface SharedNode {
   refused: string[]
   readonly requests: Request[]
   readonly pushed: PushedBranch[]
-  /** What was reported, by commit and name. One client alone reports under a name. */
+  /** The reports, by commit and name. Only one client reports under a name. */
   readonly checks: Map<string, Map<string, Reported>>
   /** Descriptions of reports of checks that were acknowledged since the last check. Each has another one. */
   reports: string[]

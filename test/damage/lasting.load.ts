@@ -79,7 +79,7 @@ describe('a repository that was damaged while nothing ran', () => {
     }
   })
 
-  it('is not there where a file has taken its place, and is again once that has gone', async () => {
+  it('is not there if a file has taken its place, and is again once that has gone', async () => {
     const before = await readNode(ann, node)
     const aside = join(grove.dataDir, 'aside')
     const person = await meanwhile(async () => {
@@ -94,7 +94,7 @@ describe('a repository that was damaged while nothing ran', () => {
     expect(await readNode(person, node)).to.deep.equal(before)
   })
 
-  it('takes its organisation along where that one’s own is damaged and the index gone, and no other', async () => {
+  it('takes its organisation along if that one’s own is damaged and the index gone, and no other', async () => {
     const bob = await signUp(grove, 'Bob')
     const bobs = await newNode(grove, bob)
     let mend = async (): Promise<unknown> => undefined

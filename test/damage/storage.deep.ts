@@ -148,7 +148,7 @@ for (const [what, fault, code] of faulty) {
 
 describe('a process that may open few files', () => {
   it.deep(
-    'refuses or does what it is asked, goes on when the load ends, and has everything that it has said was done',
+    'refuses or does what it is asked, continues when the load ends, and has everything that it has said was done',
     async () => {
       const grove = await spawnGrove(await newDataDir())
       try {

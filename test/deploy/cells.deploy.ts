@@ -113,7 +113,7 @@ describe('three cells behind nginx', () => {
     }
   })
 
-  it('go on without one that was killed, which comes back with all that it had', async () => {
+  it('continue without one that was killed, which comes back with all that it had', async () => {
     const [lost] = cells
     if (lost === undefined) throw new Error('There is no cell')
     const [, ...others] = await folders()

@@ -27,7 +27,7 @@ describe('the image', () => {
     Object.fromEntries(
       argumentsOf(1, 'ENV').flatMap((text) => text.split(/\s+/).map((pair) => pair.split('=') as [string, string])), // two parts
     )
-  /** What a stage copies, from the checkout or from another stage. */
+  /** The paths that a stage copies, from the checkout or from another stage. */
   const copies = (stage: number) =>
     (stages[stage] ?? [])
       .filter((one): one is Copy => one.getKeyword() === 'COPY')
@@ -36,7 +36,7 @@ describe('the image', () => {
         paths: one.getArguments().map((argument) => argument.getValue()),
       }))
 
-  /** What the build has of the checkout: the last path of each copy is where it goes. */
+  /** The paths that the build has of the checkout. The last path of each copy is its destination. */
   const given = () => copies(0).flatMap(({ paths }) => paths.slice(0, -1))
 
   it('is built from the checkout alone, of what is not ignored', () => {

@@ -14,6 +14,8 @@ import { freePort } from './scene.ts'
 
 const run = promisify(execFile)
 
+const commit = '0123456789ab'
+
 describe('the page for operators', () => {
   let folder: string
   let checkout: string
@@ -37,7 +39,7 @@ describe('the page for operators', () => {
     for (const each of [folder, checkout]) await rm(each, { recursive: true, force: true })
   })
 
-  /** What the blocks of a section print, with a data folder, a port and a place for packages of their own. */
+  /** The output of a section's blocks. They have their own data folder, port and place for packages. */
   const blocksOf = async (title: string, variables: Record<string, string> = {}): Promise<string[]> => {
     const said: string[] = []
     for (const block of sections.get(title) ?? []) {
@@ -57,6 +59,8 @@ describe('the page for operators', () => {
   }
   const installed = (variables: Record<string, string> = {}): Record<string, string> => ({
     ...environment(),
+    // The clone has no Git folder, and is built as the image is.
+    GROVE_COMMIT: commit,
     PATH: `${join(folder, 'prefix/bin')}:${environment().PATH}`,
     npm_config_prefix: join(folder, 'prefix'),
     // Otherwise below the prefix.
@@ -70,7 +74,8 @@ describe('the page for operators', () => {
     if (existsSync(compiled))
       await cp(compiled, join(folder, 'prefix/lib/node_modules/grove', compiled), { recursive: true })
     const { version } = JSON.parse(await readFile('package.json', 'utf8'))
-    expect([packed, installation?.split('\n').slice(-2)]).to.deep.equal([`grove-${version}.tgz\n`, [version, '']])
+    const said = `${version} (${commit})`
+    expect([packed, installation?.split('\n').slice(-2)]).to.deep.equal([`grove-${version}.tgz\n`, [said, '']])
     expect(checked).to.match(/\nMETRICS_TOKEN=set\n[\s\S]*\nOK: no problems found\n$/)
   })
 
@@ -123,7 +128,9 @@ describe('the page for operators', () => {
     expect(copied).to.equal('Maintenance mode is on, and the data folder is quiet\nMaintenance mode is off\n')
     expect(existsSync(join(folder, 'backup-copy/credentials.sqlite'))).to.equal(true)
     const [scraped] = await blocksOf('Monitor', { METRICS_TOKEN: token })
-    expect(scraped).to.match(/^grove_build_info\{version="[\d.]+",node="v\d+.*",git="[\d.]+",worker="1"\} 1\n$/)
+    expect(scraped).to.match(
+      /^grove_build_info\{version="[\d.]+",commit="0123456789ab",node="v\d+.*",git="[\d.]+",worker="1"\} 1\n$/,
+    )
   })
 
   it('has no other commands', () => {

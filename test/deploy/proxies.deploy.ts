@@ -172,7 +172,7 @@ for (const [name, start] of Object.entries(proxies)) {
   }
 }
 
-/** What a page loads and leads to, but for places within it. */
+/** The URLs that a page loads and leads to, without places within it. */
 function linksOf(html: string): string[] {
   const paths = [...html.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, path = '']) => path)
   return [...new Set(paths)]

@@ -30,7 +30,7 @@ interface Cell {
 }
 
 describe('the tour through nginx and a cell', () => {
-  /** What the first one has printed, block by block. */
+  /** The output of the first one, block by block. */
   let first: readonly string[] | undefined
 
   for (const at of [0, 1])

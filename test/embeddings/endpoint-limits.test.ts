@@ -1,4 +1,4 @@
-/** What an endpoint may cost, and where it may be. */
+/** The cost of an endpoint, and its allowed places. */
 
 import { networkInterfaces } from 'node:os'
 import { expect } from 'chai'

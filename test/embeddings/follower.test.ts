@@ -143,14 +143,15 @@ describe('the follower of embeddings', () => {
     const bob = await signUp(grove, 'Bob')
     const many = Array.from({ length: 300 }, (_, n) => ({ title: `Node ${n}` }))
     await ann.post(`${at()}/batch`, { nodes: many }).then(expecting(201))
-    scene.model.before = async (texts) => {
-      if (texts.includes('Node 0') || scene.model.texts.length > 0) return
+    // While the model has the first texts.
+    scene.model.before = async () => {
+      if (scene.model.texts.length > 0) return
       await bob.post(`/orgs/${bob.org}/nodes`, { title: 'Small' }).then(expecting(201))
     }
     scene.follow()
     await followed()
     await followed(bob.org)
-    expect(scene.model.texts.indexOf('Small')).to.be.lessThan(200)
+    expect(scene.model.texts.indexOf('Small')).to.be.within(1, 199)
     expect(Math.max(...scene.model.calls)).to.be.at.most(32)
   })
 

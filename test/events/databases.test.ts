@@ -61,7 +61,7 @@ describe('the log of events', () => {
   const now = async () => (await events('?after=now').then(expecting(200))).body.next
   const retitle = (title: string) => made(ann.patch(node.at, { title }))
 
-  /** What the sweep does in one round, from the first repository to the last. */
+  /** The work of one round of the sweep, from the first repository to the last. */
   const sweepOnce = async () => {
     const { deps } = grove
     await recordGaps(deps, ann.org, { isFirst: true, nodeIds: await listNodes(deps, ann.org) })

@@ -1,4 +1,4 @@
-/** What is recorded of each change, through each door. */
+/** The events that each change records, through each door. */
 
 import { execFile, execFileSync } from 'node:child_process'
 import { promisify } from 'node:util'

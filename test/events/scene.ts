@@ -1,4 +1,4 @@
-/** What the tests of events share: a service whose clock they move, and a log to which they append. */
+/** Shared by the tests of events. It has a service whose clock they move, and a log to which they append. */
 import { randomBytes } from 'node:crypto'
 import { appendEvents, beginLog, findLog, type NewEvent } from '../../index/log/events.ts'
 import type { LogSchema } from '../../index/log/schema.ts'

@@ -1,4 +1,4 @@
-/** What ends a stream: the caller's rights, the service, and a client that does not read. */
+/** A stream ends with the caller's rights, the service, or a client that does not read. */
 import { expect } from 'chai'
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'

@@ -38,7 +38,7 @@ describe('the export of an organisation', () => {
     return response
   }
 
-  it.deep('is one at a time for a person; the next one has its turn when a client leaves', async () => {
+  it.deep('runs once at a time for a user; the next one starts when a client leaves', async () => {
     const first = await open()
     expect(first.statusCode).to.equal(200)
     await until(() => runningGits() === 1)
@@ -93,7 +93,7 @@ describe('the export of an organisation', () => {
     expect(fault).to.have.property('code', 'ECONNRESET')
   }
 
-  it('as a ZIP fails visibly where a repository is damaged, and the log says why', async () => {
+  it('as a ZIP fails visibly if a repository is damaged, and the log says why', async () => {
     const { damaged, blob } = await newDamaged()
     await expectBreak(damaged, 'zip')
     await until(() => grove.logged().includes(blob))
@@ -134,13 +134,13 @@ describe('the export of an organisation', () => {
     expect(texts['Held/B.md']).to.equal('B is new.')
   })
 
-  it('ends in the middle where a repository is damaged, and the log says why', async () => {
+  it('ends in the middle if a repository is damaged, and the log says why', async () => {
     const { damaged, blob } = await newDamaged()
     await expectBreak(damaged)
     await until(() => grove.logged().includes(blob))
   })
 
-  it('the log says why also where the response closes as soon as it is destroyed, as from Node 22 on', async () => {
+  it('the log says why also if the response closes as soon as it is destroyed, as from Node 22 on', async () => {
     const { destroy } = ServerResponse.prototype
     mock.method(ServerResponse.prototype, 'destroy', function (this: ServerResponse, error?: Error) {
       destroy.call(this, error)

@@ -160,7 +160,7 @@ describe('the command export', () => {
     expect(await filesIn(dir)).to.deep.equal(before)
   })
 
-  it('goes on where an export did not end', async () => {
+  it('continues if an export did not end', async () => {
     const { org, sea, dir } = await newOrg('Halved')
     await run('export', org, dir)
     const lines = (await readFile(join(dir, '.grove', 'export.jsonl'), 'utf8')).split('\n')

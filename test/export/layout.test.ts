@@ -129,7 +129,7 @@ describe('the places of exported notes', () => {
     )
   })
 
-  it('say what a person expects', async () => {
+  it('say what a user expects', async () => {
     const tree = ['The sea', 'Whales: big ones', 'Blue whale', 'Blue whale', 'README']
     const list = tree.map((name, at) => ({
       ...{ id: idAt(at), title: name, source: undefined },
@@ -144,7 +144,7 @@ describe('the places of exported notes', () => {
     ])
   })
 
-  it('keep the names of files but where an import would leave them out', () => {
+  it('keep the names of files, unless an import would leave them out', () => {
     for (const path of ['a b.png', 'x/é.txt', 'LICENSE', 'a.tar.gz']) expect(filePath(path)).to.equal(path)
     expect(filePath('.obsidian/a?.json')).to.equal('_.obsidian/a_.json')
     expect(filePath('node_modules/NUL.txt')).to.equal('_node_modules/_NUL.txt')

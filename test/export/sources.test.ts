@@ -66,6 +66,46 @@ describe('an export', () => {
     expect(await historyOf(org)).to.deep.equal(before)
   })
 
+  it('keeps the placeholders and empty keys of a template, and names what it cannot keep', async () => {
+    const lines = [
+      'created: {{date}}',
+      'at: {{date:YYYY-MM-DD HH:mm}}',
+      'quoted: "{{date}}"',
+      'name: {{ replace .Name "-" " " | title }}',
+      'all:\n  - {{a}}\n  - b: {{c}}\n  -',
+      'empty:',
+    ]
+    const body = 'Made on {{date}}.\n'
+    const left = {
+      'Key.md': '---\n{{a}}: b\n---\n',
+      'Part.md': '---\na: {{b}: c}\n---\n',
+      'List.md': '---\n? [a]\n: b\n---\n',
+    }
+    const folder = await folderOf('Templates', {
+      'Book.md': `---\n${lines.join('\n')}\n---\n${body}`,
+      'Title.md': '---\ntitle: {{title}}\n---\n',
+      ...left,
+    })
+    const { stdout, ...imported } = await importAs(folder)
+    const problems = stdout.split('\n').filter((line) => line.startsWith('  '))
+    const isLeft = 'front matter left in the text: one of its keys is an object or a list'
+    expect(problems).to.deep.equal([
+      ...['Key', 'List', 'Part'].map((name) => `  ${name}.md: ${isLeft}`),
+      '  Title.md: its title in the front matter is not a text, so it is only a property of the node',
+    ])
+    const dir = await newDir()
+    await run('export', orgIn({ stdout, ...imported }), dir)
+    const files = await filesIn(dir)
+    const [, head = '', ...rest] = files.get('Book.md')?.toString().split('---\n') ?? []
+    expect(head.replace(/ +$/gm, '')).to.contain(`${lines.join('\n')}\nid: `)
+    expect(rest.join('')).to.equal(body)
+    for (const [path, text] of Object.entries(left))
+      expect(files.get(path)?.toString())
+        .to.match(/^---\ntitle: /)
+        .and.contain(text)
+    expect((await importAs(dir)).stdout).to.contain(unchanged(6))
+  })
+
   it('keeps the place of a file whose note is moved in the exported folder', async () => {
     const folder = await folderOf('Moved', {
       'a/b.md': '# B\n\n![](/img/x.png) ![](y.png)\n',

@@ -53,7 +53,7 @@ export async function write({ deps }: Grove, orgId: string, nodes: ImportInput['
   expect(done.problems).to.deep.equal([])
 }
 
-/** What the plan could not place, but for links that lead nowhere. */
+/** Imports the folder. Returns the problems of the plan, except links that lead nowhere. */
 export async function importFrom(grove: Grove, orgId: string, dir: string): Promise<readonly object[]> {
   const { deps } = grove
   const plan = await planImport(await listFolder(dir), {

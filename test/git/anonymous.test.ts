@@ -27,7 +27,7 @@ describe('git: a published organisation', () => {
   })
   after(() => desk.remove())
 
-  it('asks for a name while it is not published, also where there is none', async () => {
+  it('asks for a name while it is not published, also if there is none', async () => {
     const ask = async (url: string) => (await desk.sh(`git ls-remote ${url}`)).text.replace(/'http.*'/, 'URL')
     expect(await ask(URL)).to.equal('fatal: could not read Username for URL: terminal prompts disabled\n')
     const nowhere = remoteUrl(grove, '00000000-0000-4000-8000-000000000000', node.id)
@@ -76,7 +76,7 @@ describe('git: a published organisation', () => {
       )
     })
 
-    it.deep('is cloned without its files, which come when they are asked for, old ones too', async () => {
+    it.deep('is cloned without its files, which are fetched on demand, also old ones', async () => {
       await desk.done(`git clone -q --filter=blob:none ${URL} lazy`)
       expect(await desk.done('cat lazy/story.txt; git -C lazy log -p --format=%s story.txt | grep "^+[a-z]"')).to.equal(
         'three\n+three\n+two\n+one\n',

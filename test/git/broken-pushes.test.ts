@@ -78,7 +78,7 @@ describe('git: a push that comes to nothing', () => {
     expect(await stored()).to.deep.equal(before)
   })
 
-  it('leaves nothing of its pack where its git has to be killed', async () => {
+  it('leaves nothing of its pack if its git has to be killed', async () => {
     const repo = { dir: node.git.dir }
     const before = await stored()
     const push = { service: 'git-receive-pack', shown: ['refs/'], version: 0, bodyBytes: undefined } as const

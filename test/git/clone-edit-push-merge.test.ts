@@ -101,7 +101,7 @@ describe('git: clone, edit, push, merge', () => {
     expect(node.git.say('rev-parse', 'refs/grove/pulls/4')).to.equal(head)
   })
 
-  it('retargets to main where the target is deleted', async () => {
+  it('retargets to main if the target is deleted', async () => {
     await node.branch('base')
     await node.proposal('topic')
     await node.open('topic', { target_branch: 'base' })

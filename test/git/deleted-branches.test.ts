@@ -1,4 +1,4 @@
-/** What the deletion of a branch means for pull requests, whichever door it comes through. */
+/** The deletion of a branch changes its pull requests alike through each door. */
 
 import { expect } from 'chai'
 import { remoteUrl } from '../support/desk.ts'
@@ -28,7 +28,7 @@ describe('git: a branch that is deleted', () => {
   }
 
   for (const [door, remove] of Object.entries(doors)) {
-    it.deep(`closes the request into it, once, where there is no main to go to: ${door}`, async () => {
+    it.deep(`closes the request into it, once, if there is no main to go to: ${door}`, async () => {
       const node = await newNode(grove, ann, { initialize: false })
       const root = node.git.commit({ files: { 'a.txt': 'a' } })
       node.git.point('dev', root)

@@ -39,7 +39,7 @@ describe('git: packs that are small and cost much', () => {
     ['unpacked', 60, 'offset', 'report-status-v2 side-band-64k'],
     ['kept as they came', 120, 'id', 'report-status'],
   ] as const) {
-    it(`are refused in a sentence once their CPU time is spent, and leave nothing, where they are ${what}`, async () => {
+    it(`are refused in a sentence once their CPU time is spent, and leave nothing, if they are ${what}`, async () => {
       const { accessToken } = ann.session
       const { status, body } = await askGit(
         grove,

@@ -1,4 +1,4 @@
-/** What a newcomer's git is told where it takes another way than Grove's. */
+/** Git shows newcomers the next step if they take another way than Grove's. */
 
 import { expect } from 'chai'
 import { remoteUrl } from '../support/desk.ts'
@@ -13,7 +13,7 @@ describe('git: first steps', () => {
     await desk.done('git init -q -b master mine; cd mine; echo Whales > content.md; git add .; git commit -q -m First')
   })
 
-  /** What git shows of a push to a new node without commits. */
+  /** Git's output for a push to a new node without commits. */
   async function firstPush(...refs: readonly string[]): Promise<string> {
     const { org, id } = await newNode(grove, ann, { initialize: false })
     const url = remoteUrl(grove, org, id, ann.session.accessToken)
@@ -40,7 +40,7 @@ describe('git: first steps', () => {
     expect(await firstPush("'master:refs/heads/$(reboot)'")).to.include(advice('<branch>'))
   })
 
-  it('with the password of an account is told which one git takes; with an old token that it is bad', async () => {
+  it('with the password of an account learns which password Git takes; with an old token, that it is invalid', async () => {
     const { org, id } = await newNode(grove, ann)
     const clone = async (secret: string) =>
       (await desk.sh(`git clone -q ${remoteUrl(grove, org, id, secret)} none`)).text

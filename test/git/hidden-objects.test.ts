@@ -1,4 +1,4 @@
-/** What is hidden is not served by its id, nor told of, to a client that writes its own requests. */
+/** Hidden objects are not served by id. Clients that write their own requests get none either. */
 
 import { expect } from 'chai'
 import { delimiter, flush } from '../../gitstore/transfer/pkt-line.ts'
@@ -67,7 +67,7 @@ describe('git: objects that are hidden', () => {
       for (const want of spellings(main)) expect(holdsPack(await fetchOf(version, want)), want).to.equal(true)
     })
 
-    it(`are served to a reader where they are on a branch, and never where they are the service's own, over v${version}`, async () => {
+    it(`are served to a reader if they are on a branch, and never if they are the service's own, over v${version}`, async () => {
       const { accessToken } = rex.session
       for (const oid of Object.values(hidden))
         expect(holdsPack(await fetchOf(version, oid, [], accessToken)), oid).to.equal(true)
@@ -77,7 +77,7 @@ describe('git: objects that are hidden', () => {
       expect(holdsPack(await fetchOf(version, ledger.commit, [], ann.session.accessToken))).to.equal(true)
     })
 
-    it(`and have names that are not told by deepen-not over v${version}`, async () => {
+    it(`and have names that deepen-not does not reveal over v${version}`, async () => {
       const told = async (name: string) =>
         said(await fetchOf(version, main, [`deepen-not ${name}`])).replace(/^(\d+ )[0-9a-f]{4}(.*)".*"$/s, '$1$2')
       const unknown = await told('nothing')
@@ -101,7 +101,7 @@ describe('git: objects that are hidden', () => {
       expect(await acknowledged(main.toUpperCase())).to.include(`ACK ${main}`)
     })
 
-    it(`do not bring their parents where they are named as shallow over v${version}`, async () => {
+    it(`do not bring their parents if they are named as shallow over v${version}`, async () => {
       const { body } = await fetchOf(version, main, [`shallow ${hidden.commit}`, 'deepen 2147483647'])
       expect(body.includes('unshallow')).to.equal(false)
       // In front of the names of objects in a pack stands how many there are.
@@ -124,7 +124,7 @@ describe('git: objects that are hidden', () => {
     expect(said(await fetchOf(2, nothing))).to.equal(notOurRef(nothing))
   })
 
-  it('are not shown for a branch below the name main, where there is no main', async () => {
+  it('are not shown for a branch below the name main, if there is no main', async () => {
     const other = await newNode(grove, ann, { initialize: false })
     const commit = node.git.run(['cat-file', 'commit', hidden.commit]).toString()
     const tree = other.git.say('hash-object', '-t', 'tree', '-w', '--stdin')

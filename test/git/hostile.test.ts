@@ -110,7 +110,7 @@ describe('git: clients that mean harm, or vanish', () => {
     expect(body).to.match(/ng refs\/heads\/twice/)
   })
 
-  it('send a pack that is cut off, is none, or lacks objects', async () => {
+  it('send a pack that is cut off, is not a pack, or lacks objects', async () => {
     await desk.done('cd whales; git checkout -q --detach; echo x > x; git add x; git commit -q -m x')
     const head = (await desk.done('git -C whales rev-parse HEAD')).trim()
     const whole = execFileSync('git', ['-C', join(desk.dir, 'whales'), 'pack-objects', '--stdout', '-q', '--revs'], {

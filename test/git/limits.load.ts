@@ -70,7 +70,7 @@ describe('git: how many at once, and for how long', () => {
     await until(async () => is((await workingIn(grove.dataDir)).length))
   }
 
-  it('one person holds neither all of them nor the whole queue; the next is told when to come again', async () => {
+  it('one user holds neither all of them nor the whole queue; the next one learns when to retry', async () => {
     const bob = await signUp(grove, 'Bob')
     const other = await newNode(grove, bob)
     // As server/http/git/git-limits.ts: a quarter of all run for the pushes of one person, and 64 wait.
@@ -99,7 +99,7 @@ describe('git: how many at once, and for how long', () => {
     await untilGits((count) => count === 0)
   })
 
-  it('clones and pushes end with their client, which is no fault of the service', async () => {
+  it('clones and pushes end with their client, which is not a fault of the service', async () => {
     heldPush()
     await untilGits((count) => count > 0)
     await heldClone()
@@ -122,7 +122,7 @@ describe('git: how many at once, and for how long', () => {
     await desk.done(`git clone -q ${remoteUrl(grove, node.org, node.id, ann.session.accessToken)} again`)
   })
 
-  it('a service that is to stop does not wait for ever for a clone that goes on', async () => {
+  it('a service that is to stop does not wait for ever for a clone that continues', async () => {
     heldPush()
     await heldClone()
     expect(await grove.stop()).to.equal(0)

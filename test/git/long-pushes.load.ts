@@ -45,7 +45,7 @@ describe('git: a push that takes long', () => {
     readonly ended: Promise<void>
   }
 
-  /** What is answered so far. */
+  /** The answer so far. */
   async function hear(one: ClientRequest): Promise<Heard> {
     const [answer] = (await once(one, 'response')) as [IncomingMessage]
     let text = ''
@@ -85,7 +85,7 @@ describe('git: a push that takes long', () => {
     afterEach(() => timers?.release())
     after(() => server.close())
 
-    it('hears every two seconds that it goes on, and is not cut for the service’s own silence', async () => {
+    it('hears every two seconds that it continues, and is not cut for the service’s own silence', async () => {
       const held = new Promise<void>((resolve) => {
         judged = resolve
       })
@@ -108,7 +108,7 @@ describe('git: a push that takes long', () => {
       expect(heard.text()).to.include('ng refs/heads/long judged at last')
     })
 
-    it('ends with a sentence where the judge fails after that: git would wait for ever for the rest of an answer', async () => {
+    it('ends with a sentence if the judge fails after that: git would wait for ever for the rest of an answer', async () => {
       let isHeard = false
       judge = async () => {
         await until(() => isHeard)

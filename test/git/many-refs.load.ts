@@ -80,7 +80,7 @@ describe('git: a push of many refs', () => {
     node.git.fsck()
   })
 
-  it('goes on where somebody holds the lock of one of them', async () => {
+  it('continues if somebody holds the lock of one of them', async () => {
     await desk.done("cd whales; git push -q origin 'refs/heads/b*'; git commit -q --allow-empty -m X")
     const lock = `${node.git.dir}/refs/heads/b7.lock`
     await desk.done(`touch ${lock}`)

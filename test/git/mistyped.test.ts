@@ -48,13 +48,13 @@ describe('git: a push of what is mistyped', () => {
     ['connections/a.Json', noConnection],
     ['connections/é.json', noConnection],
   ] as const)
-    it(`is told that ${name} is no edge`, async () => {
+    it(`names ${name}, which is not an edge`, async () => {
       const lines = await refused(`mkdir -p parents connections; echo '{}' > "${name}"`)
       const path = name.replace('$UPPER', other.id.toUpperCase()).replace('$OTHER', other.id)
       expect(lines).to.include(`remote: main: ${path}: ${reason}`)
     })
 
-  it('is taken where it is no edge that somebody meant', async () => {
+  it('is accepted if nobody meant an edge', async () => {
     await desk.done(
       `cd whales; mkdir -p parents/old connections; touch parents/README.md parents/old/x.json connections/index.ts
        git add -A; git commit -q -m Files; git push -q origin main`,
@@ -62,7 +62,7 @@ describe('git: a push of what is mistyped', () => {
     expect((await ann.get(`${node.at}/tree/main`)).body.total).to.equal(4)
   })
 
-  it('is told the same by REST', async () => {
+  it('is refused with the same words over REST', async () => {
     const refusal = async (path: string) => {
       const change = { action: 'put', path, content: '{}' }
       const { status, body } = await ann.post(`${node.at}/tree/main/commits`, { message: 'Bad', changes: [change] })
@@ -76,7 +76,7 @@ describe('git: a push of what is mistyped', () => {
     ])
   })
 
-  it('may stay where it was before, and go', async () => {
+  it('may stay if it exists already, and may be deleted', async () => {
     const moved = await newNode(grove, ann)
     const files = { 'connections/a b.json': '{}', 'parents/x.json': '{}' }
     moved.git.point('main', moved.git.commit({ files, parents: [moved.git.head()] }))
@@ -86,7 +86,7 @@ describe('git: a push of what is mistyped', () => {
     await moved.commit('main', { 'parents/x.json': null, 'connections/a b.json': '{"another": "one"}' })
   })
 
-  it('is told what of node.json would be lost, and where', async () => {
+  it('names the fields of node.json that would be lost, and their places', async () => {
     const lines = await refused(
       `printf '{"id": 123456789012345678901, "a": {"b": 1, "b": 2}, "title": "a\\\\u0007b"}' > node.json`,
     )
@@ -97,7 +97,7 @@ describe('git: a push of what is mistyped', () => {
     ])
   })
 
-  it.deep('is told 100 letters of a target or a path that is very long', async () => {
+  it.deep('shows 100 letters of a very long target or path', async () => {
     const [long, end] = ['t'.repeat(99_999), 'e'.repeat(60)]
     const target = await refused(`mkdir -p connections; echo '{"target": "T${long}"}' > connections/a.json`)
     expect(target).to.include(

@@ -149,7 +149,7 @@ describe('git: a push to the source of an open pull request', () => {
     expect(text).to.include('! [remote rejected]').and.not.include('Pull request')
   })
 
-  it('shows ten lines at most, whatever the titles are', async () => {
+  it('shows at most ten lines, with any titles', async () => {
     await propose({ title: '\u202e[31m`$(reboot)`' })
     for (let n = 2; n <= 6; n++) {
       await node.branch(`release/${n}`)

@@ -137,7 +137,7 @@ describe('odd commits', () => {
     expect(row.message).to.have.length(65_536)
   })
 
-  it('names, e-mail addresses and parents are bounded, too', async () => {
+  it('names, e-mail addresses and parents are also bounded', async () => {
     const node = await newNode(grove, ann)
     const parent = node.git.head()
     const parents = Array.from({ length: 1_001 }, () => parent)

@@ -34,7 +34,7 @@ describe('git: readable addresses', () => {
     ])
   })
 
-  it('name it in the letters of the title, whatever their script', async () => {
+  it('name it in the letters of the title, in any script', async () => {
     const { at } = await make('鲸鱼 — Süßwasser')
     const said = await desk.done('git clone -q $URL; cat 鲸鱼-süßwasser/content.md', {
       URL: signedIn(await cloneUrl(at)),
@@ -87,7 +87,7 @@ describe('git: readable addresses', () => {
       expect((await ann.get(`/git/${path}/${info}`)).status, path).to.equal(404)
   })
 
-  it('with a token of one node, open that node alone', async () => {
+  it('with a token of one node, open only that node', async () => {
     const [whales, krill] = [await make('Whales'), await make('Krill')]
     const { body } = await ann.post('/auth/tokens', {
       name: 'Script',
@@ -105,7 +105,7 @@ describe('git: readable addresses', () => {
     expect(await status(`${krill.id}/${whales.id}.git`)).to.equal(403)
   })
 
-  it('answer Git LFS as the id alone does', async () => {
+  it('answer Git LFS as the URL with only the id does', async () => {
     const answer = await client(grove).post('/git/x/y/whales.git/info/lfs/objects/batch', { operation: 'upload' })
     expect([answer.status, answer.body]).to.deep.equal([
       501,

@@ -53,7 +53,7 @@ describe('git: a fetch that is refused', () => {
       expect(text).to.include('remote error: no commits selected for shallow requests')
     })
 
-    it(`since its commit is none of the published ones, says which over v${version}`, async () => {
+    it(`because its commit is not published, names the commit over v${version}`, async () => {
       await node.branch(`hidden${version}`)
       const hidden = await node.commit(`hidden${version}`, { 's.txt': `${version}\n` })
       const said = async (oid: string, from = url) => {
@@ -70,7 +70,7 @@ describe('git: a fetch that is refused', () => {
       if (version === 2) expect(await said(nothing, owner())).to.match(reason)
     })
 
-    it(`since what it names as shallow is none, is not a fault of the service over v${version}`, async () => {
+    it(`because it names a shallow object that is not a commit, is not a fault of the service over v${version}`, async () => {
       const blob = node.git.say('rev-parse', 'main:content.md')
       const { status, body } = await askFor(version, node.git.head(), `shallow ${blob}`, 'deepen 1')
       expect(status).to.equal(200)

@@ -22,7 +22,7 @@ describe('git: what a push cannot do', () => {
   })
   afterEach(() => desk.done('cd whales; git checkout -q -f main; git reset -q --hard origin/main; git clean -q -f -d'))
 
-  /** What git shows of a push that ends with 1, without the address. */
+  /** Git's output for a push that ends with 1, without the URL. */
   async function refused(script: string): Promise<string> {
     const { code, text } = await desk.sh(`cd whales; ${script}`)
     expect(code, text).to.equal(1)

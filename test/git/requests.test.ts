@@ -1,4 +1,4 @@
-/** What a client sends before git hears of it: of bounded size, and of git's protocol. */
+/** Requests are checked before Git reads them: bounded in size, and in Git's protocol. */
 
 import childProcess from 'node:child_process'
 import { rm } from 'node:fs/promises'

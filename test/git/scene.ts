@@ -1,4 +1,4 @@
-/** What the stories of git clients share: a service, a person, and a desk with git. */
+/** Shared by the tests of Git clients: a service, a user, and a desk with Git. */
 
 import { type Desk, newDesk } from '../support/desk.ts'
 import { type Grove, startGrove } from '../support/grove.ts'

@@ -41,7 +41,7 @@ describe('git: another client, isomorphic-git over its own HTTP', () => {
     expect((await git.fetch({ ...at(), ref: 'main' })).fetchHead).to.equal(next)
   })
 
-  it('is told why a push is refused', async () => {
+  it('learns why a push is refused', async () => {
     await git.pull({ ...at(), ref: 'main', author })
     fs.writeFileSync(join(dir, 'node.json'), '{')
     await git.add({ fs, dir, filepath: 'node.json' })

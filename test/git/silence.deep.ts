@@ -86,7 +86,7 @@ describe('git: a client that falls silent', () => {
     ['before it has asked anything', ''],
     ['but for a byte now and then', 'a'],
   ] as const)
-    it(`${what}: it is told so, and no git runs for it`, async () => {
+    it(`${what}: it learns so, and no Git process runs for it`, async () => {
       const one = open('git-upload-pack', Buffer.from('ffff'))
       let answer: IncomingMessage | undefined
       one.once('response', (response) => (answer = response))

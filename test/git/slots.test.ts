@@ -102,7 +102,7 @@ describe('git: who gets one of the gits that run at once', () => {
       }
     }
 
-    it('a person has half of them, an anonymous address a quarter, the public half, and members the rest', async () => {
+    it('a user has half of them, an anonymous address a quarter, the public half, and members the rest', async () => {
       const half = Math.floor(running / 2)
       expect(await takeAll(address('one'))).to.equal(Math.floor(running / 4))
       expect(await takeAll(address('two'))).to.equal(Math.floor(running / 4))

@@ -67,7 +67,7 @@ describe('git: personal access tokens', () => {
     expect((await desk.sh('cd revoked; git fetch')).text).to.include('Authentication failed')
   })
 
-  it('are never a password, and a password never is one', async () => {
+  it('are never passwords, and passwords are never tokens', async () => {
     expect((await desk.sh(`git ls-remote ${url('correct%20horse%20battery')}`)).text).to.include(
       'Authentication failed',
     )

@@ -35,7 +35,7 @@ describe('what cannot be looked at', () => {
       (error: unknown) => (error instanceof GitError ? error.code : error),
     )
 
-  it('is there or not there only where the file system says so', async () => {
+  it('is there or not there only if the file system says so', async () => {
     symlinkSync('round', join(folder, 'round'))
     writeFileSync(join(folder, 'file'), '')
     for (const name of ['nothing', 'file/below', 'round']) expect(exists(join(folder, name)), name).to.equal(false)
@@ -73,7 +73,7 @@ describe('what cannot be looked at', () => {
     expect(await leftovers()).to.deep.equal([join(git.dir, 'refs/heads/main.lock')])
   })
 
-  it('is no free folder for a restore: the processes that run on it', async () => {
+  it('is not a free folder for a restore, because processes run on it', async () => {
     const run = join(folder, 'run-here', 'run')
     const occupied = () => findOccupant(join(folder, 'run-here'))
     expect(await codeOf(() => failing('readdir', run, 'EACCES', occupied))).to.equal('storage_error')

@@ -16,7 +16,7 @@ const most: DiffLimits = { files: 100, linesOfFile: 100, lines: 1_000, bytesOfFi
 describe('a question to git', () => {
   const { grove, ann } = useWorld({ ann: 'owner' })
   let node: TestNode
-  /** What git writes of a commit with files of all kinds. */
+  /** Git's output for a commit with files of all kinds. */
   let written: Buffer
 
   before(async () => {
@@ -77,7 +77,7 @@ describe('a question to git', () => {
     return { files: reader.files, total: reader.total, wanted }
   }
 
-  it('is parsed alike in whatever pieces its answer comes', () => {
+  it('is parsed alike for any pieces of its answer', () => {
     const whole = read([written])
     expect(whole.files.map(({ path, status, kind }) => [path, status, kind])).to.deep.equal([
       ['a.txt', 'M', 'text'],
@@ -96,7 +96,7 @@ describe('a question to git', () => {
     )
   })
 
-  it('is a fault where its answer is cut off, or of another form', () => {
+  it('is a fault if its answer is cut off, or of another form', () => {
     const text = written.toString('latin1')
     const broken = [
       written.subarray(0, written.length - 2),

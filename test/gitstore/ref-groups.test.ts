@@ -83,7 +83,7 @@ describe('gitstore: a transaction of many refs', () => {
     expect(between(from(last), Number.POSITIVE_INFINITY)).to.deep.equal(['refs/grove'])
   })
 
-  /** What a process that died had made: the moves `made` of the plan, with all locks held. */
+  /** The state that a dead process left: the moves `made` of the plan, with all locks held. */
   function leave(made: readonly number[]): string {
     const process = randomUUID()
     const folder = join(store.run, process, '1')
@@ -108,7 +108,7 @@ describe('gitstore: a transaction of many refs', () => {
   /** None of the deletions, which crashes leave half made in other ways. */
   const some: readonly (readonly number[])[] = [[0], [0, 1], [0, 2, 3], [0, 1, 2, 3], [0, 6], [0, 1, 2, 3, 6], [0, 7]]
   for (const made of some) {
-    it(`is finished where a crash left the moves ${made.join(', ')}, in whatever order the disk took them`, async () => {
+    it(`is finished if a crash left the moves ${made.join(', ')}, in whatever order the disk took them`, async () => {
       leave(made)
       await recoverAll(store, fail)
       expect(refs()).to.deep.equal(done())
@@ -116,7 +116,7 @@ describe('gitstore: a transaction of many refs', () => {
     })
   }
 
-  it('is undone where a crash left none', async () => {
+  it('is undone if a crash left none', async () => {
     const known = refs()
     leave([])
     await recoverAll(store, fail)
@@ -124,7 +124,7 @@ describe('gitstore: a transaction of many refs', () => {
     expect(readdirSync(store.run)).to.deep.equal(['one'])
   })
 
-  it('stays to be finished where its folder cannot be read: files are short', async () => {
+  it('stays to be finished if its folder cannot be read: files are short', async () => {
     const process = leave([0])
     const home = join(store.run, process)
     const told: unknown[] = []
@@ -135,7 +135,7 @@ describe('gitstore: a transaction of many refs', () => {
     expect(refs()).to.deep.equal(done())
   })
 
-  it('is refused whole where one of its names is a folder of another, and moves nothing', async () => {
+  it('is refused completely if one of its names is a folder of another, and moves nothing', async () => {
     const known = refs()
     const names = ['refs/heads/0', 'refs/heads/x', 'refs/heads/x/y'].map((ref) => ({ repo, ref, to: after }))
     const refused = await updateRefs(store, names, async () => ({ moves: names, value: undefined })).catch((e) => e)

@@ -16,7 +16,7 @@ const contentOf = (n: number) => `${Array.from({ length: 12 }, (_, line) => `con
 
 type Files = Readonly<Record<string, number>>
 
-/** What one side does to the files: writes one, removes one, moves one or a folder. */
+/** The changes of one side: writes a file, removes one, moves one or a folder. */
 interface Edit {
   readonly kind: 'write' | 'remove' | 'move' | 'move folder'
   readonly path: string

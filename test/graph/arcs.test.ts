@@ -26,7 +26,7 @@ const dagArbitrary = fc
   )
 
 describe('counts of a graph', () => {
-  it('agree with a walk from every node, whatever edges are added and taken away', () => {
+  it('agree with a walk from every node, for any added and removed edges', () => {
     fc.assert(
       fc.property(dagArbitrary, fc.array(fc.nat(1_000), { maxLength: 10 }), (pairs, removals) => {
         const left = [...pairs]
@@ -48,7 +48,7 @@ describe('counts of a graph', () => {
     })
   }
 
-  it('are none of an empty graph, and zero of one without edges', () => {
+  it('are empty for an empty graph, and zero for one without edges', () => {
     const { hidden: _, ...none } = countRelatives(0, arcsOf([]))
     expect(plain(none)).to.deep.equal({ parents: [], children: [], ancestors: [], descendants: [] })
     const { hidden: __, ...two } = countRelatives(2, arcsOf([]))
@@ -70,7 +70,7 @@ describe('edges that close a cycle', () => {
     )
   })
 
-  it('are the same in whatever order they are read, and whatever lies beside their knot', () => {
+  it('are the same in any order of reading, and with any other nodes around', () => {
     fc.assert(
       fc.property(pairsArbitrary, (pairs) => {
         const { hidden } = withoutCycles(size, arcsOf(pairs))
@@ -106,7 +106,7 @@ describe('the thread that draws graphs', () => {
     await expectReplaced(script)
   })
 
-  it.deep('is ended where it does not answer, and another takes its place', async () => {
+  it.deep('is ended if it does not answer, and another takes its place', async () => {
     const script = `
       import { mock } from 'node:test'
       import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -159,7 +159,7 @@ function reached(pairs: readonly Pair[], start: number): Set<number> {
   return found
 }
 
-/** What the rules say, by the simplest walk that is not too slow for 2,500 nodes. */
+/** The result by the rules, from the simplest fast enough walk of 2,500 nodes. */
 function walk(nodes: number, pairs: readonly Pair[]): object {
   const next = { up: new Map<number, number[]>(), down: new Map<number, number[]>() }
   for (const [from, to] of pairs) {

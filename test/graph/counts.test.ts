@@ -41,7 +41,7 @@ describe('the graph', () => {
       expect((await read()).nodes.map(countsOf)).to.deep.equal([none, none])
     })
 
-    it('are right after the index was made again beside the running service', async () => {
+    it('are right after the index was rebuilt next to the running service', async () => {
       const [one, two, three] = [await make(), await make(), await make()]
       await ann.put(`${two.at}/parents/${one.id}`).then(expecting(200))
       await read()

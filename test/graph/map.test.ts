@@ -85,7 +85,7 @@ describe('the map', () => {
   })
 
   it.deep(
-    'is the same from another process, from an index that is made again, and over a cycle closed by hand',
+    'is the same from another process, from an index that is rebuilt, and over a cycle closed by hand',
     async () => {
       const top = await make({ title: 'Top' })
       const middle = await make({ title: 'Middle', parents: [top.id] })
@@ -198,20 +198,20 @@ describe('the map', () => {
     expect((await anybody.get(path, { 'if-none-match': etag })).status).to.equal(200)
   })
 
-  it('has its areas alone where no columns are wanted', async () => {
+  it('has only its areas if no columns are wanted', async () => {
     const sea = await make({ title: 'Sea' })
     await make({ parents: [sea.id] })
     const { areas, ids, x } = await read('?columns=false')
     expect([areas.map(({ node_id, nodes }) => [node_id, nodes]), ids, x]).to.deep.equal([[[sea.id, 2]], [], []])
   })
 
-  it('of what is no node of the organisation is 404', async () => {
+  it('is 404 for the id of no node in the organisation', async () => {
     const other = (await ann.post(`/orgs/${ann.org}/nodes`, { title: 'Elsewhere' }).then(expecting(201))).body.id
     for (const under of [randomUUID(), other]) expect(await ann.get(`${path}?under=${under}`)).to.deep.equal(noNode)
     expect((await ann.get(`${path}?under=x`)).status).to.be.oneOf([404, 422])
   })
 
-  it.deep('of more than 20,000 nodes has titles in its parts alone, and of its areas the 1,000 largest', () => {
+  it.deep('of more than 20,000 nodes has titles only in its parts, and the 1,000 largest areas', () => {
     const count = 20_001
     const nodes = Array.from({ length: count }, (_, n) => ({ ...emptyNode, id: `n${n}`, title: `Node ${n}` }))
     // 1,500 areas of 2 below the first node, one of 100, and the others.
@@ -267,7 +267,7 @@ interface Graph {
   readonly edges: readonly { readonly edge_type: string; readonly source: string; readonly target: string }[]
 }
 
-/** What the rules say, from the graph: first parents by age, disks inside of disks. */
+/** The result by the rules, from the graph: first parents by age, disks inside of disks. */
 function expectPacked(map: GraphMap, { nodes, edges }: Graph): void {
   const { areas, ids, titles, x, y, area, weight } = map
   expect([...ids].sort()).to.deep.equal(nodes.map(({ id }) => id).sort())

@@ -63,7 +63,7 @@ describe('the graph for members', () => {
     expect(await ben.get(own)).to.deep.equal(noOrg)
   })
 
-  it('is given to all who ask for it first at once, and to those alone who may see it', async () => {
+  it('is given to all who first ask for it at once, but only to those who may see it', async () => {
     await make()
     await publish(false)
     const readers = [ann, anybody, ben, ann, anybody, ben]

@@ -20,7 +20,7 @@ export interface Change {
   readonly parent: number
 }
 
-/** What the rules say, by the simplest walk that there is. */
+/** The result by the rules, from the simplest walk. */
 export class Model {
   readonly alive = new Set(Array.from({ length: size }, (_, at) => at))
   /** `<parent> <child>`, of living children; the parent may be gone. */

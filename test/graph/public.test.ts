@@ -104,7 +104,7 @@ describe('the graph', () => {
     expect(await read()).to.deep.equal(nothing)
   })
 
-  it('reads main alone', async () => {
+  it('reads only main', async () => {
     const [oceans, whales] = [await make(), await make({ title: 'Whales' })]
     await whales.branch('draft')
     await whales.commit('draft', { 'node.json': '{"title": "Draft"}', [`parents/${oceans.id}.json`]: '{}' })
@@ -132,7 +132,7 @@ describe('the graph', () => {
   })
 
   describe('which is not published', () => {
-    it('is not found, exactly as that of an organisation that does not exist, whoever asks', async () => {
+    it('is not found by any caller, exactly as that of an organisation that does not exist', async () => {
       await ann.patch(`/orgs/${atlas.org}`, { published: false }).then(expecting(200))
       for (const who of [anybody, ann]) {
         for (const org of [atlas.org, randomUUID(), atlas.org.toUpperCase()]) {
@@ -148,7 +148,7 @@ describe('the graph', () => {
     })
   })
 
-  it('stays without cycles even where somebody has closed one by hand', async () => {
+  it('stays without cycles even if somebody has closed one by hand', async () => {
     const top = await make()
     const middle = await make({ parents: [top.id] })
     const bottom = await make({ parents: [middle.id] })
@@ -187,14 +187,14 @@ describe('the graph', () => {
       expect((await anybody.get(graph, { 'if-none-match': etag, 'accept-encoding': 'identity' })).status).to.equal(304)
     })
 
-    it('is not found by whoever has it, once it is unpublished', async () => {
+    it('is not found by clients that have it cached, once it is unpublished', async () => {
       await make()
       const { etag = '' } = (await anybody.get(graph)).headers
       await ann.patch(`/orgs/${atlas.org}`, { published: false }).then(expecting(200))
       expect(await anybody.get(graph, { 'if-none-match': etag })).to.deep.equal(noOrg)
     })
 
-    it('has the counts that it had, after a change of text alone', async () => {
+    it('keeps its counts after a change of only text', async () => {
       const top = await make()
       const below = await make({ parents: [top.id] })
       const before = (await read()).nodes.map(countsOf)
@@ -250,7 +250,7 @@ describe('the graph', () => {
       }
     })
 
-    it('by its headers alone', async () => {
+    it('with the same headers and no body, to HEAD', async () => {
       await make()
       for (const encoding of ['gzip', 'identity']) {
         const [whole, alone] = [await ask('GET', encoding), await ask('HEAD', encoding)]

@@ -1,4 +1,4 @@
-/** What the tests of the public graph share: a service, and a published organisation for each test. */
+/** Shared by the tests of the public graph. It has a service, and a published organisation for each test. */
 
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'

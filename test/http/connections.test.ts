@@ -1,4 +1,4 @@
-/** What is no ordinary request: it is answered all the same, and no connection is held for nothing. */
+/** Unusual requests get an answer, and hold no connection for nothing. */
 
 import { once } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
@@ -135,7 +135,7 @@ describe('connections', () => {
       }
     })
 
-    it('gets it where the request has a body', async () => {
+    it('gets it if the request has a body', async () => {
       const body = JSON.stringify({ email: 'ann@example.org', password })
       const head = `POST /auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
       const [answer] = await sendRaw(grove, head + body, { ends: true })
@@ -147,7 +147,7 @@ describe('connections', () => {
     const head = (length: number, more = '') =>
       `POST /auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n${more}\r\n`
 
-    it('is refused by its length alone, before a byte of it, and the connection closes', async () => {
+    it('is refused by only its length, before a byte of it, and the connection closes', async () => {
       const [answer, ...more] = await sendRaw(grove, head(16 * mebibyte + 1))
       expect(more).to.deep.equal([])
       expectRefusal(answer, 413, 'too_large')
@@ -160,12 +160,12 @@ describe('connections', () => {
       expectRefusal(answer, 413, 'too_large')
     })
 
-    it('is told so to a client that sends it all the same, before the connection breaks', async () => {
+    it('is refused in words to a client that sends it anyway, before the connection breaks', async () => {
       const [answer] = await sendRaw(grove, [head(16 * mebibyte + 1), 'x'.repeat(16 * mebibyte + 1)])
       expectRefusal(answer, 413, 'too_large')
     })
 
-    it('is refused where it comes in chunks', async () => {
+    it('is refused if it comes in chunks', async () => {
       const chunk = `${mebibyte.toString(16)}\r\n${'x'.repeat(mebibyte)}\r\n`
       const request =
         'POST /auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
@@ -224,7 +224,7 @@ describe('connections', () => {
     })
     const accepted: Socket[] = []
     server.on('connection', (socket) => accepted.push(socket))
-    /** What Node says of every connection on which nothing moves. */
+    /** Node's description of every connection without traffic. */
     const fallSilent = () => {
       for (const socket of accepted) if (!socket.destroyed) server.emit('timeout', socket)
     }

@@ -21,7 +21,7 @@ describe('the link of an error', () => {
 
   it('leads to a page next to the other documents for clients, whose links and anchors are there', async () => {
     const pages = new Map<string, string>()
-    for (const name of ['guide', 'errors', 'events', 'limits', 'git', 'types']) {
+    for (const name of ['guide', 'errors', 'events', 'limits', 'git', 'permissions', 'types']) {
       const { status, body } = await client(grove).get(`/docs/${name}`)
       expect(status, name).to.equal(200)
       pages.set(name, String(body))

@@ -122,7 +122,7 @@ describe('standard error', () => {
     })
   })
 
-  it('may be on a full disk: the service goes on, and ends when it is asked to', async () => {
+  it('may be on a full disk: the service continues, and ends when it is asked to', async () => {
     const code = await serveWithLog('/dev/full', async (url) => {
       for (let turn = 0; turn < 4; turn++) {
         expect((await client({ url }).get('/healthz')).status).to.equal(200)
@@ -134,7 +134,7 @@ describe('standard error', () => {
 })
 
 describe('the log while the index is made again', () => {
-  it('has one line for all who are told to come later, and no stack', async () => {
+  it('has one line for all clients that must retry later, and no stack', async () => {
     const grove = await startGrove()
     const written: string[] = []
     const counts = faultCounts()

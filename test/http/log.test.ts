@@ -27,7 +27,7 @@ describe('the log', () => {
     await rm(dataDir, { recursive: true, force: true })
   })
 
-  it('holds no password, no token and no Authorization, whatever goes right or wrong', async () => {
+  it('never has a password, a token or an Authorization header, also after errors', async () => {
     const account = { email: 'ann@example.org', password, name: 'Ann' }
     const anyone = client(grove)
     const { body: session } = await anyone.post('/auth/signup', account)

@@ -27,7 +27,7 @@ describe('behind a proxy', () => {
     await rm(dataDir, { recursive: true, force: true })
   })
 
-  /** What is left of the sign-ups of the hour, for who signs up with these headers. */
+  /** The sign-ups that remain in the hour, for a client with these headers. */
   const leftAfter = async (headers: Record<string, string>): Promise<string> => {
     const answer = await client(trusting).post('/auth/signup', { email: 'ann@example.org', password }, headers)
     expect(answer.status).to.equal(409)
@@ -82,7 +82,7 @@ describe('behind a proxy', () => {
     await until(() => trusting.output().stderr.includes('"remoteAddress":"198.51.100.9"'))
   })
 
-  it('a Host that is none is not told on', async () => {
+  it('an invalid Host is not passed on', async () => {
     for (const host of ['-x', 'a..b', 'x:123456', 'user@x', 'x/y', '[x]', `${'a'.repeat(64)}.example`]) {
       const request = `GET /orgs/${ann.org}/repositories HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${ann.session.accessToken}\r\nConnection: close\r\n\r\n`
       const [answer] = await sendRaw(careful, request)
@@ -99,7 +99,7 @@ describe('Strict-Transport-Security', () => {
     return headers['strict-transport-security']
   }
 
-  it('is sent for an https PUBLIC_URL alone, and speaks of no other name', async () => {
+  it('is sent only for an https PUBLIC_URL, and covers no other name', async () => {
     expect(await of()).to.equal(undefined)
     expect(await of('http://grove.example')).to.equal(undefined)
     expect(await of('https://grove.example')).to.equal('max-age=31536000')

@@ -60,7 +60,7 @@ describe('request limits', () => {
       server.closeAllConnections()
     })
 
-    it('refuse whatever comes from that address, and nothing from another', async () => {
+    it('refuse everything from that IP address, and nothing from another', async () => {
       const bad = { authorization: 'Bearer x', ...from('10.2.0.1') }
       const flood = Array.from({ length: few }, () => send(small, 'GET', '/auth/me', bad))
       expect([...new Set((await Promise.all(flood)).map(({ status }) => status))]).to.deep.equal([401])

@@ -1,4 +1,4 @@
-/** What a line of the request log says, and what none ever says. */
+/** The fields of a line in the request log, which never has secrets. */
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
@@ -140,7 +140,7 @@ describe('the request log', () => {
     expect(asked).to.include.members(['info-refs', 'git-upload-pack', 'git-receive-pack'])
   })
 
-  it.deep('tells how long a request waited for the password queue, where it did', async () => {
+  it.deep('tells how long a request waited for the password queue, if it did', async () => {
     const slow = await startGrove({ logLevel: 'info', slowPasswords: true })
     const { user } = await signUp(slow, 'Ann')
     const logIn = () => client(slow).post('/auth/login', { email: user.email, password })

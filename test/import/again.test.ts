@@ -34,7 +34,7 @@ describe('import again', () => {
     org = orgIn(await again())
   })
 
-  it.deep('reads nothing where nothing has changed, and says what a reading says', async () => {
+  it.deep('reads nothing if nothing has changed, and says what a reading says', async () => {
     const known = await settled()
     await rm(join(grove.dataDir, 'imports'), { recursive: true })
     const read = await again()

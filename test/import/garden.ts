@@ -29,7 +29,7 @@ export async function plan(files: Record<string, string | Buffer>, options?: Pla
   return planOf(await garden(files), org, options)
 }
 
-/** What an organisation has of nodes, by id. */
+/** The nodes of an organisation, by id. */
 export type Known = Map<string, KnownNode & KnownContent>
 
 /** @param known what earlier plans have made */
@@ -92,7 +92,7 @@ export function unresolved(plan: Plan): string[] {
   return plan.unresolved.map(({ path, kind, target }) => `${path}: ${kind} ${target}`)
 }
 
-/** What of a node's files no format has a meaning for. */
+/** The parts of a node's files that have a meaning in no format. */
 export function attachments(plan: Plan, path: string): string[] {
   return [...at(plan, path).files.keys()].filter(
     (name) => !/^(node\.json|content\.md|(parents|connections)\/.*)$/.test(name),

@@ -132,7 +132,7 @@ describe('import with the history of a Git work tree', () => {
     expect([done.code, existsSync(sprung)], done.stderr).to.deep.equal([0, false])
   })
 
-  it('is refused where there is no history, and in combination with --to', async () => {
+  it('is refused if there is no history, and in combination with --to', async () => {
     const bare = await folderOf('Bare', { 'a.md': '# A\n' })
     const missing = await importAs(bare, '--with-history')
     expect([missing.code, missing.stderr]).to.satisfy(

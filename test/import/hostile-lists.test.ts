@@ -61,7 +61,7 @@ describe('the lists of another Grove', () => {
     )
   })
 
-  it('are read in smaller pages where a page is too large, to the last item', async () => {
+  it('are read in smaller pages if a page is too large, to the last item', async () => {
     const fat = (limit: number, offset: number) => {
       if (limit > 20) throw new AnswerTooLargeError('too large')
       return { names: Array.from({ length: Math.min(limit, 30 - offset) }, () => 'a') }

@@ -13,13 +13,15 @@ const shown = '\\u001b]0;hello\\u0007\\u001b[2J\\u009b2J\\u202e\\u2066'
 const org = '3f2504e0-4f89-41d3-9a0c-0305e82c3301'
 const node = '3f2504e0-4f89-41d3-9a0c-0305e82c3302'
 
-/** What it answers, by the end of the path; nothing: an empty object. */
+/** The answers, by the end of the path. Other paths get an empty object. */
 type Answers = Readonly<Record<string, string | object | ((query: URLSearchParams) => string)>>
 
 describe('import from and to what is hostile', () => {
   useService()
-  let server: Server | undefined
-  afterEach(() => server?.close())
+  const servers: Server[] = []
+  afterEach(() => {
+    for (const server of servers.splice(0)) server.close()
+  })
 
   async function importTo(answers: Answers): Promise<Finished> {
     return runCommand(await argumentsFor(answers), { ...environment(), DATA_DIR: '/nonexistent' })
@@ -42,7 +44,7 @@ describe('import from and to what is hostile', () => {
         res.end(typeof answer === 'string' ? answer : JSON.stringify(answer))
       })
     })
-    server = listening
+    servers.push(listening)
     await new Promise<void>((done) => listening.listen(0, '127.0.0.1', done))
     const { port } = listening.address() as AddressInfo // it listens on a port
     const folder = await folderOf('Notes', { 'a.md': '# A\n', token: 'grv_x\n' })
@@ -79,7 +81,7 @@ describe('import from and to what is hostile', () => {
       .and.not.match(/[^\P{Cc}\n]/u)
   })
 
-  it('shows a refusal on one line, whatever ends lines in it', async () => {
+  it('shows a refusal on one line, with any line ends in it', async () => {
     const detail = 'No.\ngrove: all is well\u2028really\r\n'
     for (const status of [403, 404, 500]) {
       const { stdout, stderr } = await importTo({ [`GET /orgs/${org}`]: { status, detail } })
@@ -89,7 +91,7 @@ describe('import from and to what is hostile', () => {
     }
   })
 
-  it('ends with a sentence where an answer is nested deeper than a Grove answers', async () => {
+  it('ends with a sentence if an answer is nested deeper than a Grove answers', async () => {
     const { code, stderr } = await importTo({
       [`GET /orgs/${org}`]: { ...anOrg, name: 'Deep' },
       [`GET /orgs/${org}/nodes`]: `{"total":1,"nodes":[{"id":"${node}","title":"x","properties":{"a":${deep}}}]}`,
@@ -111,7 +113,7 @@ describe('import from and to what is hostile', () => {
       / The answer of \S+ is larger than 4 MiB\n$/,
     ],
   ] as const)
-    it(`ends with a sentence, in a small heap, where a service answers ${what}`, async () => {
+    it(`ends with a sentence, in a small heap, if a service answers ${what}`, async () => {
       const end = what === 'a page of objects' ? `GET /orgs/${org}/nodes` : `GET /orgs/${org}`
       const { code, stderr } = await importInto(192, { [`GET /orgs/${org}`]: anOrg, [end]: answer })
       expect(stderr).to.match(sentence)

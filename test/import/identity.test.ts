@@ -88,7 +88,7 @@ describe('import: the plan', () => {
         expect({ files, gone, problems }).to.deep.equal({ files: { '.': '.', ...expected }, gone: [], problems: [] })
       })
 
-    it('by the id in its front matter, whatever else has changed', async () => {
+    it('by the id in its front matter, after any other change', async () => {
       const [a, b] = [randomUUID(), randomUUID().toUpperCase()]
       const before = { 'a.md': withId(a, text('A')), 'b.md': withId(b, text('B')) }
       const after = { 'a.md': withId(b, text('C')), 'x/b.md': withId(a, text('D')) }

@@ -21,7 +21,7 @@ describe('import of what is no vault', () => {
   })
   after(() => rm(scratch, { recursive: true, force: true }))
 
-  it('reads no more than it may of a file, whatever the file system says of its size', async () => {
+  it('reads no more of a file than the limit, for any size that the file system reports', async () => {
     expect((await stat('/proc/self/maps')).size).to.equal(0)
     expect(await readRegular('/proc/self/maps', 1_024)).to.match(/^is larger than /)
     expect(await readRegular('/proc/self/maps', 10 * 1_048_576)).to.be.instanceOf(Buffer)

@@ -88,7 +88,7 @@ describe('import', () => {
     expect(nodes).to.be.greaterThan(0)
   })
 
-  it('is not told by the embed of one of two notes of its name, where the import left it unresolved', async () => {
+  it('is not told by the embed of one of two notes of its name, if the import left it unresolved', async () => {
     const files = { 'a/Twin.md': 'One.', 'b c/Twin.md': 'Two.', 'Start.md': '![[Twin]] [x](Twin)' }
     const org = orgIn(await importAs(await folderOf('Twins', files)))
     const nodes = await nodesOf(org)

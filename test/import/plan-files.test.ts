@@ -68,7 +68,7 @@ describe('import: the plan', () => {
       expect(attachments(planned, '.')).to.deep.equal([])
     })
 
-    it('whose names differ in case alone lie apart, in one node as well', async () => {
+    it('whose names differ only in case lie apart, in one node as well', async () => {
       const planned = await plan({
         'a.md': '![](IMG/x.png) ![](img/y.png)',
         'b.md': '![](img/y.png)',
@@ -82,7 +82,7 @@ describe('import: the plan', () => {
       ])
     })
 
-    it('are named where a node has no room for the second of two such names', async () => {
+    it('are named if a node has no room for the second of two such names', async () => {
       const planned = await plan({ 'a.md': '![[X.png]] ![[Y.png]]', 'IMG/X.png': '', 'img/Y.png': '' })
       expect(planned.problems).to.deep.equal([
         { path: 'img/Y.png', reason: 'not attached to a.md: IMG has the same name there, except for case' },
@@ -124,7 +124,7 @@ describe('import: the plan', () => {
       expect(unresolved(planned)).to.deep.equal(['x/Map.canvas: missing gone.md'])
     })
 
-    it('that is none is kept and named; an empty one is one', async () => {
+    it('that is invalid is kept and named; an empty one is valid', async () => {
       const files = {
         'a.canvas': '{',
         'b.canvas': '[]',

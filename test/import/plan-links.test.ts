@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { at, connections, plan, unresolved, useGardens } from './garden.ts'
 
-/** What one note that says `content` is connected to, among these others. */
+/** Returns the connections of one note with the text `content`, among these others. */
 async function links(content: string, ...others: string[]): Promise<string[]> {
   return connections(
     await plan({ ...Object.fromEntries(others.map((path) => [path, ''])), 'note.md': content }),

@@ -116,7 +116,7 @@ describe('import: the plan', () => {
     })
   })
 
-  it('plans, whatever lies in the folder, a graph that the rules accept, and loses no file', async () => {
+  it('plans a graph that the rules accept for any folder, and loses no file', async () => {
     await fc.assert(fc.asyncProperty(gardens(), acceptable), { numRuns: runs(80) })
   })
 })

@@ -103,7 +103,7 @@ describe('import: the plan', () => {
       expect(at(other, 'a.md').id).not.to.equal(at(await planOf(folder, org), 'a.md').id)
     })
 
-    it('keeps apart files whose names differ in ending alone', async () => {
+    it('keeps apart files whose names differ only in the ending', async () => {
       const planned = await plan({ 'a.md': '', 'a.mdx': '', 'a.markdown': '', 'a/index.md': '' })
       expect(new Set(planned.nodes.map((node) => node.id)).size).to.equal(5)
       const before = await plan({ 'a.md': '', 'a.mdx': '' })

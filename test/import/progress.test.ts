@@ -29,6 +29,22 @@ describe('import: the progress', () => {
     )
   })
 
+  it('says how long the rest will take, again and again if a part takes long', () => {
+    const { output, text } = screen({})
+    let now = 0
+    const progress = progressOn(output, 'Checking', () => now)
+    for (let done = 0; done <= 8; done++, now += 50_000) progress.at(done, 5_000)
+    expect(text()).to.deep.equal([
+      'Checking 0 % 2/5000, about 4165 min left\n',
+      'Checking 0 % 4/5000, about 4164 min left\n',
+      'Checking 0 % 6/5000, about 4162 min left\n',
+      'Checking 0 % 8/5000, about 4160 min left\n',
+    ])
+    progress.at(4_900, 5_000)
+    progress.end()
+    expect(text().at(-1)).to.equal('Checking 98 % 4900/5000, about 10 s left\n')
+  })
+
   it('never says more than all', () => {
     const { output, text } = screen({})
     const progress = progressOn(output, 'Reading', () => 0)

@@ -131,7 +131,7 @@ describe('import', () => {
     })
 
     for (const setting of [{ require_pull_requests: true }, { rules: [{ branches: ['m*'], approvals: 1 }] }])
-      it(`creates, but does not edit, where main needs pull requests by ${Object.keys(setting)[0]}`, async () => {
+      it(`creates, but does not edit, if main needs pull requests by ${Object.keys(setting)[0]}`, async () => {
         const org = (await ann.post('/orgs', { name: 'Careful' })).body.id
         await ann.patch(`/orgs/${org}`, setting).then(expecting(200))
         const folder = await folderOf('Careful', { 'a.md': '# A\n', 'b.md': '[[a]]\n' })
@@ -160,7 +160,7 @@ describe('import', () => {
       })
     })
 
-    it('for what is no folder', async () => {
+    it('for a path that is not a folder', async () => {
       for (const path of [join(folder, 'a.md'), join(folder, 'absent')])
         expect(await importAs(path)).to.deep.equal({ code: 2, stdout: '', stderr: `grove: ${path} is not a folder\n` })
     })
@@ -197,7 +197,7 @@ describe('import', () => {
     })
   })
 
-  it.deep('goes on when nobody reads what it says', async () => {
+  it.deep('continues when nobody reads what it says', async () => {
     const folder = await folderOf('Pipe', vault)
     const shell = `"$0" dist/cli.js import "$1" --as ann@example.org | true; echo "\${PIPESTATUS[0]}"`
     const done = await outcomeOf(spawn('bash', ['-c', shell, process.execPath, folder], { env: environment() }))

@@ -233,7 +233,7 @@ describe('import --to', () => {
     expect(countsIn(await importTo(grove.url, folder, '--org', org))).to.match(/^0 created, 0 updated, \d unchanged$/)
   })
 
-  it('edits nothing where main needs pull requests, and says so', async () => {
+  it('edits nothing if main needs pull requests, and says so', async () => {
     const { id } = (await ann.post('/orgs', { name: 'Careful', require_pull_requests: true })).body
     const folder = await folderOf('Careful', { 'a.md': '# A\n', 'b.md': '[[a]]\n' })
     expect((await importTo(grove.url, folder, '--org', id)).code).to.equal(0)

@@ -56,7 +56,7 @@ describe('import', () => {
     expect((await importAs(folder)).stdout).to.contain('\n0 created, 0 updated, 4 unchanged\n')
   })
 
-  it.deep('reads again where a file is moved between listing and reading', async () => {
+  it.deep('reads again if a file is moved between listing and reading', async () => {
     const folder = await folderOf('Hasty', { 'a.md': prose('A'), 'b.md': '[[a]]\n' })
     const org = orgIn(await importAs(folder))
     const id = (await idsIn(org)).get('a.md')
@@ -204,7 +204,7 @@ kept, although its file is gone: zebra.md (Zebra)
     const pages = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [`guide/${name}.md`, `# ${name}\n`])
     const links = pages.map(([path = '']) => `[x](/en/${path.replace('.md', '/')})`).join(' ')
 
-    it('finds by itself what its paths begin with, and says so', async () => {
+    it('finds automatically what its paths begin with, and says so', async () => {
       const folder = await folderOf('Site', { ...Object.fromEntries(pages), 'a.md': `${links} [no](/fr/x)` })
       const done = await importAs(folder)
       expect(done.stdout).to.contain(', 6 connections,')
@@ -276,7 +276,7 @@ kept, although its file is gone: zebra.md (Zebra)
       )
     })
 
-    it('is told to members alone which vault it is', async () => {
+    it('is shown only to members which vault it is', async () => {
       const org = orgIn(await importAs(await folderOf('Told', { 'a.md': 'A' })))
       await ann.patch(`/orgs/${org}`, { published: true }).then(expecting(200))
       expect((await ann.get(`/orgs/${org}`)).body).to.have.property('vault_id')

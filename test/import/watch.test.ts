@@ -103,7 +103,7 @@ describe('import --watch', () => {
     }
   })
 
-  it.deep('waits for a folder that is gone, says that nothing is lost, and goes on with it', async () => {
+  it.deep('waits for a folder that is gone, says that nothing is lost, and continues with it', async () => {
     const folder = await folderOf('Away', { 'a.md': '# A\n' })
     const watching = start(['import', folder, '--as', 'ann@example.org', '--watch'])
     try {

@@ -1,4 +1,4 @@
-/** What users follow, with both engines of credentials. */
+/** Users follow nodes and organisations, with both engines of credentials. */
 import { expect } from 'chai'
 import { createFollowsSweep } from '../../server/domain/inbox/follows.ts'
 import { expecting, type TestNode } from '../support/node.ts'

@@ -1,4 +1,4 @@
-/** What a user has read of an inbox, and how its pages continue. */
+/** The read marks of an inbox, and how its pages continue. */
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
@@ -87,7 +87,7 @@ describe('marks of an inbox', () => {
     expect((await cy.get('/inbox?after=')).status).to.equal(422)
   })
 
-  it('count as the present end of a log that was lost', async () => {
+  it('count as the current end of a log that was lost', async () => {
     const node = await ann.node()
     await follow(cy, node)
     await edit(ann, node, 'A')

@@ -42,7 +42,7 @@ describe('the feed of the inbox', () => {
     expect(grove.logged()).to.not.include(made.token)
   })
 
-  it('has a feed that is of the token, whoever asks, until the token ends', async () => {
+  it("has a feed that shows the token's inbox to any caller, until the token ends", async () => {
     const made = await bob.api.createFeedToken()
     const other = await ann.api.createFeedToken()
     expect((await feed(made.url)).text).to.include('Inbox of Bob')

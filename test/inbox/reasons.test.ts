@@ -1,4 +1,4 @@
-/** What is in an inbox, and why. */
+/** The items of an inbox, and their reasons. */
 import { expect } from 'chai'
 import { ann, aProposal, bob, comment, cy, di, eve, grove, pass, review, useScene } from '../review/scene.ts'
 import { expecting, type TestNode } from '../support/node.ts'

@@ -1,4 +1,4 @@
-/** What the tests of inboxes share. */
+/** Shared by the tests of inboxes. */
 
 import type { Proposal } from '../review/scene.ts'
 import { expecting, type TestNode } from '../support/node.ts'

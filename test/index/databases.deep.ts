@@ -19,7 +19,7 @@ describe('a database', () => {
   let seed: string
   let ann: PersonClient
   let node: TestNode
-  /** What every GET answers of what was made. */
+  /** The answer of every GET about the created data. */
   let seen: Record<string, string>
   let grove: Grove
 
@@ -66,7 +66,7 @@ describe('a database', () => {
       'that was cut off': async (file) => truncate(file, Math.floor((await stat(file)).size / 8192) * 4096),
     }
     for (const [title, damage] of Object.entries(damages))
-      it(`${title} is set aside at the start and made again, and the log says so`, async () => {
+      it(`${title} is set aside at the start and rebuilt, and the log says so`, async () => {
         await damage(file('index.sqlite'))
         await start()
         expect(await everything(grove)).to.deep.equal(seen)
@@ -130,7 +130,7 @@ describe('a database', () => {
       expect(await everything(grove)).to.deep.equal(after)
     })
 
-    it('that is damaged under two services is made again by itself, answers 503 until then, and the log says so', async () => {
+    it('that is damaged under two services is rebuilt automatically, answers 503 until then, and the log says so', async () => {
       const other = await start()
       await start()
       await scribble(file('index.sqlite'), 0, (await stat(file('index.sqlite'))).size)
@@ -150,7 +150,7 @@ describe('a database', () => {
       await expectSound(dataDir)
     })
 
-    it('that is deleted under a service is made again by itself', async () => {
+    it('that is deleted under a service is rebuilt automatically', async () => {
       await start()
       await rm(file('index.sqlite'))
       await until(async () => said(grove, 'rebuilt from').length > 0)
@@ -200,7 +200,7 @@ describe('a database', () => {
     return grove
   }
 
-  /** What a service says that does not start. */
+  /** The message of a service that does not start. */
   async function refusal(): Promise<string> {
     const error: unknown = await spawnGrove(dataDir).then(
       () => new Error('It has started'),
@@ -209,7 +209,7 @@ describe('a database', () => {
     return String(error instanceof Error && error.message).replace(/^.*\n/, '')
   }
 
-  /** What every GET answers. */
+  /** The answer of every GET. */
   async function everything(one: { readonly url: string }) {
     const all = await everythingIn(one, ann.session.accessToken, [ann.org], ['song', 'verse 3'])
     return JSON.parse(JSON.stringify(all).replaceAll(one.url, 'http://grove'))

@@ -10,7 +10,7 @@ import { useWorld } from '../support/world.ts'
 
 describe('a statement on some nodes', () => {
   const ids: string[] = []
-  /** What every database of this process prepares statements by. */
+  /** The prototype with which every database of this process prepares statements. */
   const databases: Sqlite.Database = Object.getPrototypeOf(openSqlite(':memory:'))
   const { prepare } = databases
   const seen = new Set<string>()

@@ -16,7 +16,7 @@ const mostNodes = 4
 /** Steps that need a history to make sense happen to the first node of an organisation. */
 const onFirst = /^(branch|propose|open|edit|merge|update|unbranch|hand\w+)$/
 
-/** What happens at one step; the numbers choose among what is there then. */
+/** The action of one step. The numbers choose among what exists then. */
 const operation = fc.record({
   kind: fc.constantFrom(
     ...(['create', 'create', 'patch', 'patch', 'remove', 'parent', 'parent', 'orphan'] as const),
@@ -36,7 +36,7 @@ type Operation = typeof operation extends fc.Arbitrary<infer O> ? O : never
 
 describe('the index', () => {
   for (const seed of [1, 2]) {
-    it(`answers as before, byte for byte, made again beside a service and before the next (seed ${seed})`, () =>
+    it(`answers as before, byte for byte, rebuilt next to a service and before the next (seed ${seed})`, () =>
       fc.assert(
         fc.asyncProperty(fc.noBias(fc.array(operation, { minLength: 60, maxLength: 60 })), sameAfterRebuilding),
         {
@@ -102,7 +102,7 @@ interface World {
   readonly dataDir: string
 }
 
-/** What the service answered; a step that makes no sense there and then is none. */
+/** Returns the answers of the service. A step that makes no sense then has none. */
 async function perform({ ann, bob, orgs, dataDir }: World, operation: Operation): Promise<Answer[]> {
   const { way, other, text } = operation
   const orgId = pick(orgs, operation.org) ?? ''

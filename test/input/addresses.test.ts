@@ -96,7 +96,7 @@ describe('input', () => {
   })
 
   describe('paths', () => {
-    it('that lead nowhere are 404, whatever their encoding', async () => {
+    it('that lead nowhere are 404, in any encoding', async () => {
       for (const path of [
         '/nope',
         '/orgs//nodes',

@@ -11,13 +11,13 @@ describe('input', () => {
   const retrieve = (body: unknown) => ann.post(`/orgs/${ann.org}/search/retrieve`, body)
 
   describe('bodies', () => {
-    it('that are missing are missing, where one is required', async () => {
+    it('are 422 as missing if a required one is absent', async () => {
       const missing = [{ loc: ['body'], msg: 'Field required', type: 'missing' }]
       expect(await problems(ann.post('/orgs'))).to.deep.equal(missing)
       expect(await problems(ann.post('/orgs', ''))).to.deep.equal(missing)
     })
 
-    it('that are no objects are told so', async () => {
+    it('that are not objects are refused as such', async () => {
       for (const body of [[], 'text', 5, true, null]) {
         const type = await problems(ann.post('/orgs', JSON.stringify(body)))
         expect(type, JSON.stringify(body)).to.deep.include.members([
@@ -243,7 +243,7 @@ describe('input', () => {
       ])
     })
 
-    it('that are null and optional are absent, further in too', async () => {
+    it('that are null and optional are absent, also in nested objects', async () => {
       const scope = { node_ids: null, under: null, tags: null, updated_after: null, connection_types: null }
       const asked = { query: 'whales', top_k: null, expansion_depth: null, scope, include_raw_text: null }
       expect((await retrieve(asked)).status).to.equal(200)

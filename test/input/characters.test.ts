@@ -92,13 +92,13 @@ describe('control characters', () => {
     expect(body.detail?.[0]?.msg, what).to.match(/^The text must not (be blank or )?contain control characters/)
   }
 
-  it('are refused where a text is one line, whichever they are', async () => {
+  it('are all refused in a text of one line', async () => {
     for (const [what, field] of Object.entries(lines)) {
       for (const character of [...everywhere, ...lineEnds]) await refused(field, `a${character}b`, what)
     }
   })
 
-  it('are refused where a text may have several lines, but for tabs and line ends', async () => {
+  it('are refused in a text of several lines, except tabs and line ends', async () => {
     for (const [what, field] of Object.entries(prose)) {
       for (const character of everywhere) await refused(field, `a${character}b`, what)
       for (const character of lineEnds) {
@@ -119,7 +119,7 @@ describe('control characters', () => {
     expect(pr.description).to.equal(description)
   })
 
-  it('beside other letters of any script are no reason to refuse these', async () => {
+  it('include no letters of any script, which are accepted', async () => {
     for (const name of ['Ζωή', '雪', '🐋 whales', 'a\u2028b', 'a\u00a0b', '\u202eabc', 'e\u0301']) {
       expect((await ann.post('/orgs', { name })).body.name).to.equal(name)
     }

@@ -43,7 +43,7 @@ describe('a time', () => {
   describe('over HTTP', () => {
     const { grove, ann } = useWorld({ ann: 'owner' })
 
-    it('that is none is 422 wherever one is sent', async () => {
+    it('that is invalid is 422 everywhere', async () => {
       const none = '2026-02-30T00:00:00Z'
       const { at, org } = await newNode(grove, ann)
       const search = (scope: object) => ann.post(`/orgs/${org}/search/retrieve`, { query: 'x', scope })

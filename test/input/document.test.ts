@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { statusOf } from '../../server/base/errors.ts'
 import { isOneLine } from '../../server/domain/format/text-rules.ts'
 import document from '../../spec/openapi.json' with { type: 'json' }
+import { revisionOf } from '../../spec/revision-of.ts'
 import { rights } from '../../spec/rights.ts'
 import { takenNames } from '../support/taken-names.ts'
 import { resolved, type Schema } from '../support/wrong-values.ts'
@@ -77,7 +78,8 @@ describe('the document, as programs read it', () => {
   })
 
   it('says of every GET that it has an ETag, and is 304 to who has it, but for what is made while it is read', () => {
-    const known = operations.filter(({ method, operationId }) => method === 'get' && operationId !== 'exportOrg')
+    const streamed = ['exportOrg', 'exportMyData']
+    const known = operations.filter(({ method, operationId }) => method === 'get' && !streamed.includes(operationId))
     for (const operation of known) {
       expect(answerOf(operation, '200').headers, operation.operationId).to.have.property('ETag')
       expect(answerOf(operation, '304').headers, operation.operationId).to.have.property('ETag')
@@ -122,6 +124,24 @@ describe('the document, as programs read it', () => {
     expect(document.info).to.have.property('contact')
   })
 
+  it('has a revision that changes with the contract, and not with its words', () => {
+    const changed = (at: RegExp, to: string) => revisionOf(JSON.parse(JSON.stringify(document).replace(at, to)))
+    const is = document.info['x-revision']
+    expect(revisionOf(document)).to.equal(is)
+    expect(changed(/"description":"The name of the user who merged it\.[^"]*"/g, '"description":"Another."')).to.equal(
+      is,
+    )
+    expect(changed(/"example":\{"status":"ok"/, '"example":{"status":"well"')).to.equal(is)
+    const changes = [
+      [/"merged_by":/, '"merged_from":'],
+      [/"maxLength":500/, '"maxLength":501'],
+      [/"required":\["status"\]/, '"required":[]'],
+      [/"enum":\["open",/, '"enum":["opened",'],
+      [/"operationId":"getHealth"/, '"operationId":"getHeart"'],
+    ] as const
+    for (const [at, to] of changes) expect(changed(at, to), to).to.not.equal(is)
+  })
+
   it('lists the codes, for today and for later, and the guide tells each of them', () => {
     const { KnownErrorCode, ErrorCode, MergeReason } = schemas
     expect(ErrorCode.anyOf).to.deep.equal([{ $ref: '#/components/schemas/KnownErrorCode' }, { type: 'string' }])
@@ -157,7 +177,7 @@ describe('the document, as programs read it', () => {
     expect(schemas.NewUser.allOf[1]).to.deep.include({ required: ['org_id'] })
   })
 
-  it('lets the text of an answer be chosen by an operation alone, or by a parameter', () => {
+  it('lets an operation, or a parameter, choose the text of an answer', () => {
     for (const operation of operations) {
       const all = Object.keys(answerOf(operation, '200').content ?? {})
       // A stream has no end, so a generated function cannot return it.

@@ -62,7 +62,7 @@ describe('ids', () => {
     })
   }
 
-  it('of an organisation are judged by their form alone, published or not', async () => {
+  it('of an organisation are judged only by their form, published or not', async () => {
     const getOrg = inOrgs.find(({ id }) => id === 'getOrg') as Operation // the spec has it
     for (const text of notUuids) {
       for (const who of [client(grove), open.owner]) {
@@ -118,7 +118,7 @@ describe('ids', () => {
     expect((await owner.patch(`${at}/${id}`, { label: 'x' })).body).to.include({ id, label: 'x' })
   })
 
-  it('are read in either case by git, too', async () => {
+  it('are also read in either case by Git', async () => {
     const { owner, org, node } = open
     for (const name of [node.toUpperCase(), 'org']) {
       const path = `/git/${org.toUpperCase()}/${name}.git/info/refs?service=git-upload-pack`

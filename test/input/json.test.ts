@@ -27,18 +27,18 @@ describe('input: JSON', () => {
     [`{"text":"${'x\\n'.repeat(100_000)}", "password": hunter2}`, 1, 300_025],
   ]
   for (const [body, line, column] of faults) {
-    it(`that is none is json_invalid, with line and column: ${JSON.stringify(body).slice(0, 30)}`, async () => {
+    it(`that is invalid is json_invalid, with line and column: ${JSON.stringify(body).slice(0, 30)}`, async () => {
       const detail = [{ loc: ['body'], msg: 'JSON decode error', type: 'json_invalid', ctx: { line, column } }]
       expect(await problems(ann.post('/orgs', body))).to.deep.equal(detail)
     })
   }
 
-  it('that is none beyond a million characters is json_invalid, without a place', async () => {
+  it('that is invalid beyond a million characters is json_invalid, without a place', async () => {
     const detail = [{ loc: ['body'], msg: 'JSON decode error', type: 'json_invalid' }]
     expect(await problems(ann.post('/orgs', `{"name":"${'x'.repeat(1_048_576)}`))).to.deep.equal(detail)
   })
 
-  it('that is none is answered without what it holds', async () => {
+  it('that is invalid is refused without showing its content', async () => {
     const answer = await ann.post(
       '/auth/password',
       '{"old_password": "correct horse battery", "new_password": hunter2}',
@@ -47,7 +47,7 @@ describe('input: JSON', () => {
     expect(JSON.stringify(answer.body)).to.not.match(/correct|hunter2/)
   })
 
-  it('that is no UTF-8 is json_invalid, and is not read as something else', async () => {
+  it('that is not UTF-8 is json_invalid, and is not read as something else', async () => {
     const headers = { authorization: `Bearer ${ann.session.accessToken}`, 'content-type': 'application/json' }
     const send = async (...parts: Buffer[]) => {
       const body = new Uint8Array(Buffer.concat(parts))

@@ -1,4 +1,4 @@
-/** What the tests of input share: a service, a person, a node, and requests as bytes. */
+/** Shared by the tests of input: a service, a user, a node, and raw requests. */
 
 import { request as httpRequest } from 'node:http'
 import { expect } from 'chai'

@@ -65,6 +65,24 @@ describe('an invitation with an address', () => {
     expect(smtp.received.some(({ to }) => to.includes(address))).to.equal(false)
   })
 
+  it('shows in the list and on the page that its mail waits, or was refused', async () => {
+    const { id } = (await ann.post('/orgs', { name: 'Posts' }).then(expecting(201))).body
+    const pages = await visitOf(grove, ann)
+    const stateAfter = async (code: number | undefined) => {
+      smtp.answer = () => code
+      const made = await invite(ann, id, newAddress())
+      await grove.settled()
+      const { invitations } = (await ann.get(`/orgs/${id}/invitations`).then(expecting(200))).body
+      return invitations.find((one: { id: string }) => one.id === made.id).mail
+    }
+    expect(await stateAfter(undefined)).to.equal(undefined)
+    expect(await stateAfter(451)).to.equal('waiting')
+    expect(await stateAfter(550)).to.equal('failed')
+    const { headers } = await pages.open(`/o/${id}/settings/members`)
+    const { body } = await pages.open(headers.location ?? '')
+    expect(body).to.contain('its mail was refused').and.to.contain('its mail was not delivered yet')
+  })
+
   it('keeps its link when the keys are rotated before it is sent', async () => {
     const address = newAddress()
     smtp.answer = () => 451

@@ -1,4 +1,4 @@
-/** What the tests of mail share: a mail server, and a service that sends through it. */
+/** Shared by the tests of mail: a mail server, and a service that uses it. */
 import { v4 as randomUuid } from 'uuid'
 import { type Grove, type GroveOptions, startGrove } from '../support/grove.ts'
 import { type MailServer, startMailServer } from '../support/smtp.ts'

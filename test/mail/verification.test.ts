@@ -105,8 +105,8 @@ describe('a service that demands confirmed addresses', () => {
   const refused = { status: 403, code: 'email_unverified' }
   const problemOf = ({ status, body }: { status: number; body: { code?: string } }) => ({ status, code: body.code })
 
-  it('refuses organisations, invitations, publishing and consent until then', async () => {
-    const gil = await signUp(grove, 'Gil')
+  it('refuses organisations, members, bots, webhooks, publishing and consent until then', async () => {
+    const [gil, fay] = [await signUp(grove, 'Gil'), await signUp(grove, 'Fay')]
     const program = await register(grove, { name: 'Robin' })
     const pages = await visitOf(grove, gil)
     const consent = () =>
@@ -114,6 +114,9 @@ describe('a service that demands confirmed addresses', () => {
     const attempts = {
       create: () => gil.post('/orgs', { name: 'Atlas' }),
       invite: () => gil.post(`/orgs/${gil.org}/invitations`, { role: 'reader' }),
+      bot: () => gil.post(`/orgs/${gil.org}/bots`, { name: 'Builder', role: 'reader' }),
+      webhook: () => gil.post(`/orgs/${gil.org}/webhooks`, { url: 'http://127.0.0.1:9000/' }),
+      member: () => gil.put(`/orgs/${gil.org}/members/${fay.user.email}`, { role: 'reader' }),
       publish: () => gil.patch(`/orgs/${gil.org}`, { published: true }),
     }
     for (const [name, attempt] of Object.entries(attempts))

@@ -16,15 +16,27 @@ import { until } from '../support/until.ts'
 /** Milliseconds between two hashes of the data folder. */
 const betweenHashesMs = 5_000
 
-/** Refs, objects and packs: the files of all repositories, without what Git has not yet accepted. */
+/** Returns the files of a folder, without what Git has not yet accepted. */
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  const kept = entries.filter(({ name }) => !name.startsWith('tmp_objdir-'))
+  const found = kept.map((entry) => {
+    const path = join(folder, entry.name)
+    return entry.isDirectory() ? filesIn(path) : [path]
+  })
+  return (await Promise.all(found)).flat()
+}
+
+/** Refs, objects and packs: the files of all repositories. A repository that is not made yet may go meanwhile. */
 async function hashOf(dataDir: string): Promise<string> {
   const hash = createHash('sha256')
-  const names = (await readdir(dataDir, { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name))
-    .filter((path) => path.includes('.git/') && !path.includes('/tmp_objdir-'))
-    .sort()
-  for (const name of names) hash.update(`${relative(dataDir, name)}\0`).update(await readFile(name))
+  const folders = (await readdir(dataDir, { withFileTypes: true })).filter((entry) => entry.isDirectory())
+  const paths: string[] = []
+  for (const { name } of folders) {
+    const repositories = (await readdir(join(dataDir, name))).filter((repository) => repository.endsWith('.git'))
+    for (const repository of repositories) paths.push(...(await filesIn(join(dataDir, name, repository))))
+  }
+  for (const path of paths.sort()) hash.update(`${relative(dataDir, path)}\0`).update(await readFile(path))
   return hash.digest('hex')
 }
 

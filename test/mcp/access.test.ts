@@ -36,7 +36,7 @@ const defineType = async ({ org, owner }: World) => {
   await made(owner.put(`/orgs/${org}/types/whale`, { definition: { title: 'Whale' } }))
   return 'whale'
 }
-/** What the owner has proposed already. */
+/** A call that the owner has already made, so that the proposal exists. */
 const again = (tool: string, input: (world: World) => Promise<object>) => async (world: World) => {
   const given = await input(world)
   expect(await statusOf(world.grove, tokenOf(world.owner), 'tools/call', tool, given)).to.equal(200)
@@ -82,15 +82,15 @@ const attempts: Readonly<Record<string, readonly Row[]>> = {
   list_trash: [{ asks: ['listTrash'], input: ({ org }) => ({ org_id: org }) }],
   propose_change: [
     {
-      asks: ['openPull', 'getBranch', 'createBranch', 'createCommit'],
+      asks: ['openPull', 'getBranch', 'createBranch', 'createCommit', 'compareCommits'],
       input: (world) => change(world, 'They sing.\n'),
     },
     {
-      asks: ['openPull', 'listPulls', 'getPull'],
+      asks: ['openPull', 'listPulls', 'getPull', 'compareCommits'],
       input: again('propose_change', (world) => change(world, 'They sing again.\n')),
     },
     {
-      asks: ['openPull', 'getFile', 'createCommit'],
+      asks: ['openPull', 'getFile', 'createCommit', 'compareCommits'],
       input: async (world) => ({ ...(await change(world, 'They dive.\n')), set_properties: { depth: 12 } }),
     },
     {
@@ -101,8 +101,8 @@ const attempts: Readonly<Record<string, readonly Row[]>> = {
   ],
   create_node: [{ asks: ['createNode'], input: ({ org }) => ({ org_id: org, title: 'Dolphins', id: randomUUID() }) }],
   connect: [
-    { asks: ['openPull', 'getBranch', 'createBranch', 'createCommit'], input: connection },
-    { asks: ['openPull', 'listPulls', 'getPull'], input: again('connect', connection) },
+    { asks: ['openPull', 'getBranch', 'createBranch', 'createCommit', 'compareCommits'], input: connection },
+    { asks: ['openPull', 'listPulls', 'getPull', 'compareCommits'], input: again('connect', connection) },
     {
       asks: ['openPull', 'deleteBranch'],
       input: async (world) => ({ ...(await connection(world)), target: randomUUID() }),
@@ -144,7 +144,7 @@ const changing: readonly (keyof operations)[] = [
   'openPull',
 ]
 
-/** What is no tool. */
+/** Methods of MCP other than calls of tools. */
 const others: readonly (Row & { readonly method: string; readonly name?: string })[] = [
   {
     method: 'prompts/get',
@@ -164,7 +164,7 @@ const others: readonly (Row & { readonly method: string; readonly name?: string 
   },
 ]
 
-/** What no tool does: a person does it, on a page. */
+/** The operations that no tool has, because a user does them on a page. */
 const forbidden =
   /^(merge|submit|delete(?!Branch)|remove|revoke|put|update|end|change|accept|reset|create(?!Node$|Branch|Commit|Comment$))/
 

@@ -1,4 +1,4 @@
-/** What `grove mcp` reads of an answer. */
+/** `grove mcp` bounds the answers that it reads. */
 
 import { expect } from 'chai'
 import { boundedAnswer } from '../../server/mcp/bounded-answer.ts'
@@ -6,7 +6,7 @@ import { boundedAnswer } from '../../server/mcp/bounded-answer.ts'
 describe('an answer that `grove mcp` reads', () => {
   const mebibyte = new Uint8Array(1_048_576)
 
-  it('is the same, whatever its status', async () => {
+  it('is the same, with any status', async () => {
     const answer = await boundedAnswer(new Response('gone', { status: 404, headers: { 'retry-after': '3' } }))
     expect([answer.status, answer.headers.get('retry-after'), await answer.text()]).to.deep.equal([404, '3', 'gone'])
     expect((await boundedAnswer(new Response(null, { status: 204 }))).status).to.equal(204)

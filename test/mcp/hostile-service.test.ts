@@ -35,7 +35,7 @@ describe('a hostile service behind `grove mcp`', () => {
     ['head', 409, { detail: 'No', code: 'head_moved', current_head: evil }],
     ['members of other types', 409, { detail: 'No', code: 'invalid_content', merge_problems: { path: [evil] } }],
   ] as const)
-    it(`says its ${what} between marks alone`, async () => {
+    it(`says its ${what} only between marks`, async () => {
       answer = { status, body }
       const said = await model.refused('list_nodes', { org_id: id })
       const { outside } = parted(said)

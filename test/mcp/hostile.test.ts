@@ -133,7 +133,7 @@ describe('hostile text', () => {
     expect(new Set(ids).size, 'a new id for each answer').to.equal(ids.length)
   })
 
-  it('of a comment is on the one line of that comment, whatever it says', async () => {
+  it('of a comment is on the one line of that comment, with any text', async () => {
     const at = { org_id, node_id, number: 1, state: 'all' }
     const answer = await model.ask('read_discussion', { ...at, max_chars: 32_000 })
     const { parts } = parted(answer)

@@ -1,4 +1,4 @@
-/** What server/mcp/README.md says is so. */
+/** The examples of server/mcp/README.md work. */
 
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'

@@ -1,4 +1,4 @@
-/** What /mcp refuses: callers, origins, messages, tools, changes. */
+/** /mcp refuses callers, origins, messages, tools and changes. */
 
 import { expect } from 'chai'
 import { toolsFor } from '../../server/mcp/tools/table.ts'
@@ -52,12 +52,12 @@ describe('/mcp refuses', () => {
       expect((await post(ping, bearer(revoked.token))).status).to.equal(401)
     })
 
-    it('with a cookie alone', async () => {
+    it('with only a cookie', async () => {
       const cookie = { cookie: `grove=${ann.session.accessToken}`, 'sec-fetch-site': 'same-origin' }
       expect((await post(ping, cookie)).status).to.equal(401)
     })
 
-    it('of pages of another origin, also where the name of this machine is made theirs', async () => {
+    it('of pages of another origin, also if the name of this machine is made theirs', async () => {
       const { host } = new URL(grove.url)
       const from = (origin: string) => post(ping, { ...bearer(token), origin })
       expect((await from(`http://${host}`)).status).to.equal(200)
@@ -85,7 +85,7 @@ describe('/mcp refuses', () => {
       expect((await post({ ...ping, method: 'subscriptions/listen' }, mine)).text).to.include('-32601')
     })
 
-    it('more requests than a person may send, counting one a call, whatever it asks', async () => {
+    it('more requests than a user may send, counting one a call, whatever it asks', async () => {
       const left = async (body: object) => {
         const headers = { 'content-type': 'application/json', ...accept, ...bearer(token) }
         const answer = await fetch(`${grove.url}/mcp`, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -145,7 +145,7 @@ describe('/mcp refuses', () => {
 
       it('a change that changes nothing, and nothing is left', async () => {
         expect(await propose([{ path: 'content.md', content: 'Whales are mammals.' }])).to.match(
-          /^409 no_changes\n<content /,
+          /^409 no_changes: main has this content already\. .*\n<content /,
         )
         expect(await branches()).to.equal(1)
       })
@@ -161,14 +161,14 @@ describe('/mcp refuses', () => {
         expect(await branches()).to.equal(1)
       })
 
-      it('to propose again what a person has closed', async () => {
+      it('to propose again what a user has closed', async () => {
         const other = await makeNode({ org: org_id, owner: ann })
         const changes = [{ path: 'content.md', content: 'Whales are fish.\n' }]
         const input = { org_id, node_id: other, title: 'Fish', changes }
         await model.ask('propose_change', input)
         await made(ann.patch(`/orgs/${org_id}/nodes/${other}/pull-requests/1`, { status: 'closed' }))
         const closed = await model.refused('propose_change', input)
-        expect(closed).to.match(/^409 closed: Proposal 1 made the same change and was closed: \S+\/proposals\/1$/)
+        expect(closed).to.match(/^409 closed: Proposal 1 made the same change and was closed: \S+\/proposals\/1\. Ask /)
       })
 
       it('what is not there', async () => {
@@ -177,7 +177,7 @@ describe('/mcp refuses', () => {
         expect(await model.refused('search', { org_id: nobodys, query: 'x' })).to.match(/^404 org_not_found: /)
         expect(await model.refused('read_node', { org_id, node_id, branch: 'gone' })).to.match(/^404 /)
         expect(await model.refused('read_node', { org_id, node_id, path: 'gone.md' })).to.match(
-          /^404 file_not_found\n<content /,
+          /^404 file_not_found: read_node .*\n<content /,
         )
         expect(await model.refused('history', { org_id, node_id, branch: 'gone' })).to.match(/^404 branch_not_found: /)
         expect(await model.refused('diff', { org_id, node_id, head: 'gone' })).to.match(/^404 /)
@@ -198,6 +198,14 @@ describe('/mcp refuses', () => {
           { org_id, node_id, other: 1 },
         ])
           expect(await model.refused('read_node', input)).to.include('Invalid arguments for tool read_node')
+        const reasons: [object, string][] = [
+          [{ node_id }, 'org_id: Required: get the id from list_organisations'],
+          [{ org_id, node_id: 'x' }, 'node_id: Not a UUID: get the id from search, list_nodes or neighbours'],
+          [{ org_id, node_id, path: 7 }, 'path: Pass a value of type string instead'],
+          [{ org_id, node_id, max: 7 }, 'Leave out max. The tool takes org_id, node_id, branch, path, from, max_chars'],
+        ]
+        for (const [input, reason] of reasons) expect(await model.refused('read_node', input)).to.include(reason)
+        expect(await model.refused('search', { org_id })).to.include('query: Required: pass a value of type string')
         for (const max_chars of [1, 1_000_000])
           expect(await model.refused('read_node', { org_id, node_id, max_chars })).to.include('max_chars')
       })
@@ -219,8 +227,9 @@ describe('/mcp refuses', () => {
         const elsewhere = await makeNode({ org: org_id, owner: ann })
         for (const tool of ofNode.slice(0, 3))
           expect(await narrow.refused(tool, { org_id, node_id: elsewhere })).to.match(/^403 token_scope: /)
-        expect(await narrow.refused('list_proposals', { org_id })).to.match(/^403 token_scope: /)
-        expect(await narrow.ask('read_node', { org_id, node_id })).to.include(node_id)
+        expect(await narrow.ask('list_proposals', {})).to.match(/^Proposals: /)
+        expect(await narrow.ask('read_node', {})).to.include(node_id)
+        expect(await bound.ask('list_nodes', {})).to.match(/^Nodes: /)
         const input = { org_id, node_id, title: 'Bound', changes: [{ path: 'content.md', content: 'Bound.\n' }] }
         expect(await narrow.ask('propose_change', input)).to.include('is open: ')
         expect(narrow.client.getInstructions())

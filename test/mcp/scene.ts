@@ -1,4 +1,4 @@
-/** What the tests of /mcp share: a service for each file, people with tokens, and the official client of the protocol. */
+/** Shared by the tests of /mcp. It has a service for each file, users with tokens, and the official client. */
 
 import { resolve } from 'node:path'
 import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
@@ -102,7 +102,7 @@ async function connected(transport: Transport, revision: Revision): Promise<Mode
   }
 }
 
-/** What stands in the marks of an answer, by what it is; `outside` is what the service itself says. */
+/** The content of the marks in an answer, by kind. `outside` has the service's own words. */
 export interface Parted {
   readonly outside: string
   readonly parts: Readonly<Record<string, string>>

@@ -1,4 +1,4 @@
-/** What each tool answers, over HTTP in both revisions and over standard input. */
+/** The answer of each tool, over HTTP in both revisions and over standard input. */
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
@@ -67,8 +67,10 @@ describe('the tools of /mcp', () => {
           const { tools } = await model.client.listTools()
           expect(tools.map(({ name }) => name)).to.deep.equal([...reading, ...writing])
           for (const { name, annotations } of tools) {
-            expect(annotations?.readOnlyHint).to.equal(reading.includes(name))
-            expect(annotations?.idempotentHint, name).to.equal(name !== 'create_node')
+            const isReading = reading.includes(name)
+            expect(annotations?.readOnlyHint ?? false).to.equal(isReading)
+            expect(annotations?.destructiveHint ?? true).to.equal(isReading)
+            expect(isReading || annotations?.idempotentHint === true, name).to.equal(name !== 'create_node')
           }
           expect(model.client.getInstructions()).to.include('never an instruction')
         },
@@ -79,6 +81,12 @@ describe('the tools of /mcp', () => {
         const written = JSON.stringify(tools.map(({ inputSchema }) => inputSchema))
         expect(written).to.not.match(/"type":\[/)
         expect(written).to.include('"anyOf":[{"type":"string","maxLength":1048576},{"type":"null"}]')
+      })
+
+      it('are listed in two thirds of the bytes that patterns and bounds of each field would make', async () => {
+        const { tools } = await model.client.listTools()
+        expect(JSON.stringify(tools)).to.not.match(/\$schema|"minLength"|\{8\}\(/)
+        expect(JSON.stringify(tools).length).to.be.below(18_950)
       })
 
       it('list organisations', async () => {
@@ -96,7 +104,8 @@ describe('the tools of /mcp', () => {
         const answer = await model.ask('search', { org_id, query: 'mammals', top_k: 1, expand: 'standard' })
         const [match] = factsIn(answer, 'matches')
         expect(match).to.include({ rank: 1, title: 'Whales' })
-        expect(match?.source).to.match(new RegExp(`^grove://${org_id}/${match?.id}@[0-9a-f]{40}$`))
+        expect(parted(answer).outside).to.include(`Source of each: grove://${org_id}/{id}@{commit}`)
+        expect(match?.commit).to.match(/^[0-9a-f]{40}$/)
         expect(factsIn(answer, 'passages')[0]).to.deep.equal({
           id: match?.id,
           line: 1,
@@ -144,7 +153,7 @@ describe('the tools of /mcp', () => {
         expect(passage?.text).to.equal('Plankton drifts: cat <file>, then List<Thing> of <thing>.')
       })
 
-      it('tell of titles where a search finds nothing', async () => {
+      it('tell of titles if a search finds nothing', async () => {
         const answer = await model.ask('search', { org_id, query: 'Blue wahle' })
         const none = await model.ask('search', { org_id, query: 'wahle' })
         expect(answer + none).to.include('Blue whale')
@@ -180,7 +189,7 @@ describe('the tools of /mcp', () => {
         const where = `tag:"${door}" state:open`
         const input = { org_id, where, sort: '-depth', facets: ['state', 'tag'], properties: ['depth'] }
         const answer = await model.ask('list_nodes', input)
-        expect(parted(answer).outside).to.equal('Nodes: 1.')
+        expect(parted(answer).outside).to.equal(`Nodes: 1.\nSource of each: grove://${org_id}/{id}@{commit}`)
         expect(factsIn(answer, 'nodes')[0]).to.deep.include({ id, properties: { depth: 12 } })
         expect(factsIn(answer, 'conditions').map(({ condition }) => condition)).to.deep.equal([
           `tag:"${door}"`,
@@ -216,7 +225,7 @@ describe('the tools of /mcp', () => {
         expect(factsIn(answer, 'deleted nodes')[0]).to.include({ id, title: 'Gone', deleted_by: 'Ann' })
       })
 
-      it('propose a change of several files, which a person merges', async () => {
+      it('propose a change of several files, which a user merges', async () => {
         const changes = [
           { path: 'content.md', content: 'Whales are mammals, and breathe air.\n' },
           { path: 'sources.md', content: 'A book.\n' },
@@ -264,6 +273,54 @@ describe('the tools of /mcp', () => {
         const words = /^They breathe\n\nA book says so\.\n\nGrove-Via: (?:mcp token|rest agent:grove-mcp) [0-9a-f]{8}$/
         expect(proposed).to.match(words)
         expect(created).to.equal('Create node')
+      })
+
+      it('propose edits of parts of a file, and count what goes and comes', async () => {
+        const text_content = `# Long\n\n${'Some words here.\n'.repeat(60)}\nThe last line, once.\r\nAnd more.\r\n`
+        const { id: node_id } = await made(ann.post(`/orgs/${org_id}/nodes`, { title: 'Long', text_content }))
+        const input = { org_id, node_id, title: 'Edit' }
+        const proposed = (edits: object[]) => ({ ...input, changes: [{ path: 'content.md', edits }] })
+        const answer = await model.ask(
+          'propose_change',
+          proposed([
+            { old: '# Long', new: '# Longer' },
+            { old: 'once.\nAnd', new: 'twice.\nAnd' },
+          ]),
+        )
+        expect(answer).to.include('Files changed: 1; 2 lines removed, 2 added; 2 words removed, 2 added.')
+        const branch = /Branch (\S+),/.exec(answer)?.[1]
+        const { content } = await made(
+          ann.get(`/orgs/${org_id}/nodes/${node_id}/tree/${encodeURIComponent(branch ?? '')}/files/content.md`),
+        )
+        expect(content).to.equal(text_content.replace('# Long', '# Longer').replace('once', 'twice'))
+        const shortened = await model.ask('propose_change', {
+          ...input,
+          changes: [{ path: 'content.md', content: '# Long\n' }],
+        })
+        expect(shortened).to.match(/Files changed: 1; 64 lines removed, 0 added; 186 words removed, 0 added\./)
+        const refusals: [object[], RegExp][] = [
+          [[{ old: 'not there', new: '' }], /content\.md\.edits\.0\.old: The file does not have this text\. Read/],
+          [[{ old: 'Some', new: '' }], /edits\.0\.old: The file has this text more than once\. Add/],
+          [
+            [
+              { old: '# Long', new: '' },
+              { old: 'Long\n', new: '' },
+            ],
+            /edits\.0\.old: It overlaps with another edit/,
+          ],
+        ]
+        for (const [edits, reason] of refusals)
+          expect(await model.refused('propose_change', proposed(edits))).to.match(reason)
+        for (const change of [{}, { content: '', edits: [{ old: 'a', new: 'b' }] }])
+          expect(
+            await model.refused('propose_change', { ...input, changes: [{ path: 'content.md', ...change }] }),
+          ).to.include('Pass either `edits` or `content` for the file of changes.0')
+        expect(
+          await model.refused('propose_change', {
+            ...input,
+            changes: [{ path: 'none.md', edits: [{ old: 'a', new: '' }] }],
+          }),
+        ).to.match(/^404 file_not_found: /)
       })
 
       it('create a node, and propose a connection', async () => {

@@ -1,9 +1,11 @@
 /** `GET /metrics`: who may read it, and what a small session leaves in it. */
 
-import { writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { readConfig } from '../../server/base/config.ts'
+import { grove as runBackup } from '../support/command.ts'
 import { type Desk, newDesk } from '../support/desk.ts'
 import { startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
@@ -35,6 +37,16 @@ describe('GET /metrics', () => {
     for (const token of [undefined, metricsToken, 'undefined'])
       expect((await client(other, token).get('/metrics')).body.code).to.equal('not_found')
     await other.close()
+  })
+
+  it('has the time of the last backup without problems', async () => {
+    const name = 'grove_backup_last_success_timestamp_seconds'
+    expect(sumOf(await scrape(), name)).to.equal(0)
+    const target = await mkdtemp(join(tmpdir(), 'grove-backup-'))
+    const before = Math.floor(Date.now() / 1_000)
+    expect((await runBackup(grove.dataDir, 'backup', target)).code).to.equal(0)
+    expect(sumOf(await scrape(), name)).to.be.at.least(before)
+    await rm(target, { recursive: true })
   })
 
   it('is 401 without the token, and with the token of an account', async () => {
@@ -147,6 +159,7 @@ describe('GET /metrics', () => {
       const [build] = later.get('grove_build_info') ?? []
       expect(build?.labels).to.include({ node: process.version, worker: '1' })
       expect(build?.labels.git).to.match(/^\d+\.\d+/)
+      expect(build?.labels.commit).to.match(/^([0-9a-f]{12}(-dirty)?)?$/)
       expect(sumOf(later, 'grove_storage_free_bytes')).to.be.greaterThan(0)
       expect(sumOf(later, 'grove_storage_used_bytes')).to.be.greaterThan(0)
       await until(
@@ -156,7 +169,7 @@ describe('GET /metrics', () => {
     })
 
     it('has no id, address or name in a label', () => {
-      const values = [...later.values()].flat().flatMap(({ labels }) => Object.values(labels))
+      const values = [...later.values()].flat().flatMap(({ labels: { commit: _, ...others } }) => Object.values(others))
       for (const value of values) expect(value).to.not.match(/[0-9a-f]{8}-|@|whales|Ann/)
     })
   })

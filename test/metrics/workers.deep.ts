@@ -47,6 +47,12 @@ describe('metrics of workers', () => {
     })
     return scraped
   }
+  it('count from the start of each worker, also if the first scrape is later', async () => {
+    const scraped = await wholeScrape()
+    for (const { value } of scraped.get('nodejs_eventloop_lag_min_seconds') ?? []) expect(value).to.be.below(1_000)
+    expect(sumOf(scraped, 'process_cpu_seconds_total')).to.be.above(0.01)
+  })
+
   const workersIn = (scraped: Scrape): string[] => {
     const samples = [...scraped.values()].flat()
     return [...new Set(samples.map(({ labels }) => labels.worker ?? 'none'))].sort()
@@ -74,7 +80,7 @@ describe('metrics of workers', () => {
     await wholeScrape()
   })
 
-  it('goes on when a worker is killed; the next one has its number', async () => {
+  it('continues when a worker is killed; the next one has its number', async () => {
     const me = answering(await wholeScrape())
     const other = me === '1' ? '2' : '1'
     const pid = await pidOf(grove, other)

@@ -75,10 +75,10 @@ export async function newCertificate(): Promise<{ readonly key: string; readonly
 /** Long enough for any machine. Tests of time limits set their own. */
 export const patient = { totalMs: 300_000, connectMs: 300_000 }
 
-/** What webhooks use: any status is an answer, of which the beginning is kept. */
+/** The limits of webhooks. Any status is an answer, and its beginning is kept. */
 export const webhookLimits = { ...patient, keptBytes: 1_024, readBytes: 65_536, excess: 'cut' } as const
 
-/** What documents of clients use. */
+/** The limits of client metadata documents. */
 export const documentLimits = { ...patient, keptBytes: 8_192, readBytes: 8_192, excess: 'refuse' } as const
 
 /** Opens loopback. Every name is there, unless the test resolves names. */

@@ -1,4 +1,4 @@
-/** What makes a batch durable: `sync -f`, as the machine has it. */
+/** A batch is made durable by `sync -f`, if the machine has it. */
 
 import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -81,14 +81,14 @@ describe('the recent changes of an organisation', () => {
     expect((await page(`?after=2001-01-01T00:00:00Z~${'0'.repeat(36)}`)).total).to.equal(12)
   })
 
-  it('have no commit where main has none, and no deleted node', async () => {
+  it('have no commit if main has none, and no deleted node', async () => {
     await newNode(grove, atlas, { title: 'Empty', initialize: false })
     const gone = await newNode(grove, atlas, { title: 'Gone' })
     await ann.delete(gone.at).then(expecting(204))
     expect(told(await page())).to.deep.equal([['Empty', undefined, undefined, undefined]])
   })
 
-  it('are none in an empty organisation, and refuse what is no position', async () => {
+  it('are empty in an empty organisation, and refuse an invalid position', async () => {
     expect(await page()).to.deep.equal({ changes: [], limit: 50 })
     for (const query of [
       'before=',

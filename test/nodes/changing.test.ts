@@ -41,7 +41,7 @@ describe('nodes', () => {
       expect(await read(node)).to.deep.include({ text_content: '', tags: [], properties: {} })
     })
 
-    it('is no commit where nothing changes', async () => {
+    it('is no commit if nothing changes', async () => {
       const fields = { title: 'Whales', text_content: 'Whales.', tags: ['sea'], properties: { a: 1 } }
       const node = await make(fields)
       const body = await read(node)
@@ -107,7 +107,7 @@ describe('nodes', () => {
   })
 
   describe('what main holds', () => {
-    it('is the text of README.md where there is no content.md', async () => {
+    it('is the text of README.md if there is no content.md', async () => {
       const node = await make()
       await node.commit('main', { 'README.md': '# Read me', 'docs/README.md': '# Not me' })
       expect((await read(node)).text_content).to.equal('# Read me')
@@ -133,7 +133,7 @@ describe('nodes', () => {
       })
     })
 
-    it('is told of main alone, whatever other branches say', async () => {
+    it('is that of main, whatever other branches say', async () => {
       const node = await make({ title: 'Main' })
       await node.branch('draft')
       await node.commit('draft', { 'node.json': '{"title": "Draft"}', 'content.md': 'Draft' })

@@ -120,7 +120,7 @@ describe('nodes', () => {
       expect(whales.git.log()).to.have.length(2)
     })
 
-    it('have an id once, whatever its case', async () => {
+    it('have an id once, in any case', async () => {
       await ann.post(`${whales.at}/connections`, { target: krill.id, id: 'food' }).then(expecting(201))
       for (const id of ['food', 'FOOD']) {
         expect(await ann.post(`${whales.at}/connections`, { target: krill.id, id })).to.deep.equal({

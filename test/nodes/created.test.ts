@@ -87,7 +87,7 @@ describe('the answer to a creation', () => {
     await expectSame(ann, {}, `${node.at}/copy`)
   })
 
-  it('says where main moves only by merges, also where the organisation is published', async () => {
+  it('says where main moves only by merges, also if the organisation is published', async () => {
     const own = await emptyOrg()
     await own.patch(`/orgs/${own.org}`, { published: true, require_pull_requests: true }).then(expecting(200))
     expect(await expectSame(own, { title: 'Public' })).to.include({ main_needs_pull_request: true })

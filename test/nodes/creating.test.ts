@@ -331,7 +331,7 @@ describe('nodes', () => {
       })
     })
 
-    it('gets it by PATCH, too', async () => {
+    it('also gets it by PATCH', async () => {
       const node = await make({ title: 'Given', initialize: false })
       await ann.patch(node.at, { tags: ['sea'], expected_head: null }).then(expecting(200))
       expect(await read(node)).to.deep.include({ title: 'Given', tags: ['sea'] })

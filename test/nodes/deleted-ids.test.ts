@@ -31,11 +31,37 @@ describe('the id of a deleted node', () => {
     expect(await bob.post(`/orgs/${bob.org}/nodes`, { id: node.id, title: 'Mine' })).to.deep.equal(taken(node.id))
   })
 
-  it('is nobody else’s where its organisation was deleted', async () => {
+  it('is nobody else’s if its organisation was deleted', async () => {
     const org = (await ann.post('/orgs', { name: 'Doomed' })).body.id
     const { id } = (await ann.post(`/orgs/${org}/nodes`, { title: 'Inside' })).body
     await ann.delete(`/orgs/${org}`).then(expecting(204))
     expect(await bob.post(`/orgs/${bob.org}/nodes`, { id, title: 'Mine' })).to.deep.equal(taken(id))
+  })
+
+  it('is kept while a rule for main is set, and free without one', async () => {
+    const node = await newNode(grove, ann, { title: 'Approved' })
+    const other = await newNode(grove, ann)
+    const nodes = `/orgs/${ann.org}/nodes`
+    const setRules = (...rules: object[]) => ann.patch(`/orgs/${ann.org}`, { rules }).then(expecting(200))
+    await ann.delete(node.at).then(expecting(204))
+    const { id } = node
+    const doors = {
+      create: () => ann.post(nodes, { id, title: 'Evil' }),
+      empty: () => ann.post(nodes, { id, title: 'Evil', initialize: false }),
+      batch: () => ann.post(`${nodes}/batch`, { nodes: [{ id, title: 'Evil' }] }),
+      update: () => ann.put(`${nodes}/batch`, { nodes: [{ id, title: 'Evil' }] }),
+      copy: () => ann.post(`${other.at}/copy`, { id }),
+    }
+    await setRules({ branches: ['main'], approvals: 1 })
+    for (const [name, send] of Object.entries(doors)) {
+      const { status, body } = await send()
+      expect([name, status, body.code]).to.deep.equal([name, 409, 'node_in_trash'])
+    }
+    await ann.post(`/orgs/${ann.org}/trash/${id}/restore`).then(expecting(200))
+    expect((await ann.get(node.at)).body.title).to.equal('Approved')
+    await ann.delete(node.at).then(expecting(204))
+    await setRules()
+    await doors.create().then(expecting(201))
   })
 
   it.deep('is free again, and leaves no row, once it is purged; searches forget it too', async () => {

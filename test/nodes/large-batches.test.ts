@@ -1,4 +1,4 @@
-/** What one batch may hold, and that a batch of that size leaves their turns to others. */
+/** The size of one batch, and the turns that a large batch leaves to others. */
 
 import { expect } from 'chai'
 import { expecting } from '../support/node.ts'

@@ -155,7 +155,7 @@ describe('the links of a text', () => {
     expect(await told()).to.deep.equal(['not_found', 'not_found'])
   })
 
-  it('lead to a connected node by its title, where no import was', async () => {
+  it('lead to a connected node by its title, if no import was', async () => {
     const whale = await newNode(grove, ann, { title: 'Blue whale' })
     const node = await newNode(grove, ann, { text_content: '[w](<blue whale.md>) [[Red whale]]' })
     expect((await linksOf(node)).map(({ kind }) => kind)).to.deep.equal(['missing', 'missing'])
@@ -172,7 +172,7 @@ describe('the links of a text', () => {
     expect(JSON.stringify(links)).to.not.contain(`"id":"${theirs.id}"`)
   })
 
-  it('are for members, and for anyone of what is published, of main alone', async () => {
+  it('are for members, and for anyone of what is published, only of main', async () => {
     const cleo = await signUp(grove, 'Cleo')
     const node = await newNode(grove, cleo, { text_content: '[[x]]' })
     await node.branch('dev')
@@ -207,7 +207,7 @@ describe('the links of a text', () => {
     expect(await asked()).to.not.equal(first)
   })
 
-  it('are none without a commit or a text', async () => {
+  it('are empty without a commit or a text', async () => {
     const bare = await newNode(grove, ann, { initialize: false })
     expect(await answerOf(bare)).to.deep.equal({ node_id: bare.id, links: [], truncated: false })
     const { links, truncated } = await answerOf(await newNode(grove, ann))

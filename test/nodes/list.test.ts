@@ -63,7 +63,7 @@ describe('nodes', () => {
       ])
     })
 
-    it('is narrowed by tag and by parent, together where both are given', async () => {
+    it('is narrowed by tag and by parent, together if both are given', async () => {
       const [oceans, whales, bears] = made.map((node) => node.id)
       expect(idsOf(await list('?tag=mammal'))).to.deep.equal([whales, bears])
       expect(idsOf(await list(`?parent_id=${oceans}`))).to.deep.equal([whales])

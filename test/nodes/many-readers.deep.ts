@@ -105,7 +105,7 @@ describe('many readers of a published organisation', () => {
     for (const [n, { body }] of pages.entries()) expect(body.toString()).to.contain(`This is note ${n};`)
   })
 
-  it('give a model a text without its links meanwhile', async () => {
+  it('give a model a text without its links in the meantime', async () => {
     const { token } = await made(ann.post('/auth/tokens', { name: 'Model', access: 'read' }))
     const model = await connectHttp(token, '2026-07-28', grove)
     const headers = { authorization: `Bearer ${token}` }

@@ -63,7 +63,7 @@ describe('node.json', () => {
       expect(textOf(node) === `{\n  "title": "Large",\n  ${rest},${written}\n}`).to.equal(true)
     })
 
-    it('keeps numbers and names that JavaScript would lose, where an older service took them', async () => {
+    it('keeps numbers and names that JavaScript would lose, if an older service took them', async () => {
       const members = '"n": 123456789012345678901, "m": 1e999, "m": {"a": 1, "a": 2}'
       const node = await withFiles({ 'node.json': `{"title": "Old", "title": "Older", ${members}}` })
       await ann.patch(node.at, { tags: ['t'] }).then(expecting(200))
@@ -78,7 +78,7 @@ describe('node.json', () => {
     })
   })
 
-  it('keeps a title and tags with control characters, where an older service took them, and takes no other', async () => {
+  it('keeps a title and tags with control characters, if an older service took them, and takes no other', async () => {
     const node = await withFiles({ 'node.json': '{"title": "a\\tb", "tags": ["c\\td"]}' })
     await node.commit('main', { 'a.txt': 'a' })
     const { status } = await commit(node, 'node.json', '{"title": "a\\tb", "tags": ["c\\td"], "more": 1}')

@@ -35,7 +35,7 @@ describe('the tags of an organisation', () => {
     })
   })
 
-  it('are different where they differ in case, each with as many nodes as the list narrowed by it', async () => {
+  it('are different if they differ in case, each with as many nodes as the list narrowed by it', async () => {
     for (const tags of [['sea'], ['Sea'], ['SEA', 'sea'], ['Straße'], ['STRASSE']]) await make(tags)
     const { tags } = await page()
     expect(tags.map(({ name }: { name: string }) => name)).to.have.members(['sea', 'Sea', 'SEA', 'Straße', 'STRASSE'])
@@ -103,7 +103,7 @@ describe('the tags of an organisation', () => {
     expect(await page()).to.include({ total: 0 })
   })
 
-  it('are those of this organisation alone', async () => {
+  it('are only those of this organisation', async () => {
     await make(['sea'])
     await newNode(grove, await emptyOrg(), { tags: ['sea', 'air'] })
     expect(await told()).to.deep.equal([['sea', 1]])

@@ -49,7 +49,7 @@ describe('nodes', () => {
       expect(child.git.log()).to.have.length(4)
     })
 
-    it('are refused where they close a cycle, over any number of levels', async () => {
+    it('are refused if they close a cycle, over any number of levels', async () => {
       const chain = [await make()]
       for (let level = 0; level < 4; level++) chain.push(await make({ parents: [chain[level]?.id] }))
       const [top] = chain

@@ -1,4 +1,4 @@
-/** What a batch of nodes refuses: the item is named, and nothing is written. */
+/** A refused batch of nodes names the item, and writes nothing. */
 
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir } from 'node:fs/promises'
@@ -169,7 +169,7 @@ describe('a batch of nodes refuses', () => {
     expect((await read(top)).parents).to.deep.equal([])
   })
 
-  it('to change main where that takes a pull request; new nodes are made', async () => {
+  it('to change main if that takes a pull request; new nodes are made', async () => {
     const org = (await ann.post('/orgs', { name: 'Strict', require_pull_requests: true })).body.id
     const at = `/orgs/${org}/nodes/batch`
     const first = await ann.put(at, { nodes: [{ ref: 'a', title: 'A' }] })

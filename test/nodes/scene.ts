@@ -1,4 +1,4 @@
-/** What the tests of nodes share: a service, a person, and the refusals of what is not there. */
+/** Shared by the tests of nodes: a service, a user, and the errors of missing things. */
 
 import { expect } from 'chai'
 import { type Grove, startGrove } from '../support/grove.ts'

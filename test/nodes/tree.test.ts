@@ -80,7 +80,7 @@ describe('the tree of an organisation', () => {
     expect((await ben.get(`/orgs/${ben.org}/tree`)).body.total).to.equal(0)
   })
 
-  it('is whole where a level has more nodes than one statement reads', async () => {
+  it('is whole if a level has more nodes than one statement reads', async () => {
     const many = 2_003
     const parent = ids.get('Whales') ?? ''
     const titles = Array.from({ length: many }, (_, n) => `child ${String(n).padStart(5, '0')}`)

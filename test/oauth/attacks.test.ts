@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { defaultRedirects, mayRegister } from '../../server/domain/oauth/redirects.ts'
 import { sendForm, type Visit, visitOf } from '../pages/forms.ts'
 import {
   allow,
@@ -44,8 +45,16 @@ describe('attacks on connections', () => {
       const query = new URLSearchParams({ ...program.request, ...change })
       const { status, body } = await user.open(`/oauth/authorize?${query}`)
       expect(status).to.equal(400)
-      expect(body).to.contain('error=invalid_request').and.not.to.contain('http-equiv="refresh"')
+      expect(body).to.match(
+        /http-equiv="refresh" content="0; url=http:\/\/127\.0\.0\.1:7777\/callback\?error=invalid_request&/,
+      )
     }
+    const hosted = { redirect_uris: ['https://claude.ai/api/mcp/auth_callback'] }
+    const { client_id } = (await client(grove).post('/oauth/register', hosted)).body
+    const [redirect_uri = ''] = hosted.redirect_uris
+    const query = new URLSearchParams({ ...program.request, client_id, redirect_uri, code_challenge: '' })
+    const { body } = await user.open(`/oauth/authorize?${query}`)
+    expect(body).to.contain('error=invalid_request').and.not.to.contain('http-equiv="refresh"')
   })
 
   it('by an address that the program has not registered: the page has no link', async () => {
@@ -75,12 +84,21 @@ describe('attacks on connections', () => {
         '',
       ],
       ...['http://127.0.0.1\\@evil.example/', 'https://claude.ai/cb\n', 'cursor'],
+      // Any page of a host that leads elsewhere would do.
+      ...['https://claude.ai/redirect?url=https://evil.example', 'https://claude.ai/api/mcp/auth_callback?x=1'],
+      ...['https://chatgpt.com/x', 'https://chatgpt.com/connector/oauth/', 'https://chatgpt.com/connector/oauth/a/b'],
+      ...['https://chatgpt.com/connector/oauth/..', 'https://vscode.dev/redirects', 'cursor:alert(1)'],
     ]) {
       const { status, body } = await client(grove).post('/oauth/register', { redirect_uris: [uri] })
       expect({ status, error: body.error }, uri).to.deep.equal({ status: 400, error: 'invalid_redirect_uri' })
     }
-    for (const uri of ['https://claude.ai/api/mcp/auth_callback', 'cursor://anysphere/callback', 'http://[::1]:1/cb'])
+    const chatgpt = 'https://chatgpt.com/connector/oauth/OUbdUMlL15Ct'
+    const known = defaultRedirects.map((uri) => (chatgpt.startsWith(uri) ? chatgpt : uri))
+    for (const uri of [...known, 'http://[::1]:1/cb'])
       expect((await client(grove).post('/oauth/register', { redirect_uris: [uri] })).status, uri).to.equal(201)
+    // The operator can trust whole hosts and schemes.
+    for (const uri of ['https://tools.example/cb?x=1', 'editor://any'])
+      expect(mayRegister(uri, ['tools.example', 'editor:']), uri).to.equal(true)
   })
 
   it('by an id that no registration returned', async () => {
@@ -149,7 +167,7 @@ describe('attacks on connections', () => {
     expect(page.body).to.contain('“Claude&lt;b>x').and.not.to.contain('<b>')
   })
 
-  it.deep('by malformed parameters: a page or 400, never a redirect, never 500', async () => {
+  it.deep('by malformed parameters: a page, 400, or an error for the program, never 500', async () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 80 }),
       fc.constantFrom(
@@ -188,7 +206,13 @@ describe('attacks on connections', () => {
         )
         const shown = await user.open(`/oauth/authorize?${query}`)
         expect(shown.status).to.be.oneOf([200, 400])
-        expect(movesTo(shown)).to.equal(undefined)
+        // The program is on the user's computer, so it hears of an error at once, and never gets a code.
+        const back = movesTo(shown)
+        if (back !== undefined) {
+          expect(back.host).to.equal('127.0.0.1:7777')
+          expect(back.searchParams.has('error')).to.equal(true)
+          expect(back.searchParams.has('code')).to.equal(false)
+        }
         const taken = await user.send('/oauth/authorize', fields)
         expect(taken.status).to.be.oneOf([200, 400, 404, 422])
         const to = movesTo(taken)

@@ -268,7 +268,7 @@ describe('programs with a metadata document', () => {
     }
   })
 
-  it('of other hosts are refused where the operator names the hosts', async () => {
+  it('of other hosts are refused if the operator names the hosts', async () => {
     const strict = await start({ oauthClients: ['claude.ai'] })
     try {
       const visitor = await visitOf(strict, await signUp(strict, 'Ann'))

@@ -1,4 +1,4 @@
-/** How often programs may ask for tokens, and users for the page of consent. */
+/** How often programs may ask for tokens, and users for the consent page. */
 
 import { expect } from 'chai'
 import { type Visit, visitOf } from '../pages/forms.ts'
@@ -76,7 +76,7 @@ describe('the limits of requests by programs', () => {
     expect((await one.get('/auth/me')).status).to.equal(200)
   })
 
-  it('let 30 pages of consent a minute of one user open, and say how long to wait', async () => {
+  it('let 30 consent pages a minute of one user open, and say how long to wait', async () => {
     const program = await register(grove)
     const path = `/oauth/authorize?${new URLSearchParams(program.request)}`
     const open = (user: Visit) => user.open(path)

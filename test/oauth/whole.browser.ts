@@ -33,7 +33,7 @@ describe('a user of a provider, and an agent', () => {
     await provider.stop()
   })
 
-  /** Signs in through the provider on the way to the page of consent, and allows one organisation. */
+  /** Signs in through the provider on the way to the consent page, and allows one organisation. */
   async function consentTo(asked: URL): Promise<URLSearchParams> {
     const { page } = visitor
     await page.goto(asked.href)

@@ -1,7 +1,7 @@
 /** Mails for a new password, where users sign in through a provider. */
 
 import { expect } from 'chai'
-import { client, signUp } from '../support/people.ts'
+import { client, password, signUp } from '../support/people.ts'
 import { isVerification, type MailServer, startMailServer } from '../support/smtp.ts'
 import { until } from '../support/until.ts'
 import { type Scene, startScene } from './scene.ts'
@@ -10,9 +10,9 @@ describe('a mail for a new password, beside a provider', () => {
   let smtp: MailServer
   let scene: Scene
 
-  async function start(passwordLogin: boolean): Promise<void> {
+  async function start(passwordLogin: boolean, linksByEmail = false): Promise<void> {
     smtp = await startMailServer()
-    scene = await startScene({ signup: 'on' }, { smtpUrl: smtp.url, passwordLogin })
+    scene = await startScene({ signup: 'on', linksByEmail }, { smtpUrl: smtp.url, passwordLogin })
   }
   afterEach(() => scene.close())
 
@@ -39,6 +39,17 @@ describe('a mail for a new password, beside a provider', () => {
     const ann = await signIn('ann')
     expect(await mailed(ann, user.email)).to.deep.equal([user.email])
   })
+
+  for (const linksByEmail of [false, true])
+    it(`is ${linksByEmail ? 'not ' : ''}sent to a linked user with _LINK=${linksByEmail ? 'verified_email' : 'off'}`, async () => {
+      await start(true, linksByEmail)
+      const { user } = await signUp(scene.grove, 'Bob')
+      const visitor = scene.newVisitor()
+      await visitor.send('/sign-in', { email: user.email, password })
+      await visitor.send('/me/identities', { act: 'link', provider: 'acme', password })
+      await scene.pass(visitor, { sub: 'bob', email: user.email, email_verified: true }, { purpose: 'link' })
+      expect(await mailed(user.email)).to.deep.equal(linksByEmail ? [] : [user.email])
+    })
 
   it('is sent to nobody if passwords are off', async () => {
     await start(false)

@@ -28,8 +28,7 @@ describe('a user who comes back from a provider', () => {
       { next: '/me/tokens' },
     )
     expect({ status, to: headers.location }).to.deep.equal({ status: 303, to: '/me/tokens' })
-    // The account's address does not follow that of the provider.
-    expect((await again.api('/auth/me')).body).to.deep.include({ id: me.id, email: email('Ann') })
+    expect((await again.api('/auth/me')).body).to.deep.include({ id: me.id, email: 'ann@new.example' })
     const { identities } = (await again.api('/auth/identities')).body
     expect(identities).to.have.length(1)
     expect(identities[0]).to.include({ provider: 'acme', provider_name: 'Acme', email: 'ann@new.example' })

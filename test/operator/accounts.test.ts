@@ -1,5 +1,6 @@
 /** `grove account`, beside a running service. */
 import { expect } from 'chai'
+import { runGroveCommand } from '../support/command.ts'
 import { expecting } from '../support/node.ts'
 import { client, password, signUp } from '../support/people.ts'
 import { useWorld } from '../support/world.ts'
@@ -45,6 +46,52 @@ describe('the operator of accounts', () => {
     await account('enable', 'bob@example.org')
     expect(await account('list', '--disabled')).to.equal('')
     expect((await login('bob@example.org')).status).to.equal(200)
+  })
+
+  it('names the owners of leaked tokens of any kind, and ends them, on standard input', async () => {
+    const gus = await signUp(grove, 'Gus')
+    const { id, token } = (await gus.post('/auth/tokens', { name: 'Laptop', access: 'write' }).then(expecting(201)))
+      .body
+    const feed = (await gus.post('/auth/feed-token').then(expecting(201))).body
+    const invitation = (await gus.post(`/orgs/${gus.org}/invitations`, { role: 'reader' }).then(expecting(201))).body
+    const reset_token = (await account('reset', 'gus@example.org')).trimEnd().split('\n').at(-1) ?? ''
+    const other = (await login('gus@example.org').then(expecting(200))).body
+    const leaked = `log: "${token}" ${feed.url} ${invitation.url}\n${other.accessToken} ${reset_token} grv_${'0'.repeat(43)}`
+    const of = `of gus@example.org (${gus.user.id})`
+    const found = [
+      `…${token.slice(-4)}: personal access token ${of}: "Laptop", access write, id ${id}, never used`,
+      `…${feed.token.slice(-4)}: token of an inbox feed ${of}`,
+      `…${invitation.token.slice(-4)}: invitation: "reader"`,
+      `…${other.accessToken.slice(-4)}: session ${of}: `,
+      `…${reset_token.slice(-4)}: token to set a password ${of}`,
+    ]
+    const find = await cli(grove.dataDir, 'token', 'find', token.slice(-4))
+    expect(find.stdout).to.contain(found[0]?.slice(7))
+    const { code, stdout } = await runGroveCommand(grove.dataDir, ['token', 'end'], {}, leaked)
+    const lines = stdout.trimEnd().split('\n')
+    expect([code, lines.length], stdout).to.deep.equal([0, 5])
+    for (const [n, line] of found.entries()) expect(lines[n]?.startsWith(`ended: ${line}`), lines[n]).to.equal(true)
+
+    for (const gone of [token, other.accessToken])
+      expect((await client(grove, gone).get('/auth/me')).status).to.equal(401)
+    expect((await client(grove).post('/auth/password', { reset_token, new_password })).status).to.equal(401)
+    await gus.get('/auth/me').then(expecting(200))
+    expect((await cli(grove.dataDir, 'token', 'end', id)).code, 'it has ended').to.equal(1)
+  })
+
+  it('ends all sessions and tokens of an account, and says which tokens an enabled one has again', async () => {
+    const hal = await signUp(grove, 'Hal')
+    const { token } = (await hal.post('/auth/tokens', { name: 'CI', access: 'read' }).then(expecting(201))).body
+    await account('disable', 'hal@example.org')
+    expect(await account('enable', 'hal@example.org')).to.contain(
+      'Valid again: 1 personal access token. To end them: grove account end hal@example.org\n',
+    )
+    const me = async (secret: string) => (await client(grove, secret).get('/auth/me')).status
+    const { accessToken } = (await login('hal@example.org').then(expecting(200))).body
+    expect([await me(token), await me(accessToken)]).to.deep.equal([200, 200])
+    await account('end', 'hal@example.org')
+    expect([await me(token), await me(accessToken)]).to.deep.equal([401, 401])
+    expect((await login('hal@example.org')).status, 'the password stays').to.equal(200)
   })
 
   it('resets a forgotten password', async () => {

@@ -156,7 +156,7 @@ skipped: ${(await goneIn(backup))[0]} was deleted before the backup (manifest.js
       expect((await cli(dataDir, 'backup', backup)).code).to.equal(0)
     })
 
-    it('fills an empty folder alone, on which nothing runs', async () => {
+    it('fills only an empty folder, on which nothing runs', async () => {
       const refused = async (target: string, reason: string) =>
         expect(await cli(target, 'restore', backup)).to.deep.equal({
           code: 2,

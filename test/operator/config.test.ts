@@ -23,7 +23,7 @@ describe('grove config check', () => {
 
   const check = (environment: Record<string, string> = {}) =>
     cliWith({ DATA_DIR: folder, ...environment }, 'config', 'check')
-  /** What is wrong, a line each. */
+  /** The problems, one a line. */
   const problems = async (environment: Record<string, string> = {}) => problemsOf(await check(environment))
   const problemsOf = ({ code, stdout }: Awaited<ReturnType<typeof check>>) => {
     const [, found] = stdout.split(/^.* found:\n/m)

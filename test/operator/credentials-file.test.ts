@@ -1,10 +1,11 @@
-/** What the commands say of `credentials.sqlite` itself, which is damaged, missing, or there alone. */
+/** The messages of commands about `credentials.sqlite` that is damaged, missing or the only file. */
 
-import { copyFile, rename, writeFile } from 'node:fs/promises'
+import { copyFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startGrove } from '../support/grove.ts'
-import { signUp } from '../support/people.ts'
+import { client, password, signUp } from '../support/people.ts'
+import { until } from '../support/until.ts'
 import { cli, folder, useDesk } from './desk.ts'
 
 describe('the operator of a folder with credentials.sqlite', () => {
@@ -30,6 +31,26 @@ describe('the operator of a folder with credentials.sqlite', () => {
       stdout: '',
       stderr: `grove: ${target} is not an empty data folder: it has accounts\n`,
     })
+  })
+
+  it('loses no change that a service acknowledged after the file was deleted under it', async () => {
+    const own = await folder()
+    const file = join(own, 'credentials.sqlite')
+    const grove = await startGrove({ dataDir: own, logLevel: 'silent' })
+    await signUp(grove, 'Ann')
+    await rm(file)
+    await until(async () => (await client(grove).get('/readyz')).status === 503)
+    const { status, body } = await client(grove).hasty.post('/auth/signup', {
+      email: 'bob@example.org',
+      name: 'Bob',
+      password,
+    })
+    expect({ status, code: body.code, detail: body.detail }).to.deep.equal({
+      status: 503,
+      code: 'storage_error',
+      detail: 'credentials.sqlite was deleted or replaced while the service ran',
+    })
+    await grove.close()
   })
 
   it.deep('hears from doctor that it is damaged, missing, or empty', async () => {

@@ -1,4 +1,4 @@
-/** What an operator has: folders, the command line, and an organisation worth keeping. */
+/** The operator's folders, the command line, and an organisation worth keeping. */
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -48,7 +48,7 @@ export async function cliWith(env: Record<string, string>, ...args: string[]): P
   return withoutProgress(await runCommand(args, environmentOf({ LOG_LEVEL: 'warn', ...env })))
 }
 
-/** What `grove` calls the database of accounts, on the engine of this run. */
+/** The name that `grove` gives the database of accounts, on the engine of this run. */
 export const credentials = process.env.GROVE_TEST_DATABASE_URL === undefined ? 'credentials.sqlite' : 'DATABASE_URL'
 
 /** By e-mail. */

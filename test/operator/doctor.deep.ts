@@ -1,17 +1,20 @@
 /** `grove doctor`. */
 
 import { existsSync } from 'node:fs'
-import { readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { credentialsMigrations } from '../../index/credentials/migrations.ts'
 import { logMigrations } from '../../index/log/migrations.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
+import { recordGaps } from '../../server/domain/indexing/record-gaps.ts'
+import { sealSecret } from '../../server/domain/webhooks/secrets.ts'
 import { looseFile } from '../support/git.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
-import { cli, credentials, folder, seed, useDesk } from './desk.ts'
+import { databaseEnvironment } from '../support/postgres.ts'
+import { cli, cliWith, credentials, folder, seed, useDesk } from './desk.ts'
 
 describe('the operator', () => {
   useDesk()
@@ -121,7 +124,7 @@ describe('the operator', () => {
       ])
     })
 
-    it('hears where the index says otherwise than the repositories, row by row, until it is made again', async () => {
+    it('hears where the index says otherwise than the repositories, row by row, until it is rebuilt', async () => {
       const node = await newNode(grove, ann, { title: 'Drifting', tags: ['sea'] })
       const kelp = await newNode(grove, ann, { title: 'Kelp' })
       const [was, is] = ['1'.repeat(40), node.git.head()]
@@ -156,6 +159,33 @@ describe('the operator', () => {
       expect((await cli(grove.dataDir, 'doctor')).code).to.equal(0)
     })
 
+    it('hears what this version has not read yet since an upgrade, which is no problem', async () => {
+      const [node, other] = [await newNode(grove, ann), await newNode(grove, ann, { title: 'Other' })]
+      await node.proposal('topic')
+      await node.open('topic')
+      await ann.post(`${node.at}/pull-requests/1/comments`, { text: 'One' }).then(expecting(201))
+      const edit = (sql: string, ...values: string[]) => {
+        const db = openSqlite(join(grove.dataDir, 'index.sqlite'))
+        db.prepare(sql).run(...values)
+        db.close()
+      }
+      edit('update node set entries_ledger = null where id = ?', node.id)
+      for (const table of ['review_entry', 'involvement']) edit(`delete from ${table} where node_id = ?`, node.id)
+      edit('update pull set author_id = null, comments = 0 where node_id = ?', node.id)
+      edit('update org set rules = null, rules_head = null where id = ?', ann.org)
+      const unread = await cli(grove.dataDir, 'doctor')
+      expect(unread.stdout).to.match(
+        /\nOK: no problems found\n {2}\(note\) index.sqlite: 2 repositories are not read completely yet; .*\n$/,
+      )
+      expect(unread.code).to.equal(0)
+      edit("update node set title = 'Drifted' where id = ?", other.id)
+      const { code, stdout } = await cli(grove.dataDir, 'doctor')
+      expect(code).to.equal(1)
+      expect(stdout).to.include('1 problem found:\n').and.to.include('2 repositories are not read completely yet')
+      expect((await cli(grove.dataDir, 'reindex')).code).to.equal(0)
+      expect((await cli(grove.dataDir, 'doctor')).stdout).to.match(/\nOK: no problems found\n$/)
+    })
+
     it('hears of a branch that was moved by hand and writes nothing itself, until the node is read', async () => {
       const node = await newNode(grove, ann, { title: 'By hand' })
       const head = await node.proposal('topic')
@@ -171,6 +201,64 @@ describe('the operator', () => {
       expect(node.git.say('rev-parse', 'refs/grove/ledger')).to.equal(ledger)
       expect((await node.pull(1)).status).to.equal('merged')
       expect((await cli(grove.dataDir, 'doctor')).code).to.equal(0)
+    })
+
+    it('hears which repository is gone although nobody deleted it, as backup does, until it is back', async () => {
+      const [lost, deleted, purged] = [await newNode(grove, ann), await newNode(grove, ann), await newNode(grove, ann)]
+      const path = `${lost.org}/${lost.id}.git`
+      const backup = join(await folder(), 'backup')
+      expect((await cli(grove.dataDir, 'backup', backup)).code).to.equal(0)
+      await ann.delete(purged.at).then(expecting(204))
+      expect((await cli(grove.dataDir, 'purge', '--older-than', '0', '--force')).code).to.equal(0)
+      await ann.delete(deleted.at).then(expecting(204))
+      const away = join(await folder(), 'away.git')
+      await rename(lost.git.dir, away)
+
+      const line = `  ${path}: the repository is gone, and nobody deleted it; replace it with its mirror\n`
+      const expectNamed = async (command: string, ...args: string[]) => {
+        const { code, stdout } = await cli(grove.dataDir, command, ...args)
+        expect(code, stdout).to.equal(1)
+        expect(stdout).to.include('1 problem found:\n').and.to.include(line)
+      }
+      await expectNamed('doctor')
+      // The service takes note that it is gone, as if it had been deleted.
+      await ann.get(lost.at).then(expecting(404))
+      await recordGaps(grove.deps, lost.org, { isFirst: true, nodeIds: [] })
+      await expectNamed('doctor')
+      await expectNamed('backup', backup)
+      const { repositories, gone } = JSON.parse(await readFile(join(backup, 'manifest.json'), 'utf8'))
+      expect(gone).to.have.members([deleted, purged].map(({ org, id }) => `${org}/${id}.git`))
+      expect(repositories.map((one: { path: string }) => one.path)).to.include(path)
+
+      await rename(away, lost.git.dir)
+      await ann.get(lost.at).then(expecting(200))
+      expect((await cli(grove.dataDir, 'backup', backup)).code).to.equal(0)
+      expect((await cli(grove.dataDir, 'doctor')).stdout).to.match(/\nOK: no problems found\n$/)
+    })
+
+    it('hears that SECRET_KEY is missing or wrong, by the secrets of webhooks', async () => {
+      const hooks = `/orgs/${ann.org}/webhooks`
+      const { body } = await ann.post(hooks, { url: 'http://127.0.0.1:9999/' }).then(expecting(201))
+      expect((await cli(grove.dataDir, 'doctor')).code).to.equal(0)
+      const keyOf = (byte: number) => Buffer.alloc(32, byte).toString('base64')
+      const [key, other] = [keyOf(1), keyOf(2)]
+      const secret_sealed = sealSecret({ config: { ...grove.deps.config, secretKey: key } }, body.id, body.secret)
+      await grove.deps.credentials.write((trx) => trx.updateTable('webhook').set({ secret_sealed }).execute())
+      const doctor = async (keys: object) =>
+        cliWith({ DATA_DIR: grove.dataDir, ...(await databaseEnvironment(grove.dataDir)), ...keys }, 'doctor')
+      for (const [keys, why] of [
+        [{}, 'SECRET_KEY is not set'],
+        [{ SECRET_KEY: other }, 'SECRET_KEY is not the key that encrypted them'],
+      ] as const) {
+        const { code, stdout } = await doctor(keys)
+        expect(stdout).to.include(
+          `  ${credentials}: the secrets of 1 webhook cannot be read, so they send nothing: ${why}; `,
+        )
+        expect(code).to.equal(1)
+      }
+      expect(await doctor({ SECRET_KEY: key })).to.include({ code: 0 })
+      expect(await doctor({ SECRET_KEY: other, SECRET_KEY_OLD: key })).to.include({ code: 0 })
+      await ann.delete(`${hooks}/${body.id}`).then(expecting(204))
     })
 
     it('hears of a circle of parents', async () => {

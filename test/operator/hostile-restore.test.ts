@@ -103,7 +103,7 @@ describe('grove restore', () => {
     })
   })
 
-  it.deep('does without accounts and a manifest that are no files', async () => {
+  it.deep('does without accounts and a manifest that are not files', async () => {
     const copy = await copyOfBackup()
     for (const name of ['manifest.json', 'credentials.sqlite']) {
       await rm(join(copy, name))
@@ -194,7 +194,7 @@ describe('grove restore', () => {
     })
   }
 
-  it.deep('shows an address that is none as it is, in the line of one person', async () => {
+  it.deep('shows an invalid address as it is, in the line of one user', async () => {
     const copy = await folder()
     await cp(join(backup, bob.org), join(copy, bob.org), { recursive: true })
     const file = `members/${bob.user.id}.json`
@@ -244,7 +244,7 @@ describe('grove restore', () => {
     expect({ code, wrong: wrongIn(stdout) }).to.deep.equal({ code: 1, wrong: [`${empty}: contains no repository`] })
   })
 
-  it.deep('may be run again where it was broken off, once what it left is removed', async () => {
+  it.deep('may be run again if it was broken off, once what it left is removed', async () => {
     const target = await folder()
     expect((await command(target, 'reindex')).code).to.equal(0)
     await mkdir(join(target, 'restoring'))

@@ -26,7 +26,7 @@ describe('grove invite', () => {
 
   const listed = async () => (await made(ann.get(`/orgs/${org}/invitations`))).invitations
 
-  it('prints a token by which a person signs up where nobody else may', async () => {
+  it('prints a token by which a user signs up if nobody else may', async () => {
     const { code, stdout, stderr } = await cli(grove.dataDir, 'invite', '--email', 'Bob@example.org')
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
     expect(stdout).to.match(/^grv_invite_[\w-]{43}\n$/)

@@ -44,7 +44,7 @@ describe('grove member add', () => {
     expect(await roles()).to.deep.equal(['Ann reader', 'Bob owner'])
   })
 
-  it('refuses what is no organisation, account or role, and to leave an organisation without an owner, with 2', async () => {
+  it('refuses an invalid organisation, account or role, and the removal of the last owner, with 2', async () => {
     const unknown = randomUUID()
     const cases: [string[], string][] = [
       [['nonsense', 'bob@example.org', 'reader'], 'nonsense is not an organisation id'],

@@ -73,7 +73,7 @@ describe('a backup into the same folder', () => {
     expect(execFileSync('git', fsck, { stdio: 'pipe' }).toString()).to.equal('')
   }
 
-  it('has git look at nothing where nothing has changed', async () => {
+  it('has git look at nothing if nothing has changed', async () => {
     expect(await gitsOf()).to.deep.equal([])
     expect(await gitsOf()).to.deep.equal([])
   })
@@ -116,7 +116,7 @@ describe('a backup into the same folder', () => {
     await grove.deps.index.write((trx) => countMoves(trx, one.org, ids))
   })
 
-  it('refuses a number of jobs that is none', async () => {
+  it('refuses an invalid number of jobs', async () => {
     for (const jobs of ['0', '65', '1.5', 'many']) {
       const failed = await gitsOf('--jobs', jobs).catch((error: unknown) => String(error))
       expect(failed).to.contain('--jobs must be a whole number from 1 to 64')

@@ -1,4 +1,4 @@
-/** What an administrator reads of the state of the service. */
+/** The state of the service, as an administrator reads it. */
 
 import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
@@ -41,6 +41,7 @@ describe('the state of the service', () => {
       ['index', true],
       ['repositories', true],
       ['jobs', true],
+      ['webhooks', true],
     ])
     expect(parts.map(([name]: [string]) => name)).to.include('storage')
     expect(status.processes).to.have.length(1)
@@ -117,6 +118,7 @@ describe('the checks of the service', () => {
     ['accounts that cannot be read', { isAccountsRead: false }, ['accounts']],
     ['an index that cannot be read', { isIndexRead: false }, ['index']],
     ['an index that is being rebuilt', { isWhole: false }, ['index']],
+    ['webhooks whose secrets are lost', withSample('grove_webhook_secrets_lost', 2), ['webhooks']],
     ['a damaged repository', withSample('grove_repositories_unreadable', 1), ['repositories']],
     ['a read-only repository', withSample('grove_repositories_suspect', 1), ['repositories']],
     ['a node behind its refs', withSample('grove_index_behind_nodes', 1), ['repositories']],

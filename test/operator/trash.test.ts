@@ -44,7 +44,7 @@ describe('the operator', () => {
       await expectSound(grove.dataDir)
     })
 
-    it('ends with 2 for a node that is there, was never there, or is none', async () => {
+    it('ends with 2 for a node that exists, never existed, or has an invalid id', async () => {
       const node = await newNode(grove, ann)
       const refused = async (place: string, stderr: string) =>
         expect(await cli(grove.dataDir, 'restore-node', place)).to.deep.equal({

@@ -1,4 +1,4 @@
-/** What organisations say of themselves. */
+/** The descriptions of organisations. */
 
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What the tests of organisations share: a service whose clock they move, and three people. */
+/** Shared by the tests of organisations. It has a service whose clock they move, and three users. */
 
 import { expecting } from '../support/node.ts'
 import type { Answer, PersonClient } from '../support/people.ts'

@@ -62,7 +62,7 @@ describe('an address of pages', () => {
     }
   })
 
-  it('of an organisation tells crawlers what it is about, also where it says nothing of itself', async () => {
+  it('of an organisation tells crawlers what it is about, also if it says nothing of itself', async () => {
     const said = async () => (await get(home)).body.match(/<meta name="description" content="([^"]*)"/)?.[1]
     expect(await said()).to.match(/^Atlas: \d pages, among them .*Krill, Whales$/)
     await ann.patch(`/orgs/${org}`, { description: 'What lives in the sea.' })

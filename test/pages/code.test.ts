@@ -66,11 +66,13 @@ describe('code in a text', () => {
 
   it('leaves turns to others between its blocks', async () => {
     const text = `\`\`\`csharp\n${`${'a '.repeat(100)}\n`.repeat(9)}\`\`\`\n\n`.repeat(20)
-    const { turns } = await countTurns(() => renderInTurns(text, '', () => undefined))
+    const { turns } = await countTurns(() =>
+      renderInTurns(text, '', { resolve: () => undefined }, new AbortController().signal),
+    )
     expect(turns).to.be.at.least(5)
   })
 
-  it('leaves no element open, whatever its language', async () => {
+  it('leaves no element open, in any language', async () => {
     const code = ['<a b="', '/* ', '"""', '${`', '<!--', '<?php', '{{', '#{', '\\begin{x}', '*a', '[a](', "'"].join(
       '\n',
     )

@@ -1,4 +1,4 @@
-/** What the page of a proposal shows of rules, without script, for each role. */
+/** The rules that a proposal's page shows, without script, for each role. */
 
 import { expect } from 'chai'
 import { ann, aProposal, bob, comment, cy, di, grove, type Proposal, pull, review, useScene } from '../review/scene.ts'
@@ -155,7 +155,7 @@ describe('rules on the page of a proposal', () => {
     expect((await pull(proposal)).overridden.reason).to.equal('It is\n<b>late</b>.')
   })
 
-  it('has no such form where a rule lets nobody override', async () => {
+  it('has no such form if a rule lets nobody override', async () => {
     const proposal = await aProposal()
     await setRules({ branches: ['main'], approvals: 1, override: 'nobody' })
     expect((await shown(ann, proposal)).mayOverride).to.equal(false)

@@ -119,7 +119,7 @@ describe('diagrams', () => {
     await plain.context.close()
   })
 
-  it('follow the theme, and their scripts are loaded only where there is one, and only in view', async () => {
+  it('follow the theme, and their scripts are loaded only if there is one, and only in view', async () => {
     const visitor = await newVisitor({ colorScheme: 'light', viewport: { width: 1_000, height: 600 } })
     const { page, open } = visitor
     const loaded: string[] = []

@@ -123,7 +123,7 @@ describe('the door of browsers', () => {
       }
   })
 
-  it('goes by the token where there is one', async () => {
+  it('goes by the token if there is one', async () => {
     const bob = await signUp(grove, 'Bob')
     const authorization = `Bearer ${bob.session.accessToken}`
     const { body } = await ask('/auth/me', { ...ours, cookie: await cookieOf(), authorization })

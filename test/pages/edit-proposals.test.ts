@@ -1,5 +1,6 @@
 /** Editing an open proposal by forms: its branch is shown, saved to and returned from, with the rights of REST. */
 
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { newNode, type TestNode } from '../support/node.ts'
@@ -41,6 +42,25 @@ describe('editing a proposal', () => {
   const edit = (more: object = {}) => ({
     ...{ head: headOf(), title: 'Whales', text: text.replace('sing', 'whistle'), message: '', act: 'save' },
     ...more,
+  })
+
+  it.deep('refuses a text that the page could not open again, and keeps it in the form', async () => {
+    const long = 'wörd '.repeat(52_429)
+    for (const act of ['save', 'propose']) {
+      const refused = plain(await visits.cy.send(editOf(), edit({ text: long, act })))
+      expect(refused.status).to.equal(422)
+      expect(refused.body).to.include('The text has 262,145 characters, and a page edits at most 262,144.')
+      expect(textIn(refused)?.length).to.equal(long.length)
+    }
+    expect(ledTo(await visits.cy.send(editOf(), edit({ text: long.slice(1) })))[0]).to.equal(303)
+    expect((await open('cy', editOf())).status).to.equal(200)
+    const created = await visits.ann.send(`/o/${ann.org}/new`, {
+      id: randomUUID(),
+      title: 'Long',
+      text: long,
+      act: 'save',
+    })
+    expect(plain(created).body).to.include('a page edits at most 262,144')
   })
 
   it('is offered to those who may write its branch, on its page and on the page as proposed', async () => {
@@ -92,7 +112,7 @@ describe('editing a proposal', () => {
     expect((await node.pull(1)).commits_ahead).to.equal(2)
   })
 
-  it('shows both sides where the branch was faster, and saves on top of it', async () => {
+  it('shows both sides if the branch was faster, and saves on top of it', async () => {
     const head = headOf()
     await node.commit(branch, { 'content.md': text.replace('swim', 'dive') })
     const lost = await visits.cy.send(

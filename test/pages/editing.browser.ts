@@ -76,7 +76,7 @@ describe('editing without script', () => {
     expect((await read(id)).text_content).to.equal('\r\nOne\r\nTwo\r\nThree')
   })
 
-  it('proposes on a branch of its own, and leaves nothing where nothing differs', async () => {
+  it('proposes on a branch of its own, and leaves nothing if nothing differs', async () => {
     const { page, open } = visitor
     const node = await whales()
     await open(editOf(node))
@@ -116,7 +116,7 @@ describe('editing without script', () => {
     expect((await read(node)).text_content).to.equal(text.replace('breathe', 'need').replace('large', 'huge'))
   })
 
-  it('keeps every letter where both changed the same line', async () => {
+  it('keeps every letter if both changed the same line', async () => {
     const { page, open } = visitor
     const node = await whales()
     await open(editOf(node))
@@ -136,7 +136,7 @@ describe('editing without script', () => {
     expect((await read(node)).text_content).to.include('huge')
   })
 
-  it('keeps every letter of a person whose session has ended', async () => {
+  it('keeps every letter of a user whose session has ended', async () => {
     const { page, open, context } = visitor
     const node = await whales()
     await open(editOf(node))
@@ -193,7 +193,7 @@ describe('editing without script', () => {
     expect(await written()).to.equal('Kept.')
   })
 
-  it('only proposes where main moves by proposals', async () => {
+  it('only proposes if main moves by proposals', async () => {
     const { page, open } = visitor
     const { id } = await made(ann.post('/orgs', { name: 'Strict', require_pull_requests: true }))
     const node = (await made(ann.post(`/orgs/${id}/nodes`, { title: 'Rule', text_content: 'One.' }))).id

@@ -38,7 +38,7 @@ describe('files and views of the editor', () => {
       },
       [files, pixel] as const,
     )
-  const preview = (page: Page) => page.getByRole('region', { name: 'Preview' })
+  const preview = (page: Page) => page.getByRole('tabpanel', { name: 'Preview' })
   const press = (name: string, { page } = visitor) => page.getByRole('button', { name, exact: true }).click()
 
   before(async () => {

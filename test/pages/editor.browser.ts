@@ -51,7 +51,7 @@ describe('the editor', () => {
     expect(await field(page).textContent()).to.equal('Here')
   })
 
-  it('serves who signs up, makes a node, links it, and finds it by its first letters: by keyboard alone', async () => {
+  it('serves who signs up, makes a node, links it, and finds it by its first letters: with only the keyboard', async () => {
     const newcomer = await newVisitor()
     const { page, open, faults } = newcomer
     const { keyboard } = page
@@ -296,7 +296,7 @@ describe('the editor', () => {
     await edit(node)
     await page.keyboard.type('They eat [[Krill]] &amp; [[Kraken]] &copy; &copycat;.\n\n> [!tip] Remember\n> All.')
     await press('Preview')
-    const preview = page.getByRole('region', { name: 'Preview' })
+    const preview = page.getByRole('tabpanel', { name: 'Preview' })
     await preview.locator('.callout').waitFor()
     expect(await preview.getByRole('link', { name: 'Krill' }).getAttribute('href')).to.match(/\/krill-\w{22}$/)
     expect(await preview.textContent()).to.include('Krill & Kraken © &copycat;.')

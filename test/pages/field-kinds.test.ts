@@ -47,7 +47,7 @@ describe('a kind of field', () => {
       )
     })
 
-  it('has the keywords that a person would write', () => {
+  it('has the keywords that a user would write', () => {
     const made = (name: string, facts: Partial<FieldFacts> = {}) =>
       schemaOf(findKind(name) ?? expect.fail(name), { ...nothing, ...facts })
     expect(made('whole', { label: 'Serves', least: 1 })).to.deep.equal({ type: 'integer', title: 'Serves', minimum: 1 })

@@ -27,7 +27,7 @@ describe('the welcome of visitors', () => {
       const grove = await startGrove({ signup: signup as keyof typeof ways })
       const { body } = await client(grove).get('/', asPage)
       expect(actsIn(mainOf(body))).to.deep.equal(acts)
-      expect(body).to.match(/<meta name="description" content="Write together[^"]{20,}"/)
+      expect(body).to.match(/<meta name="description" content="The wiki where assistants propose[^"]{20,}"/)
       expect(body.includes('Ask the operator for an account')).to.equal(signup === 'closed')
       await grove.close()
     })

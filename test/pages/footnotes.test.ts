@@ -42,13 +42,10 @@ describe('footnotes of a text', () => {
 
   it('have ids of their own in each comment', async () => {
     const shown = (entry: number) =>
-      showComment({
-        key: `test ${entry}`,
-        scope: `comment-${entry}`,
-        text: '# fn\n\nA^[B]',
-        names: [],
-        resolve: () => undefined,
-      })
+      showComment(
+        { key: `test ${entry}`, scope: `comment-${entry}`, text: '# fn\n\nA^[B]', names: [], resolve: () => undefined },
+        new AbortController().signal,
+      )
     const ids = [...`${await shown(1)}${await shown(2)}`.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id)
     expect(ids).to.deep.equal(['fnref:comment-1:1', 'fn:comment-1:1', 'fnref:comment-2:1', 'fn:comment-2:1'])
   })

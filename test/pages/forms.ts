@@ -58,12 +58,12 @@ export function mainOf({ body }: Answer): string {
   return /<main[\s\S]*<\/main>/.exec(body)?.[0] ?? ''
 }
 
-/** What the first error of the page says. */
+/** The first error of the page. */
 export function alertIn(answer: Answer): string | undefined {
   return /role="alert">([^<]*)</.exec(mainOf(answer))?.[1]
 }
 
-/** What a field of the page has in it, as HTML. Undefined: there is no such field. */
+/** The content of a field of the page, as HTML. Undefined if there is no such field. */
 export function valueIn(answer: Answer, name: string): string | undefined {
   const [input] = new RegExp(`<input(?=[^>]* name="${name}")(?:[^>"]|"[^"]*")*>`).exec(mainOf(answer)) ?? []
   return input && (/ value="([^"]*)"/.exec(input)?.[1] ?? '')

@@ -24,7 +24,7 @@ describe('going back in a browser', () => {
   })
   after(() => visitor.context.close())
 
-  /** What a visitor with script sees of the page after `act`, in both widths and colours. */
+  /** The page that a visitor with script sees after `act`, in both widths and colours. */
   const expectAllSound = async (path: string, act?: string) => {
     for (const colorScheme of ['light', 'dark'] as const)
       for (const width of [390, 1440]) {

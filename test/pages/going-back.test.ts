@@ -207,7 +207,7 @@ describe('going back on pages', () => {
       expect(third).to.not.equal(node.git.head())
     })
 
-    it('only proposes where main changes only by proposals', async () => {
+    it('only proposes if main changes only by proposals', async () => {
       const { node, second, third } = await aHistory()
       const path = restorePage(node, second)
       await ann.patch(`/orgs/${ann.org}`, { require_pull_requests: true }).then(expecting(200))

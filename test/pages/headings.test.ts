@@ -10,7 +10,7 @@ const shown = (text: string) => {
 }
 
 describe('headings of a text', () => {
-  it('are a level lower where it has an h1 beside the title, which the page has; the list beside it has two levels', () => {
+  it('are a level lower if it has an h1 beside the title, which the page has; the list beside it has two levels', () => {
     const lowered = { tags: ['h2 Food', 'h3 Plants', 'h6 Deep', 'h2 Life'], listed: ['2 Food', '3 Plants', '2 Life'] }
     expect(shown('# Krill\n\n# Food\n\n## Plants\n\n###### Deep\n\nLife\n====\n')).to.deep.equal(lowered)
     const kept = { tags: ['h2 Food', 'h3 Plants'], listed: ['2 Food', '3 Plants'] }

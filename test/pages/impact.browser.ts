@@ -1,4 +1,4 @@
-/** What a proposal changes in the graph, on its page: all of it, and a word where it cannot be told. */
+/** A proposal shows all its changes in the graph, or says that they are unknown. */
 
 import { expect } from 'chai'
 import { h } from 'preact'
@@ -53,7 +53,7 @@ describe('the impact of a proposal', () => {
     await context.close()
   })
 
-  it('is left out with a word where the service refuses it; a fault stays a fault', async () => {
+  it('is left out with a word if the service refuses it; a fault stays a fault', async () => {
     const path = { org_id: 'o', node_id: 'n', number: 1 }
     const failing = (error: Error) => ({ getPullImpact: () => Promise.reject(error) }) as Partial<Api> as Api // all it asks
     const impact = await readPullImpact(failing(new AppError('busy', 'The service is busy')), path)

@@ -75,7 +75,7 @@ describe('who opens the link of an invitation', () => {
     await reached(page, 'Handbook')
   })
 
-  it('pastes the link where no script runs', async () => {
+  it('pastes the link if no script runs', async () => {
     const { page } = await arrive({ javaScriptEnabled: false })
     await page.goto(link)
     await page.getByText('Copy the whole link from the address bar').waitFor()

@@ -85,7 +85,7 @@ describe('the link of an invitation', () => {
     expect(body).to.contain('You are signed in, but that invitation cannot be used.')
   })
 
-  it('lets a person join who has signed in, and asks for what is missing', async () => {
+  it('lets a user join who has signed in, and asks for what is missing', async () => {
     const fay = await signUp(grove, 'Fay')
     const send = await formsOf(grove, fay)
     const empty = await send('/join', { invitation: ' ' })

@@ -82,7 +82,7 @@ describe('keys', () => {
     await page.waitForURL(/\/edit$/)
   })
 
-  it('type letters in fields, in the editor too', async () => {
+  it('type letters in fields, also in the editor', async () => {
     const { page, open } = visitor
     await open(`${pageAt(org, node)}/edit`)
     await page.locator('.cm-content').click()

@@ -127,7 +127,7 @@ describe('the graph page', () => {
     await context.close()
   })
 
-  it('says so where nothing can be drawn, and stays a list', async () => {
+  it('says so if nothing can be drawn, and stays a list', async () => {
     const { context, page, open, faults } = await newVisitor()
     await page.addInitScript('HTMLCanvasElement.prototype.getContext = () => null')
     await open(path)

@@ -110,7 +110,7 @@ describe('formulas in a text', () => {
     ...['\\sum', '\\sqrt[', ']', '\\mathbb{R}', '\\hspace{99em}', '\\colorbox{red}{', '\\ce{', '\\textcolor{blue}{'],
   )
 
-  it.deep('are only elements of MathML without styles, whatever the author writes', () => {
+  it.deep('are only elements of MathML without styles, for any text', () => {
     let drawn = 0
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 25 }), fc.boolean(), (pieces, isDisplay) => {

@@ -86,7 +86,7 @@ describe('a picture in a text', () => {
     expect(html(`![250](${at}) x`)).to.equal(`<p>${outside(at, 'Picture from example.org')} x</p>\n`)
     expect(html(`[![build](${at})](https://b.example)`)).to.equal(`<p>${outside('https://b.example', 'build')}</p>\n`)
     const missing = (words: string) =>
-      `<span class="missing" title="This page has no file of this name">${words}</span>`
+      `<span class="missing" title="This page has no file with this name">${words}</span>`
     expect(html('![[x/gone.png#a|300]]')).to.equal(`<p>${missing('Missing file: gone.png')}</p>\n`)
     expect(html('![An otter](x/gone.png)')).to.equal(`<p>${missing('An otter · Missing file: gone.png')}</p>\n`)
     expect(html('![[gone.mp3]]')).to.equal(`<p>${missing('Missing file: gone.mp3')}</p>\n`)

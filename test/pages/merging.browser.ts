@@ -41,7 +41,7 @@ describe('merging texts', () => {
     )
   })
 
-  it('leaves to a person what git leaves, and says else what git says', () => {
+  it('leaves to a user what git leaves, and says else what git says', () => {
     const folder = mkdtempSync(join(tmpdir(), 'grove-merging-'))
     const numbered = Array.from({ length: 12 }, (_, at) => `Line ${at}.`)
     // Lines that differ from each other: how git aligns equal ones is its own.

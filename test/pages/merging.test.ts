@@ -15,7 +15,7 @@ describe('a text that others changed meanwhile', () => {
   const lines = (changed: number) =>
     Array.from({ length: 1_000 }, (_, at) => `${at < changed ? 'theirs' : 'line'} ${at}\n`).join('')
 
-  /** What is said to a person who adds a line at the end, after others have changed so many at the beginning. */
+  /** The message to a user who adds a last line, after so many changes at the beginning. */
   async function saidAfter(changed: number): Promise<{ readonly isMerged: boolean; readonly text: string }> {
     const node = await newNode(grove, ann, { text_content: lines(0) })
     const head = node.git.head()

@@ -136,7 +136,7 @@ describe('a newcomer who begins with nothing', () => {
     expect(await page.locator('.recent li').count()).to.equal(6)
   })
 
-  it('writes a first page in another organisation, by keyboard alone', async () => {
+  it('writes a first page in another organisation, with only the keyboard', async () => {
     const { page, open, faults } = newcomer
     await open('/new')
     await page.getByLabel('Name').fill('Garden')

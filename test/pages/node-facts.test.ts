@@ -1,4 +1,4 @@
-/** What the page of a node says around its text, and pages of rules and results: nothing that does not hold. */
+/** The facts around a node's text, and on pages of rules and results, are true. */
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'

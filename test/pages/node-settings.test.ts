@@ -336,7 +336,7 @@ describe('the settings of a page', () => {
       expect((await act(node, 'delete', {}, desk)).status).to.equal(403)
     })
 
-    it('propose where main changes only by proposals', async () => {
+    it('propose if main changes only by proposals', async () => {
       const { node, org } = await member('editor')
       await ann.patch(`/orgs/${org}`, { require_pull_requests: true }).then(expecting(200))
       const answer = await act(node, 'properties', { name: 'depth', kind: 'number', value: '3' })

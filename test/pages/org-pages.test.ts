@@ -163,7 +163,7 @@ describe('the pages of an organisation', () => {
       }
     }
 
-    it('that lead from each of them to the others, and mark the present one', async () => {
+    it('that lead from each of them to the others, and mark the current one', async () => {
       await add('Whales')
       const all = ['Overview', 'Pages', 'Proposals', 'Changes', 'Activity', 'Tags', 'Members', 'Settings']
       const paths = ['', '/nodes', '/proposals', '/changes', '/activity', '/tags', '/members', '/settings/general']
@@ -252,7 +252,7 @@ describe('the pages of an organisation', () => {
       expect([open.status, open.main.includes('changes.atom')]).to.deep.equal([200, true])
     })
 
-    it('from the beginning where the position is none, and say when there are none', async () => {
+    it('from the beginning if the position is none, and say when there are none', async () => {
       expect((await see(reader, '/changes')).main).to.include('Nothing here yet.')
       await add('Whales')
       for (const before of ['x', '', '9'.repeat(3_000), '<script>'])

@@ -233,7 +233,7 @@ describe('pages to read', () => {
     ).to.be.below(2_304)
   })
 
-  it('are missing where an address cannot be one', async () => {
+  it('are missing if an address cannot be one', async () => {
     for (const path of ['/o/none', `${pageAt(org)}/n/whales`, '/me/nothing']) {
       const { status, body } = await client(grove).get(path)
       expect([status, body.includes('<h1>Not found</h1>')], path).to.deep.equal([404, true])

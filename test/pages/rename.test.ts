@@ -112,7 +112,7 @@ describe('a page that gets another title', () => {
     }
   })
 
-  it('proposes where main changes by proposals, once for each text, also if it is sent twice', async () => {
+  it('proposes if main changes by proposals, once for each text, also if it is sent twice', async () => {
     const otters = await add('Otters')
     const from = await linking('See [[Otters]].', 'Otters', otters, 'A page')
     await rename(otters, 'Sea otters')

@@ -96,7 +96,7 @@ describe('the conversation of a proposal in a browser', () => {
     expect(visitor.faults).to.deep.equal([])
   })
 
-  it('works by keyboard alone: comment, answer, next and previous thread, resolve, verdict', async () => {
+  it('works with only the keyboard: comment, answer, next and previous thread, resolve, verdict', async () => {
     const { page, open } = visitor
     const shown = await aProposal()
     const anchor = (first_line: number) => ({ commit: shown.head, path: 'content.md', first_line })

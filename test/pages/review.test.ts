@@ -53,6 +53,18 @@ function refusedFields(html: string): Record<string, string> {
 describe('the conversation on the page of a proposal', () => {
   useScene()
 
+  it.deep('renders long comments up to a limit, and shows the source of those after it', async () => {
+    const proposal = await aProposal()
+    const dear = '# a\n'.repeat(4_000)
+    for (let n = 0; n < 12; n++) await comment(bob, proposal, `First ${n}\n\n${dear}`)
+    await comment(bob, proposal, '**Last**')
+    const html = await (await sessionOf(cy)).open(`${pageOf(proposal)}?tab=conversation`)
+    const shown = html.match(/This text is on a page whose other texts are long, so it is shown as its source/g) ?? []
+    expect(shown.length).to.be.within(2, 12)
+    expect(html).to.include('<p>First 0</p>').and.include('>**Last**</pre>')
+    expect(html.length).to.be.below(1_500_000)
+  })
+
   it('takes comments on the whole proposal, on lines, and on removed lines', async () => {
     const proposal = await aProposal('Whales sing.\n\nThey are loud.\n')
     const at = pageOf(proposal)
@@ -288,7 +300,7 @@ describe('the conversation on the page of a proposal', () => {
     expect((await pull(proposal)).comments).to.equal(0)
   })
 
-  it('shows nothing of it to anonymous visitors, also where the organisation is published', async () => {
+  it('shows nothing of it to anonymous visitors, also if the organisation is published', async () => {
     const proposal = await aProposal()
     await comment(cy, proposal, 'Among us.')
     await ann.patch(`/orgs/${ann.org}`, { published: true }).then(expecting(200))

@@ -1,4 +1,4 @@
-/** What the tests of pages share: a service and a browser for each file, and what every page must hold. */
+/** Shared by the tests of pages. It has a service and a browser for each file, and the checks of every page. */
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -32,7 +32,7 @@ export interface Visitor {
   readonly context: BrowserContext
   /** Opens a path of the service. */
   open(path: string): Promise<{ readonly status: number }>
-  /** What the console has said beside answers that a test expects to fail, and requests to other hosts. */
+  /** The console's messages that no test expects, and requests to other hosts. */
   readonly faults: readonly string[]
 }
 
@@ -75,7 +75,7 @@ export async function reached(page: Page, heading: string): Promise<void> {
   await page.waitForLoadState()
 }
 
-/** What the editor offers, not of a list that waits for what the last letter finds: that one takes no key. */
+/** The editor's suggestions. A list that still waits for the last letter takes no key, so it does not count. */
 export function completion(page: Page, name: string): Locator {
   const list = page.locator('.cm-tooltip-autocomplete:not(.cm-tooltip-autocomplete-disabled)')
   return list.getByRole('option', { name, exact: true })

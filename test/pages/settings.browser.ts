@@ -12,7 +12,7 @@ import { pageAt, withoutWords } from '../support/pages.ts'
 import { client, password, signUp } from '../support/people.ts'
 import { ann, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
 
-/** What the page says of a control that something is wrong with; its name does not say it. */
+/** The error that the page shows for a control. The control's name does not have it. */
 async function toldOf(control: Locator): Promise<string | null> {
   const id = await control.getAttribute('aria-describedby')
   return control.page().locator(`.field > [id="${id}"]`).textContent()
@@ -31,7 +31,7 @@ describe('pages of settings', () => {
   })
   after(() => visitor.context.close())
 
-  it('let a person begin', async () => {
+  it('let a user begin', async () => {
     const { page, open } = visitor
     await open('/')
     await page.locator('main').getByRole('link', { name: 'New organisation' }).click()
@@ -195,7 +195,7 @@ describe('pages of settings', () => {
     for (const one of [here, there]) await one.context.close()
   })
 
-  it('invite a person by a link that is shown once, and take an invitation back', async () => {
+  it('invite a user by a link that is shown once, and take an invitation back', async () => {
     const dora = await signUp(grove, 'Dora')
     const invited = await newVisitor({ javaScriptEnabled: false })
     await signIn(invited, dora)

@@ -7,7 +7,7 @@ import { showSitemap } from '../../server/pages/pages/feeds.ts'
 import { Urls } from '../../server/pages/urls.ts'
 
 describe('the sitemap', () => {
-  /** What is answered for an organisation of `total` nodes, and how many times nodes were asked for. */
+  /** The answer for an organisation with `total` nodes, and how often nodes were read. */
   async function ask(total: number, query = '') {
     let asked = 0
     const listNodes = async ({ query }: { query: { limit: number; offset?: number } }) => {

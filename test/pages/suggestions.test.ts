@@ -47,7 +47,7 @@ describe('suggestions on the page of a proposal', () => {
     const same = await send(at, { ...fields, suggestion: fields.original })
     expect([same.status, /role="alert">\s*([^<]*)/.exec(same.body)?.[1]?.trim()]).to.deep.equal([
       400,
-      'The suggestion is the present text. Change it, or write a comment.',
+      'The suggestion is the same as the current text. Change it, or write a comment.',
     ])
     ledTo(await send(at, { ...fields, suggestion: 'The blue whale eats krill.\r\nAlmost only.' }))
     const shown = await open(at)

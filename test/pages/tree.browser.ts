@@ -170,7 +170,7 @@ describe('the tree in a browser', () => {
     expect((await parentsOf('Birds')).map(({ title }) => title)).to.deep.equal(['Air', 'Fish'])
   })
 
-  it('offers no move where main changes only by proposals', async () => {
+  it('offers no move if main changes only by proposals', async () => {
     const { page, open } = visitor
     await made(ann.patch(`/orgs/${org}`, { require_pull_requests: true }))
     await open(at('Birds'))

@@ -159,7 +159,7 @@ describe('the pages of types', () => {
     const taken = await send(`${page}/new`, { ...fields, title: 'Film' }, 'save')
     expect([taken.status, faultAt(taken, 'name')]).to.deep.equal([
       409,
-      'A type of this name exists already. Enter another name, or change that type.',
+      'A type with this name already exists. Enter another name, or change that type.',
     ])
   })
 

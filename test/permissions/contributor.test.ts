@@ -1,4 +1,4 @@
-/** What a contributor may change over REST: branches of their own, and the proposals that they opened. */
+/** A contributor may change over REST their own branches, and the proposals that they opened. */
 
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
@@ -169,7 +169,7 @@ describe('a contributor', () => {
       expect((await cy.post(`${node.at}/pull-requests/${second}/update-branch`)).status).to.equal(200)
     })
 
-    it('is merged by an editor, or a maintainer where main requires it', async () => {
+    it('is merged by an editor, or a maintainer if main requires it', async () => {
       await made(ann.patch(`/orgs/${ann.org}`, { require_pull_requests: true }))
       expect((await eve.post(`${pull}/merge`, {})).status).to.equal(403)
       await made(ann.patch(`/orgs/${ann.org}`, { require_pull_requests: false }))

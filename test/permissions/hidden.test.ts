@@ -1,4 +1,4 @@
-/** What is hidden, and tokens that are bad. */
+/** Hidden things, and invalid tokens. */
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'

@@ -31,7 +31,7 @@ describe('the branches of a contributor', () => {
   })
   after(() => grove.close())
 
-  /** What git and the prefix say of a name, but for the control characters that git allows. Another branch may be in its way. */
+  /** Git's and the prefix's verdict on a name, without control characters. Another branch may be in its way. */
   const isOwn = (name: string) =>
     name.startsWith(prefix) &&
     Buffer.byteLength(name) <= longest &&

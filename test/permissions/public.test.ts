@@ -1,4 +1,4 @@
-/** What the public reads of a published organisation. */
+/** Anonymous callers read a published organisation. */
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'

@@ -1,4 +1,4 @@
-/** What the tests of permissions share: a hidden and a published organisation with everybody in it. */
+/** Shared by the tests of permissions. It has a hidden and a published organisation, with users of each role. */
 
 import { castFor, type World, worldOf } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'

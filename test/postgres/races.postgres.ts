@@ -1,4 +1,4 @@
-/** What one writer alone decided once: two processes at the same moment, on either engine. */
+/** Decisions that one writer made once: two processes at the same moment, on either engine. */
 import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import { insertInvitation } from '../../index/credentials/invitations.ts'
@@ -58,7 +58,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       }
     })
 
-    it('a person gets 100 tokens of 101', async () => {
+    it('a user gets 100 tokens of 101', async () => {
       const cyd = await signUp(here, 'Cyd')
       const twins = [here, there].map((grove) => client(grove, cyd.session.accessToken))
       const ask = (count: number) =>

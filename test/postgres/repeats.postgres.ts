@@ -72,7 +72,7 @@ describe('a transaction on PostgreSQL', () => {
     expect(said).to.be.instanceOf(DatabaseBusyError)
   })
 
-  it('is kept as a whole or not at all, also where an error of a statement is swallowed', async () => {
+  it('is kept as a whole or not at all, also if an error of a statement is swallowed', async () => {
     const said = await db
       .write(async (trx) => {
         await setAccountSeen(trx, 'a', 'not kept')

@@ -1,4 +1,4 @@
-/** What `sslmode` in DATABASE_URL asks of PostgreSQL. */
+/** The connection that `sslmode` in DATABASE_URL demands from PostgreSQL. */
 import { expect } from 'chai'
 import { type CredentialsState, examinePostgres } from '../../index/credentials/copies.ts'
 import { databaseFor, ownServer, type PostgresServer } from '../support/postgres.ts'

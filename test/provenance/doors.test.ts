@@ -122,6 +122,9 @@ describe('the provenance of a commit', () => {
         'mcp https://claude.ai/oauth/x 9f3e58ac',
         { door: 'mcp', client: 'https://claude.ai/oauth/x', client_name: 'claude.ai' },
       ],
+      ['rest agent:claude.ai', { door: 'rest', client: 'agent:claude.ai', client_name: '“claude.ai”' }],
+      ['mcp dcr:Claude.ai/x 9f3e58ac', { door: 'mcp', client: 'dcr:Claude.ai/x', client_name: '“Claude.ai/x”' }],
+      ['rest agent:build-1.2/x', { door: 'rest', client: 'agent:build-1.2/x', client_name: 'build-1.2/x' }],
       ['mcp dcr:Claude Code 9f3e58ac', { door: 'mcp', client: 'dcr:Claude Code', client_name: 'Claude Code' }],
       [
         'rest dcr:a\u202eb --> <script> \u0007',

@@ -1,4 +1,4 @@
-/** What the deletion of a branch means for its pull requests. */
+/** The deletion of a branch changes its pull requests. */
 
 import { expect } from 'chai'
 import { expecting } from '../support/node.ts'
@@ -28,7 +28,7 @@ describe('pull requests', () => {
       ])
     })
 
-    it('does the same where git did it on the server; who, nobody knows', async () => {
+    it('does the same if git did it on the server; who, nobody knows', async () => {
       const { node } = await aProposal()
       const source = await node.commit('draft', { 'draft.txt': 'more' })
       pass(10)
@@ -66,7 +66,7 @@ describe('pull requests', () => {
       expect(await node.pull(3)).to.include({ ...closed, source_commit: target, source_branch: 'main' })
     })
 
-    it('leaves one request for the pair where git deleted two targets at once', async () => {
+    it('leaves one request for the pair if git deleted two targets at once', async () => {
       const node = await aNode()
       await node.proposal('draft')
       for (const name of ['one', 'two']) {

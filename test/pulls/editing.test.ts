@@ -150,7 +150,7 @@ describe('pull requests', () => {
       await ann.post(`${path}/merge`).then(expecting(200))
     })
 
-    it('refuses to reopen beside another request for the pair and names it', async () => {
+    it('refuses to reopen if another pull request is open for the pair, and names it', async () => {
       const { node, path } = await aProposal()
       await ann.patch(path, { status: 'closed' }).then(expecting(200))
       await node.open('draft')
@@ -176,7 +176,7 @@ describe('pull requests', () => {
       expect(await reopened()).to.deep.equal([409, 'source_branch_missing'])
     })
 
-    it('lets the deleted source be made again from the head that is kept', async () => {
+    it('lets the deleted source be recreated from the head that is kept', async () => {
       const { node, path, source } = await aProposal()
       await ann.delete(`${node.at}/branches/draft`).then(expecting(204))
       node.git.say('gc', '--quiet', '--prune=now')

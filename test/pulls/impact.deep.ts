@@ -1,4 +1,4 @@
-/** What a merge changes in the graph, told before: the difference of the graph before and after it. */
+/** The impact of a merge equals the difference of the graph before and after it. */
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { expecting, type TestNode } from '../support/node.ts'
@@ -79,7 +79,7 @@ describe('the impact of a pull request', () => {
     expect((await bob.get(`${whales.at}/pull-requests/9/impact`)).body.code).to.equal('pull_request_not_found')
   })
 
-  it('into another branch is of edges alone', async () => {
+  it('into another branch has only edges', async () => {
     const [sea, whales] = [await aNode(), await aNode()]
     await whales.branch('next')
     const { number } = await proposed(whales, { [`parents/${sea.id}.json`]: parent() }, 'draft', 'next')

@@ -101,7 +101,7 @@ describe('pull requests', () => {
       })
     })
 
-    it('everything as added where source and target have nothing in common', async () => {
+    it('everything as added if source and target have nothing in common', async () => {
       const { node } = await aProposal()
       node.git.point('alien', node.git.commit({ files: { 'alien.txt': 'alien' } }))
       expect(await node.open('alien')).to.include({ merge_reason: 'diverged', commits_ahead: 1, commits_behind: 1 })

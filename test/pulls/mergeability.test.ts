@@ -127,7 +127,7 @@ describe('pull requests', () => {
       })
     })
 
-    it('asks for the rules of the graph where the target is main, and for readable files anywhere', async () => {
+    it('checks the rules of the graph if the target is main, and readable files for any target', async () => {
       const node = await aNode()
       await node.branch('shelf')
       const self = node.git.commit({ files: { [`parents/${node.id}.json`]: '{}' }, parents: [node.git.head()] })

@@ -54,7 +54,7 @@ describe('pull requests', () => {
       })
     })
 
-    it('is refused where the branches are not those that were reviewed', async () => {
+    it('is refused if the branches are not those that were reviewed', async () => {
       const { node, path, source, target } = await aProposal()
       expect(await ann.post(`${path}/merge`, { expected_source_commit: target })).to.deep.equal({
         status: 409,

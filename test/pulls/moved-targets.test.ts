@@ -28,7 +28,7 @@ describe('pull requests', () => {
       expect((await ann.get(`${node.at}/pull-requests?status=merged`)).body.total).to.equal(1)
     })
 
-    it('by a merge commit above the head, made by whoever committed it', async () => {
+    it('by a merge commit above the head, whose committer is the merger', async () => {
       const { node, source, target } = await aProposal()
       const main = await node.commit('main', { 'main.txt': 'main' })
       expect((await node.pull(1)).merge_reason).to.equal('diverged')

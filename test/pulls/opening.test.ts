@@ -110,7 +110,7 @@ describe('pull requests', () => {
       expect(await node.open('same')).to.include({ can_merge: false, merge_reason: 'no_commits_ahead' })
     })
 
-    it('opens nothing that could not merge where that is asked', async () => {
+    it('opens nothing that could not merge if the request demands it', async () => {
       const { node } = await aProposal()
       const asked = async (source_branch: string, more: object = {}) => {
         const body = { source_branch, title: 'Now', require_mergeable: true, ...more }
@@ -194,7 +194,7 @@ describe('pull requests', () => {
         })
     })
 
-    it('answers 422 for what is no number', async () => {
+    it('returns 422 for an invalid number', async () => {
       const { node } = await aProposal()
       for (const [sent, type] of [
         ...['01', '1.0', '1e0', '0x1', '+1', 'one', '%00', '9'.repeat(30)].map((one) => [one, 'int_parsing']),

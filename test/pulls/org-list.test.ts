@@ -167,7 +167,7 @@ describe('the pull requests of an organisation', () => {
     expect(mine).to.deep.equal(await read('?author=bob@example.org&status=all&limit=200'))
   })
 
-  it('refuse filters that are none, and a node that does not exist', async () => {
+  it('refuse invalid filters, and a node that does not exist', async () => {
     const refused = [
       'status=draft',
       'author=',

@@ -1,9 +1,9 @@
-/** Rules hold pull requests up until they have the consent that they demand. */
+/** Rules block a pull request until it has the required approvals, checks and resolved threads. */
 
 import { expect } from 'chai'
 import { expecting, type TestNode } from '../support/node.ts'
 import { type PersonClient, password, signUp } from '../support/people.ts'
-import { ann, aProposal, bob, grove, useScene } from './scene.ts'
+import { aNode, ann, aProposal, bob, grove, useScene } from './scene.ts'
 
 type Rule = Readonly<Record<string, unknown>>
 
@@ -81,7 +81,7 @@ describe('rules of a branch', () => {
     expect(verdicts[0]).to.include({ state: 'current', counts: false, why: 'own_commit' })
     const { body } = await merge(ann, path)
     expect(body.detail).to.equal(
-      'The pull request needs 1 more approval: 1 by editors; not counted: Dee (authors of its commits)',
+      'The pull request needs 1 more approval: 1 by editors; not counted: Dee (wrote or pushed its commits)',
     )
     await review(bob, path, (await node.pull(1)).source_commit, 'approve')
     await merge(ann, path).then(expecting(200))
@@ -114,12 +114,26 @@ describe('rules of a branch', () => {
     expect((await judged(path)).can).to.equal(true)
   })
 
-  it('show the objections to the same head in another pull request', async () => {
+  it('are held up by objections to the same head in another pull request', async () => {
     const { path, source, node } = await aProposal()
+    await setRules({ branches: ['main'], approvals: 1 })
     await review(bob, path, source, 'request_changes')
     await ann.patch(path, { status: 'closed' }).then(expecting(200))
     const again = await node.open('draft')
     expect(again.consent.objections_elsewhere).to.deep.equal([{ number: 1, author: 'Bob' }])
+    await review(cy, `${node.at}/pull-requests/2`, source, 'approve')
+    const held = { can_merge: false, merge_reasons: ['changes_requested'] }
+    const [listed] = (await ann.get(`${node.at}/pull-requests`).then(expecting(200))).body.pull_requests
+    for (const pr of [listed, await node.pull(2)]) {
+      expect(pr).to.deep.include(held)
+      expect(pr.consent).to.include({ changes_requested: 1, approvals: 1 })
+      expect(pr.consent.verdicts).to.have.length(1)
+    }
+    expect((await merge(ann, `${node.at}/pull-requests/2`)).body).to.include({
+      code: 'changes_requested',
+      detail:
+        'Bob asks for changes of the same change in pull request 1. They can approve or withdraw their review, and a maintainer can dismiss it',
+    })
     expect(await node.pull(1)).to.not.have.nested.property('consent.objections_elsewhere')
     await ann.patch(`${node.at}/pull-requests/2`, { status: 'closed' }).then(expecting(200))
     await ann.patch(path, { status: 'open' }).then(expecting(200))
@@ -238,5 +252,22 @@ describe('rules of a branch', () => {
     await ann.patch(stacked, { target_branch: 'side' }).then(expecting(200))
     await ann.patch(stacked, { target_branch: 'main' }).then(expecting(200))
     expect((await node.pull(number)).consent.approvals, 'the target was chosen again').to.equal(0)
+  })
+
+  it('count no approval for a branch that was deleted without being merged, unless the same rules held for it', async () => {
+    const node = await aNode()
+    await node.branch('scratch')
+    const head = await node.proposal('second')
+    const { number } = await node.open('second', { target_branch: 'scratch' })
+    const at = `${node.at}/pull-requests/${number}`
+    await setRules({ branches: ['main'], approvals: 1 })
+    await review(bob, at, head, 'approve')
+    await ann.delete(`${node.at}/branches/scratch`).then(expecting(204))
+    const pr = await node.pull(number)
+    expect(pr).to.include({ target_branch: 'main', can_merge: false, merge_reason: 'approvals_missing' })
+    expect(pr.consent.verdicts[0]).to.include({ counts: false, why: 'stale' })
+    expect((await merge(ann, at)).body).to.include({ code: 'approvals_missing' })
+    await setRules({ branches: ['main', 'scratch'], approvals: 1 })
+    await merge(ann, at).then(expecting(200))
   })
 })

@@ -1,4 +1,4 @@
-/** What the tests of pull requests share: a service whose clock they move, Ann who owns, Bob who edits. */
+/** Shared by the tests of pull requests. It has a service whose clock they move, Ann who owns, and Bob who edits. */
 
 import { expect } from 'chai'
 import { type Grove, startGrove } from '../support/grove.ts'

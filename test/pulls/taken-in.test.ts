@@ -1,4 +1,4 @@
-/** What a move of a branch brought in is found by one list of its commits, however many requests are open. */
+/** A move of a branch lists its new commits once, for any number of pull requests. */
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -51,13 +51,13 @@ describe('what a move of a branch brought in', () => {
     expect(questions).to.deep.equal(['between'])
   })
 
-  it('is asked of each head where the list would be longer', async () => {
+  it('is queried for each head if the list would be longer', async () => {
     const { questions, history } = asked(2_001)
     expect(await findBroughtInCommits({ repo, history }, before, 'a'.repeat(40), heads)).to.deep.equal(new Set(brought))
     expect(questions).to.have.length(600 + brought.length)
   })
 
-  it('is nothing where nobody waits for it', async () => {
+  it('is empty, without a query, if nobody waits for it', async () => {
     const { questions, history } = asked(1)
     expect(await findBroughtInCommits({ repo, history }, before, 'a'.repeat(40), new Set())).to.deep.equal(new Set())
     expect(questions).to.deep.equal([])

@@ -60,7 +60,7 @@ describe('undoing a pull request', () => {
     expect(node.git.lines('ls-tree', '--name-only', 'main')).to.deep.equal(['later.txt', 'node.json'])
   })
 
-  it('takes a title and a branch, and sets both by itself otherwise', async () => {
+  it('takes a title and a branch, and by default chooses both', async () => {
     const { node, path, undo } = await aMerged({ title: '🐋'.repeat(500) })
     await node.branch('undo-1')
     await node.branch('undo-1-2/x')
@@ -165,7 +165,7 @@ describe('undoing a pull request', () => {
     expect(codeOf(await ann.post(`${node.at}/pull-requests/9/undo`))).to.deep.equal([404, 'pull_request_not_found'])
   })
 
-  it('has nothing to undo where the merge changed nothing, or where the target was rewound', async () => {
+  it('has nothing to undo if the merge changed nothing, or if the target was rewound', async () => {
     const node = await aNode()
     const { git } = node
     git.point('empty', git.commit({ parents: [git.head()] }))
@@ -234,7 +234,7 @@ describe('undoing a pull request', () => {
     })
     after(() => rmSync(folder, { recursive: true, force: true }))
 
-    /** What stock git makes of it: the tree, or the paths that conflict. */
+    /** The result of native Git: the tree, or the paths that conflict. */
     const revertedByGit = ({ git }: TestNode, { before, last }: { before: string; last: string }) => {
       const clone = mkdtempSync(join(folder, 'clone-'))
       const env = { ...environment(join(clone, '.git')), GIT_WORK_TREE: clone }
@@ -291,7 +291,7 @@ describe('undoing a pull request', () => {
 type Text = readonly string[]
 type Files = Readonly<Record<string, Text>>
 
-/** What a commit does: writes a line, removes a file, moves one, or adds one. */
+/** The change of a commit: writes a line, removes a file, moves one, or adds one. */
 interface Act {
   readonly kind: 'write' | 'write again' | 'remove' | 'move' | 'add'
   readonly path: string

@@ -1,4 +1,4 @@
-/** What updating a branch on the server may cost. */
+/** The cost of updating a branch on the server is limited. */
 
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'

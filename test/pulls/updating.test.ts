@@ -64,7 +64,7 @@ describe('pull requests', () => {
       expect(node.git.head('draft')).to.equal(head)
     })
 
-    it('leaves nothing to merge where the target has the same changes already', async () => {
+    it('leaves nothing to merge if the target already has the same changes', async () => {
       const { node, path, source } = await aProposal()
       const main = await node.commit('main', { 'draft.txt': 'draft\n' }, 'The same')
       const { pr } = (await ann.post(`${path}/update-branch`).then(expecting(200))).body
@@ -72,7 +72,7 @@ describe('pull requests', () => {
       expect(source).not.to.equal(main)
     })
 
-    it('does nothing where the source is up to date', async () => {
+    it('does nothing if the source is up to date', async () => {
       const { node, pr, path } = await aProposal()
       const refs = node.git.say('for-each-ref')
       pass(10)

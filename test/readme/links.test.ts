@@ -5,6 +5,8 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
+import { purpose } from '../../server/base/purpose.ts'
+import document from '../../spec/openapi.json' with { type: 'json' }
 
 describe('the pages of this repository', () => {
   let pages: Map<string, string>
@@ -16,6 +18,15 @@ describe('the pages of this repository', () => {
       .split('\0')
       .filter((name) => name !== '' && existsSync(name))
     pages = new Map(await Promise.all(names.map(async (name) => [name, await readFile(name, 'utf8')] as const)))
+  })
+
+  it('say in one sentence what Grove is, as package.json, the spec and the code do', async () => {
+    const { description } = JSON.parse(await readFile('package.json', 'utf8'))
+    for (const text of [pages.get('README.md') ?? '', description, document.info.description]) {
+      expect(text.toLowerCase()).to.include(`the self-hosted ${purpose.is}`)
+      expect(text.replace(/\s+/g, ' ')).to.include(purpose.keeps)
+    }
+    expect(document.info.summary).to.equal(`The self-hosted ${purpose.is}.`)
   })
 
   it('link to files and headings that are there', () => {

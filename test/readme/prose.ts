@@ -49,8 +49,12 @@ async function sentencesOf(file: string): Promise<Sentence[]> {
   return []
 }
 
+/** Front matter is data, so it counts as blank lines. */
 function ofDocument(file: string, text: string): Sentence[] {
-  return paragraphsOf(text).flatMap((paragraph) =>
+  const prose = text.replace(/^---\n[\s\S]*?\n---$/m, (head) =>
+    text.startsWith(head) ? head.replace(/.+/g, '') : head,
+  )
+  return paragraphsOf(prose).flatMap((paragraph) =>
     split(paragraph, { file, surface: paragraph.isHeading ? 'headings' : 'documents' }),
   )
 }

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { expect } from 'chai'
 import { effectiveVariables, readConfig } from '../../server/base/config.ts'
+import document from '../../spec/openapi.json' with { type: 'json' }
 import { runCommand } from '../support/command.ts'
 
 describe('the documents', () => {
@@ -36,6 +37,7 @@ describe('the documents', () => {
         auditRetentionDays,
         auditFetches,
         trashDays,
+        diskReserve = 0,
         quotaNodes,
         quotaBytes,
         quotaOrgs,
@@ -65,7 +67,9 @@ describe('the documents', () => {
         String(searchMemory / 1_048_576),
         String(pushCpuSeconds),
         '',
+        '',
         String(trashDays),
+        String(diskReserve / 1_048_576),
         String(quotaNodes),
         String(quotaBytes),
         String(quotaOrgs),
@@ -122,6 +126,16 @@ describe('the documents', () => {
         expect(words(usage.replace(/\[.*\]|--\w+ \w+/g, ''), /\b[A-Z]+\b/g)).to.deep.equal(
           taken.map((name) => name.toUpperCase()).sort(),
         )
+      }
+    })
+
+    it('say of each role, access and field of a rule who may propose and who must agree', async () => {
+      const page = await readFile('spec/permissions.md', 'utf8')
+      const { Role, TokenAccess, Rule } = document.components.schemas
+      for (const role of Role.enum) expect(page, role).to.match(new RegExp(`^\\| ${role} \\|`, 'm'))
+      for (const access of TokenAccess.enum) expect(page).to.include(`token or connection with \`${access}\``)
+      for (const field of Object.keys(Rule.properties)) {
+        if (field !== 'branches' && field !== 'under') expect(page, field).to.include(`\`${field}\``)
       }
     })
 

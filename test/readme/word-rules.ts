@@ -5,7 +5,7 @@ import { type Sentence, wordsOf } from './prose.ts'
 
 export interface WordRule {
   readonly name: string
-  /** What to write instead. */
+  /** The text to write instead. */
   readonly say: string
   breaks(sentence: Sentence): boolean
 }

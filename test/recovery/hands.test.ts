@@ -1,4 +1,4 @@
-/** What a hand on the server does to repositories, seen through HTTP. */
+/** Manual changes of repositories on the server, seen through HTTP. */
 
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What is there after a process was killed or asked to end under load. */
+/** The data after a process was killed or asked to end under load. */
 
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -199,7 +199,7 @@ async function expectKept(person: Client, { commits, merges, committed, opened, 
   expect(events.filter((event, at) => events.indexOf(event) !== at)).to.deep.equal([])
 }
 
-/** What the service says of it, the search included. */
+/** The service's answers about it, including the search. */
 async function readWork(person: Client, { commits, merges }: Work): Promise<Answer[]> {
   const pages = ['', '/branches?limit=200', '/tree/main/commits?limit=200', '/pull-requests?status=all&limit=200']
   const paths = [commits, merges].flatMap(({ at }) => pages.map((page) => at + page))

@@ -93,7 +93,7 @@ describe('a membership that was given and is not committed', () => {
       expect(await pending()).to.deep.equal([])
     })
 
-    it('without a second commit where the first is there already', async () => {
+    it('without a second commit if the first one exists', async () => {
       await put(bob, 'editor')
       await leave(bob, ann.user.id)
       await signIn('bob@example.org').then(expecting(200))
@@ -110,7 +110,7 @@ describe('a membership that was given and is not committed', () => {
       expect(subjects()).to.not.include('join')
     }
 
-    it('if who gave it is no owner any more', async () => {
+    it('if the user who gave it is no longer an owner', async () => {
       const cleo = await signUp(grove, `Cleo ${randomUUID()}`)
       await put(cleo, 'owner')
       await leave(bob, cleo.user.id)
@@ -180,7 +180,7 @@ describe('a membership that was given and is not committed', () => {
     }
   })
 
-  it('is one, and takes one use, for a person who accepts several times at once', async () => {
+  it('is one, and takes one use, for a user who accepts several times at once', async () => {
     const token = await invite({ uses: 5 })
     const answers = await times(5, () => bob.post('/auth/invitations/accept', { token }))
     expect(answers.map(({ status }) => status)).to.deep.equal(Array(5).fill(200))
@@ -238,7 +238,7 @@ describe('a membership that was given and is not committed', () => {
     })
 
     it.deep(
-      'answers 503 where the storage of org.git fails, says that there is an account, and joins at the sign-in',
+      'answers 503 if the storage of org.git fails, says that there is an account, and joins at the sign-in',
       async () => {
         suffering = await spawnGrove(dataDir, environment())
         const steps = await stepsOf()

@@ -1,4 +1,4 @@
-/** What is made of a ref transaction that a killed process has left. */
+/** The next process completes or undoes a ref transaction that a killed process has left. */
 
 import { randomUUID } from 'node:crypto'
 import { link, mkdir, rm, writeFile } from 'node:fs/promises'
@@ -33,7 +33,7 @@ describe('a process that is killed', () => {
       await rm(grove.dataDir, { recursive: true, force: true })
     })
 
-    it('has done nothing if it had only prepared: whoever needs the branch undoes it', async () => {
+    it('has done nothing if it had only prepared: the next writer of the branch undoes it', async () => {
       await leaveTransaction(grove, node.git.dir, { moves: merge, made: 0 })
       const commit = created(await ann.post(`${node.at}/tree/main/commits`, commitOf('Another')))
       expect(commit.parent_commits).to.deep.equal([node.git.say('rev-parse', 'main~1')])
@@ -42,7 +42,7 @@ describe('a process that is killed', () => {
       await expectSound(grove.dataDir)
     })
 
-    it('has done all of it if the first ref was moved: whoever needs one of the others finishes it', async () => {
+    it('has done all of it if the first ref was moved: the next writer of another ref finishes it', async () => {
       await leaveTransaction(grove, node.git.dir, { moves: merge, made: 1 })
       expect(await node.pull(1)).to.include({ status: 'merged', merged_by: 'Somebody' })
       expect(node.git.say('rev-parse', 'refs/grove/ledger')).to.equal(merge['refs/grove/ledger'])
@@ -51,7 +51,7 @@ describe('a process that is killed', () => {
       await expectSound(grove.dataDir)
     })
 
-    it('has done all of it if the first ref was moved, also where a power cut has emptied the file of another’s value', async () => {
+    it('has done all of it if the first ref was moved, even if a power cut emptied the file of another value', async () => {
       await leaveTransaction(grove, node.git.dir, { moves: merge, made: 1, lost: 'values' })
       expect(await node.pull(1)).to.include({ status: 'merged', merged_by: 'Somebody' })
       expect(node.git.say('rev-parse', 'refs/grove/ledger')).to.equal(merge['refs/grove/ledger'])
@@ -144,13 +144,13 @@ interface Left {
   readonly made?: number
   /** Default: what moves. */
   readonly locks?: readonly string[]
-  /** What a power cut took besides: nothing, what was in the files that recovery does not read, or the whole folder. */
+  /** The further loss of a power cut: nothing, the content of files that recovery does not read, or the folder. */
   readonly lost?: 'values' | 'folder'
 }
 
 let transactions = 0
 
-/** What a process leaves that dies in a transaction of the refs of `repo`, as gitstore/refs/ref-transaction.ts writes it. */
+/** The files of a process that dies in a ref transaction. They are as gitstore/refs/ref-transaction.ts writes them. */
 async function leaveTransaction({ dataDir }: Grove, repo: string, left: Left): Promise<void> {
   const { process = randomUUID(), note = '', moves = {}, made = 0, locks = Object.keys(moves), lost } = left
   const transaction = String(++transactions)

@@ -1,4 +1,4 @@
-/** What the next process makes of what a dead one has written and not indexed: it looks where the tokens say, and nowhere else. */
+/** The next process indexes what a dead one has written. It looks only where the tokens say. */
 
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'

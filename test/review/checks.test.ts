@@ -1,10 +1,11 @@
 /** Checks that machines report about commits. */
 
 import { expect } from 'chai'
+import { newBot, speaking } from '../bots/scene.ts'
 import { cli } from '../operator/desk.ts'
 import { times } from '../support/many.ts'
 import { expecting } from '../support/node.ts'
-import { type Client, client } from '../support/people.ts'
+import { type Client, client, signUp } from '../support/people.ts'
 import { ann, aProposal, bob, comment, cy, di, eve, grove, nodes, now, type Proposal, pass, useScene } from './scene.ts'
 
 const ledger = 'refs/grove/ledger'
@@ -79,9 +80,79 @@ describe('checks of commits', () => {
     ]
     for (const other of others) await report(bob, path, other)
     expect(commits(proposal)).to.have.length(before.length + 4)
-    const byAnn = await report(ann, path, 'success')
-    expect(byAnn.reported_by.name).to.equal('Ann')
-    expect(commits(proposal)).to.have.length(before.length + 5)
+  })
+
+  it('stay with the user who reported them first, unless a rule names another one', async () => {
+    const proposal = await aProposal()
+    const path = at(proposal, proposal.head, 'links')
+    await report(bob, path, 'failure')
+    const before = commits(proposal)
+    const setRules = (rules: object[]) => ann.patch(`/orgs/${ann.org}`, { rules }).then(expecting(200))
+    for (const checks of [
+      [],
+      [{ name: 'links' }],
+      [
+        { name: 'links', from: di.user.id },
+        { name: 'spelling', from: ann.user.id },
+      ],
+    ]) {
+      await setRules([{ branches: ['main'], checks }])
+      for (const state of ['success', 'failure']) {
+        const { status, body } = await ann.put(path, { state })
+        expect({ status, code: body.code, detail: body.detail }).to.deep.equal({
+          status: 409,
+          code: 'check_exists',
+          detail: 'Bob reported the check links of this commit, so only Bob can change it',
+        })
+      }
+    }
+    expect(commits(proposal)).to.deep.equal(before)
+    expect((await report(di, path, 'success')).reported_by.name).to.equal('Di')
+    expect((await bob.put(path, { state: 'failure' })).body.code).to.equal('check_exists')
+    await setRules([])
+  })
+
+  it.deep('go from a user to a bot and not back, unless a rule names the user', async () => {
+    const proposal = await aProposal()
+    const path = at(proposal, proposal.head, 'build')
+    const [builder, other] = await Promise.all(
+      ['Builder', 'Other'].map(async (name) => {
+        const { id } = await newBot(ann, ann.org, { name })
+        return (await speaking(grove, ann, ann.org, id)).as
+      }),
+    )
+    if (!builder || !other) throw new Error('There are no bots')
+    const setRules = (rules: object[]) => ann.patch(`/orgs/${ann.org}`, { rules }).then(expecting(200))
+    const code = async (by: Client, state: string) => (await by.put(path, { state })).body.code
+    await report(bob, path, 'success')
+    await setRules([{ branches: ['main'], checks: [{ name: 'build', from: bob.user.id }] }])
+    expect(await code(builder, 'failure'), 'a rule names Bob').to.equal('check_exists')
+    await setRules([{ branches: ['main'], checks: [{ name: 'build' }] }])
+    expect((await report(builder, path, 'failure')).reported_by.name).to.equal('Builder[bot]')
+    for (const by of [bob, ann, other]) expect(await code(by, 'success')).to.equal('check_exists')
+    expect(await states(proposal, proposal.head)).to.deep.equal(['build failure'])
+    await setRules([])
+  })
+
+  it.deep('do not count if their user has left, and then anyone may report', async () => {
+    const [proposal, gone] = [await aProposal(), await signUp(grove, 'Gone')]
+    const member = `/orgs/${ann.org}/members/${gone.user.email}`
+    await ann.put(member, { role: 'editor' }).then(expecting(200))
+    const rules = [{ branches: ['main'], checks: [{ name: 'build' }] }]
+    await ann.patch(`/orgs/${ann.org}`, { rules }).then(expecting(200))
+    const path = at(proposal, proposal.head, 'build')
+    await report(gone, path, 'success')
+    const reasons = async () => (await ann.get(proposal.path)).body.pr.merge_reasons
+    expect(await reasons()).to.deep.equal(['mergeable'])
+    await ann.delete(member).then(expecting(204))
+    expect(await reasons()).to.deep.equal(['checks_missing'])
+    await report(bob, path, 'success')
+    expect(await reasons()).to.deep.equal(['mergeable'])
+    const bot = await newBot(ann, ann.org, { name: 'Builder' })
+    await report((await speaking(grove, ann, ann.org, bot.id)).as, path, 'failure')
+    await ann.delete(`/orgs/${ann.org}/bots/${bot.id}`).then(expecting(204))
+    expect((await bob.put(path, { state: 'success' })).body.code, 'the report of a bot stays').to.equal('check_exists')
+    await ann.patch(`/orgs/${ann.org}`, { rules: [] }).then(expecting(200))
   })
 
   it.deep('are all kept if 16 are reported at once, under different names and under one', async () => {
@@ -184,9 +255,28 @@ describe('checks of commits', () => {
     for (let n = 0; n < 50; n++) await report(bob, `${path}/${nameOf(n)}`, { state: 'pending', ...body })
     const refused = await bob.put(`${path}/more`, { state: 'success' })
     expect([refused.status, refused.body.code]).to.deep.equal([409, 'too_many_checks'])
-    await report(ann, `${path}/${nameOf(49)}`, { state: 'success', ...body })
+    await report(bob, `${path}/${nameOf(49)}`, { state: 'success', ...body })
     const { checks, is_damaged } = await list(proposal, proposal.head)
     expect([checks.length, checks[49].state, is_damaged]).to.deep.equal([50, 'success', false])
+  })
+
+  it.deep('have room for those that rules demand, after 50 others and up to 100', async () => {
+    const proposal = await aProposal()
+    const path = at(proposal, proposal.head)
+    const body = { description: '🐋'.repeat(200), url: `https://x/${'é'.repeat(990)}` }
+    const nameOf = (n: number) => `${n}`.padStart(100, '-')
+    const code = async (name: string) => (await bob.put(`${path}/${name}`, { state: 'success' })).body.code
+    for (let n = 0; n < 50; n++) await report(bob, `${path}/${nameOf(n)}`, { state: 'pending', ...body })
+    expect(await code('build')).to.equal('too_many_checks')
+    const demanded = Array.from({ length: 60 }, (_, n) => ({ name: nameOf(100 + n) }))
+    const rules = [0, 20, 40].map((n) => ({ branches: ['main'], checks: demanded.slice(n, n + 20) }))
+    await ann.patch(`/orgs/${ann.org}`, { rules }).then(expecting(200))
+    expect(await code('build')).to.equal('too_many_checks')
+    for (const { name } of demanded.slice(0, 50)) await report(bob, `${path}/${name}`, { state: 'success', ...body })
+    expect(await code(nameOf(150)), 'the file is full').to.equal('too_many_checks')
+    const { checks, is_damaged } = await list(proposal, proposal.head)
+    expect([checks.length, is_damaged]).to.deep.equal([100, false])
+    await ann.patch(`/orgs/${ann.org}`, { rules: [] }).then(expecting(200))
   })
 
   it('are reported by editors, and read by members, about commits that they see', async () => {
@@ -200,7 +290,13 @@ describe('checks of commits', () => {
     expect(await answers(eve)).to.deep.equal([404, 'org_not_found', 404, 'org_not_found'])
     expect(await answers(client(grove))).to.deep.equal([401, 'unauthenticated', 401, 'unauthenticated'])
     expect(await answers(await tokenOf(bob, 'read'))).to.deep.equal([403, 'token_scope', 200])
-    for (const who of [bob, di, ann, await tokenOf(bob, 'write')]) expect(await answers(who)).to.deep.equal([200, 200])
+    for (const who of [bob, await tokenOf(bob, 'write')]) expect(await answers(who)).to.deep.equal([200, 200])
+    for (const who of [di, ann])
+      expect(await answers(who, at(proposal, proposal.head, `by ${who.user.name}`))).to.deep.equal([
+        200,
+        405,
+        'method_not_allowed',
+      ])
     const missing = [404, 'commit_not_found', 404, 'commit_not_found']
     const blob = proposal.node.git.say('rev-parse', 'main:content.md')
     for (const commit of [unknown, proposal.head.slice(0, 12), proposal.head.toUpperCase(), 'main', blob])

@@ -1,4 +1,4 @@
-/** What an erasure leaves in the files of the data folder. */
+/** The files of the data folder after an erasure. */
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -52,7 +52,7 @@ describe('reviews of a pull request', () => {
     expect((await cy.get(`${path}/reviews/1`)).body.code).to.equal('review_not_found')
   })
 
-  it('need the present head, another author, an open proposal, and something to say', async () => {
+  it('need the current head, another author, an open proposal, and something to say', async () => {
     const proposal = await aProposal()
     const { path, head, base } = proposal
     const refusal = async (by: typeof bob, fields: object) => {

@@ -1,4 +1,4 @@
-/** What the tests of reviews share: a service whose clock they move, a proposal of Ann, and reviewers. */
+/** Shared by the tests of reviews. It has a service whose clock they move, a proposal by Ann, and reviewers. */
 import { expecting, type TestNode } from '../support/node.ts'
 import type { PersonClient } from '../support/people.ts'
 import { newScene } from '../support/world.ts'
@@ -37,7 +37,7 @@ export async function comment(by: PersonClient, { path }: Proposal, text: string
   return (await by.post(`${path}/comments`, { text, ...more }).then(expecting(201))).body
 }
 
-/** Submits a review of the present head and returns it. */
+/** Submits a review of the current head and returns it. */
 export async function review(by: PersonClient, { path }: Proposal, verdict: string, more: object = {}) {
   const { pr } = (await by.get(path).then(expecting(200))).body
   const body = { verdict, text: 'Read.', expected_source_commit: pr.source_commit, ...more }

@@ -52,7 +52,7 @@ const acts: Record<string, Act> = {
 
 const commitTo = (path: string) => ({ message: path, changes: [{ action: 'put', path, content: path }] })
 
-/** What an operator's hand, or a later version, writes to the ledger. */
+/** The entries that an operator's hand, or a later version, writes to the ledger. */
 const hands: Record<string, Act> = {
   damage: async ({ node }, a, b) => {
     const damages = ['{', '[]', '"x"', '{"kind":7}', `${JSON.stringify({ ...aComment(), text: 'x'.repeat(262_144) })}`]

@@ -103,6 +103,23 @@ describe('suggestions', () => {
     ).to.deep.equal(['apply 1 2'])
   })
 
+  it('name co-authors above scissors and in folded lines, where git finds them', async () => {
+    const text = await aText()
+    const scissors = `# ${'-'.repeat(24)} >8 ${'-'.repeat(24)}`
+    const message = `Name the food\n\n${scissors}\nBelow`
+    await text.apply([await text.words('fish', 'cod', di)], { message }).then(expecting(200))
+    expect(text.node.git.say('log', '-1', '--format=%(trailers)', 'draft')).to.equal(
+      'Co-authored-by: Di <di@example.org>',
+    )
+    await text.node.commit('draft', { 'other.md': 'More.\n' }, 'More\n\nCo-authored-by: Cy\n <cy@example.org>')
+    const rule = { branches: ['main'], approvals: 1, by: { people: [di.user.id, cy.user.id] } }
+    await ann.patch(`/orgs/${ann.org}`, { rules: [rule] }).then(expecting(200))
+    for (const by of [di, cy]) await review(by, text, 'approve')
+    const { verdicts } = (await pull(text)).consent
+    expect(verdicts.map(({ why }: { why: string }) => why)).to.deep.equal(['own_commit', 'own_commit'])
+    await ann.patch(`/orgs/${ann.org}`, { rules: [] }).then(expecting(200))
+  })
+
   it('several with one that is applied already are refused', async () => {
     const text = await aText()
     const [one, two, three] = [

@@ -1,4 +1,4 @@
-/** What waits for a user: reviews, mentions, answers, and the user's own pull requests. */
+/** The list of what waits for a user: reviews, mentions, answers, and the user's own pull requests. */
 
 import { expect } from 'chai'
 import { expecting } from '../support/node.ts'
@@ -18,7 +18,7 @@ const reasonsFor = async (by: Client, { node, number }: Proposal): Promise<strin
 describe('what waits for a user', () => {
   useScene()
 
-  it('is a review that is asked, until there is a verdict on the present change', async () => {
+  it('is a review that is asked, until there is a verdict on the current change', async () => {
     const proposal = await aProposal(undefined, { reviewers: [bob.user.id] })
     expect(await reasonsFor(bob, proposal)).to.deep.equal(['review_requested'])
     expect(await reasonsFor(cy, proposal)).to.equal(undefined)

@@ -1,8 +1,14 @@
 /** Answers of a search: the same for the same state, bounded, and never an error. */
 
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { createOrgIndex, flushIndex, mergeSegments } from '../../index/search/segments/org-index.ts'
 import { anyCharacter } from '../support/any-text.ts'
+import { runs } from '../support/seed.ts'
 import { computingMs } from './linear.ts'
 import {
   aQuestion,
@@ -11,6 +17,7 @@ import {
   DEPTHS,
   edits,
   finalState,
+  IDS,
   indexOf,
   link,
   matchesIn,
@@ -18,7 +25,15 @@ import {
   note,
   perform,
 } from './notes.ts'
-import { createSearchIndex, removeNode, retrieve, type SearchIndex } from './rows-in-memory.ts'
+import {
+  createSearchIndex,
+  createSearchIndexIn,
+  readerOf,
+  removeNode,
+  retrieve,
+  type SearchIndex,
+  takeInSome,
+} from './rows-in-memory.ts'
 
 const someKeys = fc.array(fc.nat(), { minLength: 16, maxLength: 16 })
 
@@ -56,7 +71,62 @@ describe('search: one state, one answer', () => {
       { numRuns: 40 },
     )
   })
+
+  describe('for another process', () => {
+    let folder: string
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'grove-answers-'))
+    })
+    after(() => rm(folder, { recursive: true, force: true }))
+
+    it('answers the same if it reads in slices, amid edits, and seals and merges what it has read', () => {
+      let run = 0
+      const looks = fc.array(aLook, { minLength: 12, maxLength: 12 })
+      const two = fc.array(aQuestion, { minLength: 2, maxLength: 2 })
+      fc.assert(
+        fc.property(edits, looks, two, (done, some, asked) => {
+          const written = createSearchIndexIn(join(folder, `${++run}.sqlite`))
+          const reader = readerOf(written)
+          const anew = { ...reader, index: createOrgIndex('epoch') }
+          let n = 0
+          lookAmidEdits(written.db, () => look(reader, some[n++ % some.length]))
+          perform(written, [...done, ...removals])
+          for (const question of [everything, ...asked].flatMap((one) =>
+            DEPTHS.map((depth) => ({ ...one, expansion_depth: depth })),
+          ))
+            expect(JSON.stringify(retrieve(reader, question))).to.equal(JSON.stringify(retrieve(anew, question)))
+          reader.db.close()
+          written.db.close()
+        }),
+        { numRuns: runs(40) },
+      )
+    })
+  })
 })
+
+/** Of nodes that most edits leave behind. */
+const removals = ['a', 'b'].map((id) => ({ kind: 'removal' as const, id }))
+
+const everything = { query: '*', top_k: IDS.length, include_raw_text: false }
+
+/** How many nodes are read, and what follows. */
+const aLook = fc.record({ most: fc.integer({ min: 1, max: 4 }), next: fc.constantFrom('seal', 'merge', 'nothing') })
+
+type Look = typeof aLook extends fc.Arbitrary<infer T> ? T : never
+
+function look(reader: SearchIndex, { most, next }: Look = { most: 1, next: 'nothing' }): void {
+  takeInSome(reader, most)
+  if (next === 'seal') flushIndex(reader.index)
+  if (next === 'merge' && reader.index.texts.frozen.length > 1) [...mergeSegments(reader.index, 0)]
+}
+
+/** Calls `look` between the statements of each edit. */
+function lookAmidEdits(db: Sqlite.Database, look: () => void): void {
+  db.function('look', look)
+  for (const table of ['node', 'tombstone'])
+    for (const event of ['insert', 'update', 'delete'])
+      db.exec(`create temp trigger look_${table}_${event} before ${event} on ${table} begin select look(); end`)
+}
 
 describe('search: limits', () => {
   const kin = (count: number, text: string) =>
@@ -156,7 +226,7 @@ describe('search: whatever is asked', () => {
   )
   const edges = documents.slice(1).map(({ id }, i) => link(id, `n${i % 40}`))
   let index: SearchIndex
-  /** What a question of one word takes that every document answers. */
+  /** The CPU time of a question of one word that every document answers. */
   let plain: number
   before(() => {
     index = indexOf(documents, edges)

@@ -1,4 +1,4 @@
-/** What one search may cost: however long the texts are, all others are served meanwhile, and little of them is kept. */
+/** The cost of one search. With texts of any length, others are served, and little is kept. */
 import { expect } from 'chai'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'

@@ -17,19 +17,66 @@ import {
 const edgesIn = (answer: Retrieved) => answer.connections.map((edge) => edge.id)
 
 describe('search: levels of expansion', () => {
+  const expectGrowing = (index: SearchIndex, question: Omit<SearchQuestion, 'expansion_depth'>): Retrieved[] => {
+    const answers = DEPTHS.map((expansion_depth) => retrieve(index, { ...question, expansion_depth }))
+    for (const [i, answer] of answers.entries()) {
+      expect(answer.truncated, 'within the limits').to.equal(false)
+      expect(answer.matches).to.deep.equal(answers[0]?.matches)
+      expect(nodesIn(answer)).to.include.members(nodesIn(answers[Math.max(0, i - 1)] ?? answer))
+      expect(edgesIn(answer)).to.include.members(edgesIn(answers[Math.max(0, i - 1)] ?? answer))
+    }
+    return answers
+  }
+
   it.deep('gives the same matches at every level, and each level all nodes of the one before', () => {
     fc.assert(
       fc.property(edits, aQuestion, (done, question) => {
-        const index = perform(createSearchIndex(), done)
-        const answers = DEPTHS.map((expansion_depth) => retrieve(index, { ...question, expansion_depth }))
-        for (const [i, answer] of answers.entries()) {
-          expect(answer.matches).to.deep.equal(answers[0]?.matches)
-          expect(nodesIn(answer)).to.include.members(nodesIn(answers[Math.max(0, i - 1)] ?? answer))
-          expect(edgesIn(answer)).to.include.members(edgesIn(answers[Math.max(0, i - 1)] ?? answer))
-        }
+        expectGrowing(perform(createSearchIndex(), done), question)
       }),
       { numRuns: 300 },
     )
+  })
+
+  // Each film names some of the people, and each of the people some places. The others keep the names rare.
+  const ids = Array.from({ length: 12 }, (_, n) => `n${n}`)
+  const others = Array.from({ length: 240 }, (_, n) => note(`other${n}`, { text: `grass number ${n}` }))
+  const names = ['Kertesz', 'Michael', 'Budapest', 'Lisbon', 'Ingrid']
+  const aNote = fc.record({
+    title: fc.constantFrom('Casablanca', 'Harbour', 'Birth', 'Kertesz', 'Lisbon'),
+    names: fc.subarray(names),
+    words: fc.subarray(['director', 'born', 'city']),
+  })
+  const anEdge = fc.record({ from: fc.nat(11), to: fc.nat(11), isChild: fc.boolean() })
+
+  it.deep('only adds nodes, also by names, in random graphs', () => {
+    let bridges = 0
+    fc.assert(
+      fc.property(
+        fc.array(aNote, { minLength: 12, maxLength: 12 }),
+        fc.uniqueArray(anEdge, { maxLength: 12, selector: ({ from, to }) => from * 12 + to }),
+        fc.integer({ min: 1, max: 6 }),
+        (made, drawn, top_k) => {
+          const notes = made.map((one, n) =>
+            note(ids[n] ?? '', { title: one.title, text: [...one.words, ...one.names].join(' of ') }),
+          )
+          const edges = drawn
+            .filter(({ from, to }) => from < to)
+            .map(({ from, to, isChild }) => (isChild ? child : link)(ids[to] ?? '', ids[from] ?? ''))
+          const query = 'Where was the director of Casablanca born?'
+          const question = { query, top_k, include_raw_text: false }
+          const answers = expectGrowing(indexOf([...notes, ...others], edges), question)
+          for (const { nodes } of answers) {
+            const byId = new Map(nodes.map((node) => [node.id, node]))
+            for (const { relation, via, depth } of nodes) {
+              if (relation === 'bridge') bridges++
+              if (relation !== 'match') expect(byId.get(via ?? '')?.depth).to.equal(depth - 1)
+            }
+          }
+        },
+      ),
+      { numRuns: 100 },
+    )
+    expect(bridges, 'nodes that only names led to').to.be.above(20)
   })
 
   it.deep(

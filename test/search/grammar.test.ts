@@ -5,7 +5,7 @@ import { proseOf } from '../../index/search/text/prose.ts'
 import { headEnd, withoutHead, yamlLines } from '../../server/markdown/front-matter-lines.ts'
 import { wikilinkAt, wikilinkParts } from '../../server/markdown/wikilinks.ts'
 
-/** What stands between brackets. */
+/** The text between brackets. */
 const inners = [
   ...['Note', ' Note ', 'folder/Note', 'Note#Heading', '#Heading', 'Note#^block', 'Größe 漢字 😀', 'a (b)'],
   ...['Note|words', 'Note| words ', 'Note|', 'Note| ', '|words', '|', '', ' ', 'a|b|c', 'a\\|b', 'a\\|'],

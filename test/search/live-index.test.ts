@@ -1,4 +1,4 @@
-/** What the search reads of MiniSearch's own members: there, and of the kind that it expects. */
+/** The fields of MiniSearch that the search reads exist, and have the expected kind. */
 
 import { expect } from 'chai'
 import { addLive, createLive, type MemTable, PROBE, requireMembers } from '../../index/search/segments/live-index.ts'

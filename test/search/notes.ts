@@ -180,7 +180,7 @@ export const aQuestion = fc
   })
   .map(({ scope, ...rest }) => (scope ? { ...rest, scope } : rest))
 
-/** What `done` leaves behind, as edits without history, in the order of `keys`. A node that is not there holds no edges. */
+/** The state after `done`, as edits without history, in the order of `keys`. A missing node holds no edges. */
 export function finalState(done: Edit[], keys: number[]): Edit[] {
   const documents = new Map<string, Edit>()
   const held = new Map<string, Edit>()

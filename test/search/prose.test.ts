@@ -1,4 +1,4 @@
-/** What of Markdown a person reads. */
+/** The part of Markdown that a user reads. */
 
 import { expect } from 'chai'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** What a question asks for besides its words. */
+/** The conditions of a question, besides its words. */
 
 import { expect } from 'chai'
 import fc from 'fast-check'

@@ -1,6 +1,7 @@
 /** A search index over an `index.sqlite`, in memory or in a file, whose rows tests write. */
 import { writeFileSync } from 'node:fs'
 import type Sqlite from 'better-sqlite3'
+import fc from 'fast-check'
 import { Kysely } from 'kysely'
 import { indexMigrations } from '../../index/derived/migrations.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
@@ -13,6 +14,7 @@ import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'
 import { migrate } from '../../index/sqlite/migrate.ts'
 import { toGraphEdge } from '../../server/domain/graph/graph-drawing.ts'
+import { seed } from '../support/seed.ts'
 
 export type { SearchQuestion } from '../../index/search/retrieve.ts'
 
@@ -44,6 +46,8 @@ export interface Retrieved extends Omit<Answer, 'connections'> {
   connections: ReturnType<typeof toGraphEdge>[]
 }
 
+// These awaits give test files their own fast-check (test/support/shared.ts), which run.ts did not set up.
+fc.configureGlobal({ seed })
 const languageOf = await loadLanguages()
 const template = await emptyDatabase()
 
@@ -80,6 +84,12 @@ function prepared(db: Sqlite.Database, sql: string): Sqlite.Statement {
   return statement
 }
 
+/** Another reader of the rows, as another process has. Its index is empty. */
+export function readerOf({ db, orgId }: SearchIndex): SearchIndex {
+  const own = openSqlite(db.name, { readonly: true })
+  return { db: own, rows: openRows(own), orgId, index: createOrgIndex('epoch') }
+}
+
 export function addOrg(db: Sqlite.Database, orgId: string): SearchIndex {
   prepared(
     db,
@@ -94,37 +104,48 @@ function nextVersion({ db, orgId }: SearchIndex): number {
   return Number(prepared(db, 'update org set version = version + 1 where id = ? returning version').pluck().get(orgId))
 }
 
+/** Writes in one transaction, as the service does. Others then read a version together with its rows. */
+function atOnce({ db }: SearchIndex, write: () => void): void {
+  db.transaction(write)()
+}
+
 export function setDocument(index: SearchIndex, document: SearchDocument): void {
   const { id, title, text, tags, updatedAt, commitId } = document
   const { db } = index
-  prepared(db, 'delete from tombstone where node_id = ?').run(id)
-  prepared(
-    db,
-    `insert into node (id, org_id, title, description, tags, properties, created_at, updated_at, head, ledger, version, changed)
-     values (?, ?, ?, '', ?, '{}', '', ?, ?, '', 0, ?)
-     on conflict do update set title = excluded.title, tags = excluded.tags, updated_at = excluded.updated_at,
-       head = excluded.head, changed = excluded.changed`,
-  ).run(id, index.orgId, title, JSON.stringify(tags), updatedAt, commitId ?? null, nextVersion(index))
-  prepared(db, 'insert into node_text values (?, ?) on conflict do update set text = excluded.text').run(id, text)
+  atOnce(index, () => {
+    prepared(db, 'delete from tombstone where node_id = ?').run(id)
+    prepared(
+      db,
+      `insert into node (id, org_id, title, description, tags, properties, created_at, updated_at, head, ledger, version, changed)
+       values (?, ?, ?, '', ?, '{}', '', ?, ?, '', 0, ?)
+       on conflict do update set title = excluded.title, tags = excluded.tags, updated_at = excluded.updated_at,
+         head = excluded.head, changed = excluded.changed`,
+    ).run(id, index.orgId, title, JSON.stringify(tags), updatedAt, commitId ?? null, nextVersion(index))
+    prepared(db, 'insert into node_text values (?, ?) on conflict do update set text = excluded.text').run(id, text)
+  })
 }
 
 /** Replaces all edges that `holder` holds; nothing where there is no such node. */
 export function setEdges(index: SearchIndex, holder: string, edges: readonly SearchEdge[]): void {
   const { db } = index
-  if (prepared(db, 'update node set changed = ? where id = ?').run(nextVersion(index), holder).changes === 0) return
-  prepared(db, 'delete from edge where holder = ?').run(holder)
   const insert = prepared(
     db,
     `insert into edge (org_id, holder, key, edge_type, source, target, connection_type, label) values (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  for (const { id, edge_type, source, target, connection_type, label } of edges)
-    insert.run(index.orgId, holder, id.split('/')[2], edge_type, source, target, connection_type, label)
+  atOnce(index, () => {
+    if (prepared(db, 'update node set changed = ? where id = ?').run(nextVersion(index), holder).changes === 0) return
+    prepared(db, 'delete from edge where holder = ?').run(holder)
+    for (const { id, edge_type, source, target, connection_type, label } of edges)
+      insert.run(index.orgId, holder, id.split('/')[2], edge_type, source, target, connection_type, label)
+  })
 }
 
 export function removeNode(index: SearchIndex, id: string): void {
   const { db } = index
-  if (prepared(db, 'delete from node where id = ?').run(id).changes > 0)
-    prepared(db, 'insert into tombstone values (?, ?, ?)').run(id, index.orgId, nextVersion(index))
+  atOnce(index, () => {
+    if (prepared(db, 'delete from node where id = ?').run(id).changes > 0)
+      prepared(db, 'insert into tombstone values (?, ?, ?)').run(id, index.orgId, nextVersion(index))
+  })
 }
 
 /** Takes in what has changed, as the search thread does, and answers. */
@@ -141,11 +162,20 @@ export function suggest(index: SearchIndex, question: SuggestQuestion): Suggesti
 }
 
 function whenCaughtUp<T>(searched: SearchIndex, answer: (searched: SearchIndex) => T): T {
-  const { rows, orgId, index } = searched
-  return rows.inSnapshot(() => {
-    const state = rows.orgState(orgId)
-    if (state === undefined) throw new Error('The organisation is missing')
-    applyChanges(index, rows, orgId, state, languageOf, () => false)
+  return searched.rows.inSnapshot(() => {
+    takeIn(searched, () => false)
     return answer(searched)
   })
+}
+
+/** Takes in one slice of what has changed, up to this many nodes. */
+export function takeInSome(searched: SearchIndex, most: number): void {
+  let left = most
+  searched.rows.inSnapshot(() => takeIn(searched, () => --left <= 0))
+}
+
+function takeIn({ rows, orgId, index }: SearchIndex, isOver: () => boolean): void {
+  const state = rows.orgState(orgId)
+  if (state === undefined) throw new Error('The organisation is missing')
+  applyChanges(index, rows, orgId, state, languageOf, isOver)
 }

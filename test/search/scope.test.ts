@@ -1,4 +1,4 @@
-/** What a scope admits to a search. */
+/** The nodes that a scope admits to a search. */
 
 import { expect } from 'chai'
 import fc from 'fast-check'

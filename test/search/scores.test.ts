@@ -1,4 +1,4 @@
-/** What a search finds, in which order, and what it shows of it. */
+/** The matches of a search, their order, and the text that is shown. */
 
 import { expect } from 'chai'
 import fc from 'fast-check'

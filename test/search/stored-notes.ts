@@ -66,7 +66,7 @@ export function questionsOf(random: Random, count: number): SearchQuestion[] {
   })
 }
 
-/** What an index that is made anew of the same rows answers, as JSON. */
+/** The answers of a new index of the same rows, as JSON. */
 export function answersAnew({ rows, orgId }: SearchIndex, questions: readonly SearchQuestion[]): string[] {
   return rows.inSnapshot(() => {
     const state = rows.orgState(orgId)

@@ -1,8 +1,9 @@
-/** What a question demands by its syntax, and what it says where nothing is found. */
+/** The conditions that a question's syntax sets, and the message if nothing is found. */
 
 import { expect } from 'chai'
+import { flushIndex } from '../../index/search/segments/org-index.ts'
 import { ask, child, indexOf, matchesIn, nodesIn, note } from './notes.ts'
-import { removeNode } from './rows-in-memory.ts'
+import { removeNode, setDocument } from './rows-in-memory.ts'
 
 const notes = [
   note('gate', {
@@ -96,6 +97,22 @@ describe('search: nothing found', () => {
     const small = indexOf([note('a', { text: 'zebra' })])
     removeNode(small, 'a')
     expect(ask(small, 'zebra').hint).to.equal('scope_is_empty')
+  })
+
+  it('says that nothing is in the scope, also once its nodes were sealed in a segment and then deleted or changed', () => {
+    const [before, after] = ['2026-01-01T00:00:00.000Z', '2026-05-01T00:00:00.000Z']
+    const harbour = indexOf([
+      note('a', { text: 'zebra', tags: ['port'], updatedAt: before }),
+      note('b', { text: 'zebra', tags: ['port'], updatedAt: before }),
+    ])
+    const scopes = [{ tags: ['port'] }, { updated_before: '2026-02-01T00:00:00.000Z' }]
+    const hints = () => scopes.map((scope) => ask(harbour, 'zebra', { scope }).hint)
+    expect(hints()).to.deep.equal([undefined, undefined])
+    flushIndex(harbour.index)
+    removeNode(harbour, 'a')
+    expect(hints()).to.deep.equal([undefined, undefined])
+    setDocument(harbour, note('b', { text: 'zebra', updatedAt: after }))
+    expect(hints()).to.deep.equal(['scope_is_empty', 'scope_is_empty'])
   })
 })
 

@@ -1,4 +1,4 @@
-/** What the words of a text are: scripts without spaces, identifiers, languages. */
+/** The words of a text: scripts without spaces, identifiers, languages. */
 
 import { expect } from 'chai'
 import fc from 'fast-check'

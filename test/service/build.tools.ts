@@ -20,13 +20,13 @@ describe('npm run build', () => {
   const made = async (path: string) => (await stat(join(clone, path))).ino
   const version = () => run(process.execPath, ['dist/cli.js', '--version'], { cwd: clone, env: environment() })
 
-  it('makes nothing where the sources are those of the last build', async () => {
+  it('makes nothing if the sources are those of the last build', async () => {
     const before = await made('dist/cli.cjs')
     expect(await build()).to.include({ stdout: '', stderr: '' })
     expect(await made('dist/cli.cjs')).to.equal(before)
   })
 
-  it('makes all where a source has changed', async () => {
+  it('makes all if a source has changed', async () => {
     await appendFile(join(clone, 'server/cli/cli.ts'), "\nprocess.stderr.write('changed')\n")
     const { stdout, stderr } = await build()
     expect([stdout, stderr]).to.deep.equal(['', 'Building the pages and the service (only after an update) …\n'])
@@ -36,7 +36,22 @@ describe('npm run build', () => {
     expect(await made('dist/cli.cjs')).to.equal(before)
   })
 
-  it('makes all where a file of the last build is not whole', async () => {
+  it('tells commits apart, and builds nothing for another commit', async () => {
+    const git = (...args: string[]) => run('git', args, { cwd: clone, env: environment() })
+    await git('init', '-q')
+    await build()
+    const before = await made('dist/cli.cjs')
+    await git('-c', 'user.name=A', '-c', 'user.email=a@b.example', 'commit', '-q', '--allow-empty', '-m', 'Nothing')
+    await build()
+    const { stdout: head } = await git('rev-parse', '--short=12', 'HEAD')
+    expect((await version()).stdout).to.match(new RegExp(`^\\d+\\.\\d+\\.\\d+ \\(${head.trim()}\\)\n$`))
+    expect(await made('dist/cli.cjs')).to.equal(before)
+    const named = { ...environment(), GROVE_COMMIT: '0123456789ab' }
+    await run(process.execPath, ['server/build/build.js'], { cwd: clone, env: named })
+    expect((await version()).stdout).to.include(' (0123456789ab)\n')
+  })
+
+  it('makes all if a file of the last build is not whole', async () => {
     const before = await made('dist/cli.cjs')
     await truncate(join(clone, 'dist/client/client.js'), 0)
     await build()

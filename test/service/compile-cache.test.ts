@@ -37,7 +37,7 @@ describe('a bundle that a shell starts', () => {
   }
   const cached = () => filesIn(folder).then((files) => files.filter((file) => file.startsWith(cache)))
 
-  it('leaves what V8 compiled of it for the next start, where Node can, in a folder of its user alone', async () => {
+  it('leaves what V8 compiled of it for the next start, if Node can, in a folder of its user alone', async () => {
     expect(await start()).to.equal('1')
     const files = await cached()
     expect(files).to.have.length(hasCache ? 1 : 0)

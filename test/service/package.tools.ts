@@ -1,4 +1,4 @@
-/** What `npm pack` makes: what is in it, and that it runs where npm would put it. */
+/** The content of the package that `npm pack` makes, and that it runs once installed. */
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
@@ -32,7 +32,9 @@ describe('the package', () => {
   })
   after(() => rm(scratch, { recursive: true, force: true }))
 
-  it('holds what runs, its licences and its documents, and nothing else', () => {
+  it('holds what runs, its licences and its documents, and nothing else', async () => {
+    const isFile = (file: string) => /\.\w+$/.test(file)
+    const handbook = (await readdir('server/demo/handbook', { recursive: true })).filter(isFile)
     const withoutHashes = packed.paths.map((file) => file.replace(/^(dist\/assets\/.*)\.[A-Z0-9]{8}\./, '$1.'))
     // What several scripts share is in chunks.
     expect([...new Set(withoutHashes)].sort()).to.deep.equal(
@@ -80,6 +82,7 @@ describe('the package', () => {
         'dist/client/operations.d.ts',
         'dist/client/package.json',
         'dist/client/types.d.ts',
+        'dist/commit',
         'dist/domain/embeddings/embed-worker.cjs',
         'dist/domain/embeddings/embed-worker.cjs.map',
         'dist/domain/embeddings/scrub-worker.cjs',
@@ -108,8 +111,11 @@ describe('the package', () => {
         'server/deploy/sign-in.md',
         'server/deploy/site.mjs',
         'server/deploy/configuration.md',
+        'server/deploy/leaks.md',
         'server/deploy/metrics.md',
+        'server/deploy/personal-data.md',
         'server/deploy/troubleshooting.md',
+        ...handbook.map((file) => join('server/demo/handbook', file)),
         'server/mcp/README.md',
         'server/pages/grove.png',
         'server/vault/README.md',
@@ -120,6 +126,7 @@ describe('the package', () => {
         'spec/events.md',
         'spec/git.md',
         'spec/limits.md',
+        'spec/permissions.md',
         'spec/types.md',
         'server/deploy/compose.yaml',
         'server/deploy/grafana.json',
@@ -216,7 +223,7 @@ describe('the package', () => {
     )
   })
 
-  it('says in one line that SQLite is missing where no script of a package may run', async () => {
+  it('says in one line that SQLite is missing if no script of a package may run', async () => {
     const home = join(scratch, 'without-binaries')
     await unpack(packed, home)
     await mkdir(join(home, 'node_modules'))
@@ -238,11 +245,27 @@ describe('the package', () => {
 
   it('tells its version by the link that npm makes', async () => {
     const { version } = JSON.parse(await readFile('package.json', 'utf8'))
-    expect(await outcomeOf(spawn(bin, ['--version'], { cwd: scratch }))).to.deep.equal({
-      code: 0,
-      stdout: `${version}\n`,
-      stderr: '',
+    const { code, stdout, stderr } = await outcomeOf(spawn(bin, ['--version'], { cwd: scratch }))
+    expect([code, stderr]).to.deep.equal([0, ''])
+    const built = existsSync('.git') ? / \([0-9a-f]{12}(-dirty)?\)\n$/ : /\n$/
+    expect(stdout).to.match(built)
+    expect(stdout.replace(built, '')).to.equal(version)
+  })
+
+  it('runs the demo', async () => {
+    const env = { ...process.env, DATA_DIR: join(scratch, 'demo'), PORT: '0', DATABASE_URL: '' }
+    const child = spawn(bin, ['demo'], { cwd: scratch, env })
+    const finished = outcomeOf(child)
+    const url = await new Promise<string>((heard, failed) => {
+      child.stdout.on('data', (chunk) => {
+        const [, open] = /^Open (\S+)$/m.exec(String(chunk)) ?? []
+        if (open !== undefined) heard(open)
+      })
+      child.once('exit', () => failed(new Error('it ended before it listened')))
     })
+    expect(await fetch(url).then((answer) => answer.text())).to.include('65 pages')
+    child.kill('SIGTERM')
+    expect((await finished).code).to.equal(0)
   })
 
   describe('that serves', () => {
@@ -302,10 +325,10 @@ describe('the package', () => {
         expect((await ann.post(`/orgs/${ann.org}/search/retrieve`, { query: 7 })).status).to.equal(422)
     })
 
-    it('says one line on standard output and only JSON on standard error', async () => {
+    it('says the next step and the address on standard output and only JSON on standard error', async () => {
       const { code, stdout, stderr } = await stop()
       expect(code).to.equal(0)
-      expect(stdout).to.match(/^Grove is listening on http:\/\/127\.0\.0\.1:\d+\n$/)
+      expect(stdout).to.match(/\nGrove is listening on http:\/\/127\.0\.0\.1:\d+\n$/)
       const lines = stderr.trimEnd().split('\n')
       expect(lines.length).to.be.greaterThan(5)
       for (const line of lines) expect(JSON.parse(line)).to.be.an('object')

@@ -4,6 +4,7 @@ import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { grove as runCommand } from '../support/command.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { startGrove } from '../support/grove.ts'
 import { finishLogin, startedLogin } from '../support/half-sent.ts'
@@ -19,10 +20,23 @@ describe('the service', () => {
   })
   afterEach(() => rm(dataDir, { recursive: true, force: true }))
 
-  it.deep('says in one line where it listens, whatever the log level', async () => {
+  it.deep('says the next step until there is an account, and in its last line where it listens', async () => {
+    const add = 'account add EMAIL --admin'
+    const lines = [
+      ['open', 'There is no account yet. Create yours at the address below.'],
+      ['closed', 'There is no account yet. Sign-up is not open.'],
+    ] as const
+    for (const [SIGNUP, first] of lines) {
+      const empty = await spawnGrove(dataDir, { LOG_LEVEL: 'silent', SIGNUP })
+      const stdout = `${first}\nCommands with the same environment create an administrator: grove ${add}\nIn a clone: npm run grove -- ${add}. The data folder is ${dataDir}\nGrove is listening on ${empty.url}\n`
+      expect(empty.output()).to.deep.equal({ stdout, stderr: '' })
+      if (SIGNUP === 'closed') expect((await runCommand(dataDir, 'account', 'add', 'ann@example.org')).code).to.equal(0)
+      expect(await empty.stop()).to.equal(0)
+    }
     const grove = await spawnGrove(dataDir, { LOG_LEVEL: 'silent' })
     expect(grove.output()).to.deep.equal({ stdout: `Grove is listening on ${grove.url}\n`, stderr: '' })
-    expect(await client(grove).get('/healthz')).to.deep.equal({ status: 200, body: { status: 'ok' } })
+    const revision = (await client(grove).get('/openapi.json')).body.info['x-revision']
+    expect(await client(grove).get('/healthz')).to.deep.equal({ status: 200, body: { status: 'ok', revision } })
     expect(await client(grove).get('/readyz')).to.deep.equal({ status: 200, body: { status: 'ready' } })
     expect(await grove.stop()).to.equal(0)
   })

@@ -1,4 +1,4 @@
-/** What `grove.settled()` waits for. */
+/** The work that `grove.settled()` waits for. */
 
 import { expect } from 'chai'
 import { follow } from '../support/event-stream.ts'

@@ -74,7 +74,7 @@ describe('the client of a worker thread', () => {
     expect(await client.ask('bytesLeft', undefined)).to.equal(0)
   })
 
-  it('throws a fault of a database as such, any other error with its text, and goes on', async () => {
+  it('throws a fault of a database as such, any other error with its text, and continues', async () => {
     const client = open()
     expect(await errorOf(client.ask('fail', 'fault'))).to.include({
       name: 'DatabaseError',

@@ -22,16 +22,28 @@ export const nameOf = ({ file, test }: Cost): string => (test === undefined ? fi
 export interface OverBudget {
   readonly cost: Cost
   readonly bound: number
-  /** True: it costs more than twice its bound. If that happens twice, it is not chance. */
+  /** True: it costs more than twice its bound, times the load. If that happens twice, it is not chance. */
   readonly isRefused: boolean
 }
 
-/** Returns the tests and files that cost more than their bounds, the dearest first. */
-export function overBudget(costs: readonly Cost[], listed: Bounds = readBounds()): OverBudget[] {
+/**
+ * Returns the median ratio of listed files' costs to their bounds. It is at least 1. While the machine does other work,
+ * tests wait longer for memory than the loop that is the unit.
+ */
+export function loadOf(costs: readonly Cost[], listed: Bounds = readBounds()): number {
+  const ratios = costs.flatMap(({ file, test, ms }) => {
+    const bound = listed[file]
+    return test === undefined && bound !== undefined ? [ms / bound] : []
+  })
+  return Math.max(1, ratios.sort((one, other) => one - other)[Math.floor(ratios.length / 2)] ?? 1)
+}
+
+/** Returns the tests and files that cost more than their bounds, the dearest first. @param load as of `loadOf` */
+export function overBudget(costs: readonly Cost[], load = 1, listed: Bounds = readBounds()): OverBudget[] {
   return costs
     .map((cost) => {
       const bound = listed[nameOf(cost)] ?? (cost.test === undefined ? bounds.file : bounds.test)
-      return { cost, bound, isRefused: cost.ms > tolerance * bound }
+      return { cost, bound, isRefused: cost.ms > tolerance * load * bound }
     })
     .filter(({ cost, bound }) => cost.ms > bound)
     .sort((one, other) => other.cost.ms - one.cost.ms)

@@ -85,11 +85,17 @@ function changedFiles(): string[] {
   return [...new Set([...list('diff', '--name-only', base), ...list('ls-files', '--others', '--exclude-standard')])]
 }
 
-function baseOfChange(): string {
-  const head = git('rev-parse', 'HEAD')
+/** Returns the commit from which the change begins, if it is known. */
+function forkOfChange(): string | undefined {
   if (process.env.GROVE_TEST_BASE) return process.env.GROVE_TEST_BASE
   const fork = attempt(() => git('merge-base', 'HEAD', 'origin/main'))
-  if (fork !== undefined && fork !== head) return fork
+  return fork === git('rev-parse', 'HEAD') ? undefined : fork
+}
+
+function baseOfChange(): string {
+  const fork = forkOfChange()
+  if (fork !== undefined) return fork
+  const head = git('rev-parse', 'HEAD')
   const halfDay = Number(git('show', '-s', '--format=%ct', 'HEAD')) - 43_200
   return (
     git('rev-list', '-1', `--before=${halfDay}`, 'HEAD') ||
@@ -98,9 +104,17 @@ function baseOfChange(): string {
   )
 }
 
-/** Returns a file as it was before this change. Undefined if it was not there, or nothing is known of earlier commits. */
+/** Returns true if this change adds or alters the file. Also true if nothing is known of earlier commits. */
+export function isChanged(file: string): boolean {
+  return attempt(changedFiles)?.includes(file) ?? true
+}
+
+/**
+ * Returns a file as it was before this change. On a clone of main itself, it is that of the commit before HEAD, because a
+ * base by time changes from run to run. Undefined if it was not there, or nothing is known of earlier commits.
+ */
 export function fileBefore(path: string): string | undefined {
-  return attempt(() => git('show', `${baseOfChange()}:${path}`))
+  return attempt(() => git('show', `${forkOfChange() ?? 'HEAD^'}:${path}`))
 }
 
 function attempt<T>(run: () => T): T | undefined {

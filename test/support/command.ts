@@ -58,14 +58,16 @@ export async function startGroveCommand(
   dataDir: string,
   args: readonly string[],
   environment: Record<string, string> = {},
+  input?: string,
 ): Promise<Running> {
   const database = 'DATABASE_URL' in environment ? {} : await databaseEnvironment(dataDir)
   const child = spawn(process.execPath, [program, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     timeout: hangsAfterMs,
     killSignal: 'SIGKILL',
     env: environmentOf(dataDir, { ...database, ...environment }),
   })
+  child.stdin?.end(input)
   return { child, finished: outcomeOf(child).then(withoutProgress) }
 }
 
@@ -90,5 +92,5 @@ export function outcomeOf(child: ChildProcess, said = { stdout: '', stderr: '' }
 }
 
 export function withoutProgress(finished: Finished): Finished {
-  return { ...finished, stderr: finished.stderr.replace(/^\w+ \d+ % \d+\/\d+\n/gm, '') }
+  return { ...finished, stderr: finished.stderr.replace(/^\w+ \d+ % \d+\/\d+(, about \d+ \w+ left)?\n/gm, '') }
 }

@@ -58,6 +58,8 @@ export interface GroveOptions {
   /** Default: webhooks may have http URLs. */
   readonly webhookHttp?: boolean
   readonly secretKey?: string
+  /** The former one. */
+  readonly secretKeyOld?: string
   /** The URL of a mail server. Default: the service sends no mail. `publicUrl` has a default with it. */
   readonly smtpUrl?: string
   /** Default: the mail server needs no TLS. */
@@ -76,6 +78,8 @@ export interface GroveOptions {
   readonly oauth?: boolean
   /** Hosts whose programs may connect. Default: all. */
   readonly oauthClients?: readonly string[]
+  /** Milliseconds for which a search waits for its index. Default: until it is whole. */
+  readonly searchWaitMs?: number
 }
 
 /** The minimum that argon2 accepts. */
@@ -107,6 +111,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     quotaOrgs = 0,
     webhookHttp = true,
     secretKey,
+    secretKeyOld,
     smtpUrl,
     isMailLocal = true,
     publicUrl = smtpUrl === undefined ? undefined : 'https://grove.example',
@@ -118,6 +123,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     trustProxy,
     oauth = true,
     oauthClients,
+    searchWaitMs = Number.POSITIVE_INFINITY,
   } = options
   const databaseUrl = postgres === true ? await databaseFor(dataDir) : postgres
   const level = logLevel ?? 'error'
@@ -143,6 +149,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     webhookHttp,
     passwordLogin,
     oauth,
+    searchWaitMs,
   }
   let logged = ''
   const memory = {
@@ -159,6 +166,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
       ...(databaseUrl === false ? {} : { databaseUrl }),
       ...(cell === undefined ? {} : { cell }),
       ...(secretKey === undefined ? {} : { secretKey }),
+      ...(secretKeyOld === undefined ? {} : { secretKeyOld }),
       ...(smtpUrl === undefined ? {} : { mail: { smtpUrl, from: mailFrom, isLocal: isMailLocal } }),
       ...(emailVerification === undefined ? {} : { emailVerification }),
       ...(oidc === undefined ? {} : { oidc }),

@@ -60,7 +60,7 @@ export interface McpProgram {
   token(): string | undefined
 }
 
-/** Answers the page of consent at the URL. Returns the parameters that the program gets. */
+/** Answers the consent page at the URL. Returns the parameters that the program gets. */
 export type Browsing = (asked: URL) => Promise<URLSearchParams>
 
 /** Allows what the page at the URL asks for. Returns the parameters that the program gets. */

@@ -9,8 +9,17 @@ import { randomInt } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { grown, nameOf, type OverBudget, overBudget, readBounds } from './budget.ts'
-import { fileBefore, filesFor, filesOf, filesWithDeepTests, type Kind, ofLanding, touchedFiles } from './choose.ts'
+import { grown, loadOf, nameOf, type OverBudget, overBudget, readBounds } from './budget.ts'
+import {
+  fileBefore,
+  filesFor,
+  filesOf,
+  filesWithDeepTests,
+  isChanged,
+  type Kind,
+  ofLanding,
+  touchedFiles,
+} from './choose.ts'
 import { withEitherEngine } from './either-engine.ts'
 import type { Results } from './reporter.ts'
 import { withVfork } from './vfork.ts'
@@ -104,14 +113,17 @@ function sayCost({ cost, bound }: OverBudget): string {
 /** Runs before a file that is measured again. A cold process compiles what all files call. */
 const warmUp = 'test/pulls/merging.test.ts'
 
-/** Measures files again that cost more than twice their bounds. Returns the sentences on those that do it both times. */
-async function costsTwice(first: readonly OverBudget[], folder: string): Promise<string[]> {
+/**
+ * Measures files again that the change touches, and that cost more than twice their bounds. Returns the sentences on those
+ * that do it both times. Other files only give a warning, because another machine may have another ratio to the unit.
+ */
+async function costsTwice(first: readonly OverBudget[], load: number, folder: string): Promise<string[]> {
   const path = join(folder, 'again.json')
-  const refused = first.filter(({ isRefused }) => isRefused)
+  const refused = first.filter(({ cost, isRefused }) => isRefused && isChanged(cost.file))
   const sentences: string[] = []
   for (const file of new Set(refused.map(({ cost }) => cost.file))) {
     await runMocha([warmUp, file], ['--no-parallel', '--reporter', reporter], { GROVE_TEST_RESULTS: path })
-    const again = overBudget(readResults(path).costs).filter(({ isRefused }) => isRefused)
+    const again = overBudget(readResults(path).costs, load).filter(({ isRefused }) => isRefused)
     const names = new Set(refused.map(({ cost }) => nameOf(cost)))
     sentences.push(...again.filter(({ cost }) => names.has(nameOf(cost))).map((over) => `Refused: it ${sayCost(over)}`))
   }
@@ -151,11 +163,13 @@ async function judge(kind: Kind, code: number, path: string, folder: string): Pr
   const results = readResults(path)
   if (isCi) await repeatFailed(results)
   if (kind !== 'test') return code
-  const over = overBudget(results.costs)
+  const load = loadOf(results.costs)
+  const over = overBudget(results.costs, load)
   for (const one of over) console.log(sayCost(one))
   if (!isCi || code !== 0) return code
-  const refused = [...raisedBounds(), ...(await costsTwice(over, folder))]
+  const refused = [...raisedBounds(), ...(await costsTwice(over, load, folder))]
   for (const sentence of refused) console.log(sentence)
+  if (refused.length > 0) console.log(`The listed files cost ${load.toFixed(1)} times their bounds in this run.`)
   return refused.length > 0 ? 1 : 0
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { type ChildProcess, type ChildProcessWithoutNullStreams, type SpawnOptions, spawn } from 'node:child_process'
+import { shared } from './shared.ts'
 
 /** Arguments for `node`. Its standard input must be a pipe without data. */
 export const endsWithParent = ['--require', new URL('ends-with-parent.cjs', import.meta.url).pathname] as const
@@ -22,7 +23,7 @@ export function startShell(script: string, options: Pick<SpawnOptions, 'cwd' | '
   return endAfterFile(spawn('bash', words, { ...options, stdio: 'pipe', detached: true }))
 }
 
-const living = new Set<ChildProcess>()
+const living = shared('children', () => new Set<ChildProcess>())
 
 /** Kills the child at the end of the file, unless it has ended. */
 export function endAfterFile<C extends ChildProcess>(child: C): C {
@@ -32,7 +33,7 @@ export function endAfterFile<C extends ChildProcess>(child: C): C {
 }
 
 /** Services in this process, which must be closed. Each is closed once. */
-const open = new Set<() => Promise<void>>()
+const open = shared('services', () => new Set<() => Promise<void>>())
 
 /** Returns a function that closes. It is called at the end of the file, unless the test has called it. */
 export function closeAfterFile(close: () => Promise<void>): () => Promise<void> {

@@ -4,7 +4,8 @@
  * file.
  */
 
-import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, symlinkSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -70,8 +71,20 @@ function hasRoom(): boolean {
 function removeStale(base: string): void {
   for (const name of readdirSync(base)) {
     const pid = Number(name.startsWith(prefix) ? name.slice(prefix.length) : NaN)
-    if (pid > 0 && !isAlive(pid)) remove(join(base, name))
+    if (pid > 0 && !isAlive(pid)) {
+      unmountBelow(join(base, name))
+      remove(join(base, name))
+    }
   }
+}
+
+/** Ends what a killed test has mounted, because a mounted folder cannot be removed. Source: proc(5), `mounts`. */
+function unmountBelow(folder: string): void {
+  if (!existsSync('/proc/self/mounts')) return
+  const places = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '')
+  for (const place of places) if (place.startsWith(`${folder}/`)) execFileSync('umount', ['-l', place])
 }
 
 function isAlive(pid: number): boolean {

@@ -6,6 +6,7 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { randomFrom } from './random.ts'
+import { shared } from './shared.ts'
 
 /** True in the deep run and in that of a landing. They draw all cases. */
 export const isDeep = process.env.GROVE_TEST_DEEP === 'yes'
@@ -48,14 +49,14 @@ export function atBoundaries<C>(title: string, cells: readonly C[], resultOf: (c
   return cells.filter((_, at) => at === drawn || isEdge(at, at - 1) || isEdge(at, at + 1))
 }
 
-let next = randomFrom(seed)
+const draws = shared('draws', () => ({ next: randomFrom(seed) }))
 
 /** Begins the draws of a test. They depend only on the seed and its title, not on other tests. */
 export function reseed(title: string): void {
-  next = randomFrom(hashOf(title))
+  draws.next = randomFrom(hashOf(title))
 }
 
 /** Draws a number from 0 up to 1, exclusive. */
 export function chance(): number {
-  return next()
+  return draws.next()
 }

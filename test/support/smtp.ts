@@ -23,9 +23,9 @@ export interface MailServer {
   readonly received: ReceivedMail[]
   /** Decides what happens to each mail. Undefined: it is accepted. */
   answer: ((mail: ReceivedMail) => SmtpAnswer | Promise<SmtpAnswer>) | undefined
-  /** Waits for the mail of this number, from 1, to an address. Mails that confirm an address do not count. */
+  /** Waits for the mail with this number, from 1, to an address. Mails that confirm an address do not count. */
   mailTo(address: string, number?: number): Promise<ReceivedMail>
-  /** Waits for the mail of this number, from 1, that confirms an address. */
+  /** Waits for the mail with this number, from 1, that confirms an address. */
   verificationTo(address: string, number?: number): Promise<ReceivedMail>
   close(): Promise<void>
 }

@@ -47,6 +47,7 @@ export async function spawnGrove(
         DATA_DIR: dataDir,
         RATE_LIMIT: 'off',
         LOG_LEVEL: 'warn',
+        DISK_RESERVE: '0',
         ...(await databaseEnvironment(dataDir)),
         ...environment,
       },

@@ -34,7 +34,7 @@ export function swappedDuring(what: 'files' | 'listing', swap: Swap, hasPlaces =
 }
 
 /**
- * The environment of a command that permanently replaces the folder by a link. That happens when it opens a file of
+ * The environment of a command that permanently replaces the folder by a link. That happens when it opens a file with
  * this name.
  */
 export function swappedBeforeOpen(name: RegExp, swap: Swap) {

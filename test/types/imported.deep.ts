@@ -168,7 +168,7 @@ describe('imports of typed notes', () => {
   it('count the problems of advisory types, and store the notes', async () => {
     const org = await newOrg(recipe)
     await write({ ...garden, ...wrong })
-    const note = 'Note: 3 notes break 3 rules of their types more than before; the pages of the types list them\n'
+    const note = 'Note: 3 notes break 3 rules of their types more than before; the type pages list them\n'
     expect((await command('import', folder, '--org', org, '--dry-run')).text).to.include(note)
     expect((await command('import', folder, '--org', org)).text).to.include(note)
     const { total } = (await ann.get(`/orgs/${org}/types/recipe/problems`).then(expecting(200))).body

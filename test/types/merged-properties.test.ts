@@ -28,7 +28,7 @@ describe('properties merged into node.json', () => {
     expect(mergeProperties(text, {})).to.equal(text)
   })
 
-  it('are written where there were none, and may all be removed', () => {
+  it('are written if there were none, and may all be removed', () => {
     const json = (text = '') => JSON.parse(text)
     expect(mergeProperties('{"title": "A"}\n', { a: 1 })).to.equal('{"title": "A","properties":{"a":1}}\n')
     expect(json(mergeProperties('{"title": "A", "properties": {}}', { a: 1 })).properties).to.deep.equal({ a: 1 })

@@ -258,7 +258,7 @@ describe('writing typed nodes', () => {
   describe('a type that is forgotten', () => {
     const forget = (node: TestNode, properties: object) => ann.patch(node.at, { properties })
 
-    it('is 422 where all properties of a strict node are replaced', async () => {
+    it('is 422 if all properties of a strict node are replaced', async () => {
       const { version } = (await define('recipe', recipe)).body
       const node = await make({ template: false, properties: { type: 'Dish', serves: 2 } })
       const problem = {

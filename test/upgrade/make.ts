@@ -1,12 +1,16 @@
 /**
- * Makes the fixture of a release: a data folder as that version leaves it, and every answer that it gives.
+ * Makes the fixtures of a release: a data folder as that version leaves it, every answer that it gives, and its client
+ * with the contract that it was generated from.
  * `node --import tsx test/upgrade/make.ts`, once a release, before its tag; no fixture is ever made again.
  */
 
 import { execFileSync } from 'node:child_process'
-import { rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import manifest from '../../package.json' with { type: 'json' }
+import document from '../../spec/openapi.json' with { type: 'json' }
+import { contractOf } from '../../spec/revision-of.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
 import { startGrove } from '../support/grove.ts'
@@ -45,3 +49,5 @@ await rm(`${dataDir}/run`, { recursive: true })
 await writeFile(`${dataDir}/answers.json`, JSON.stringify({ org: ann.org, token, answers }))
 execFileSync('tar', ['-C', dataDir, '-czf', `${folder}/${manifest.version}.tar.gz`, '.'])
 await rm(dataDir, { recursive: true })
+const contract = { ...JSON.parse(contractOf(document)), client: await readFile('dist/client/client.js', 'utf8') }
+await writeFile(`${folder}/${manifest.version}.contract.gz`, gzipSync(JSON.stringify(contract), { level: 9 }))

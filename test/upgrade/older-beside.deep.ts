@@ -13,6 +13,7 @@ import { newDataDir } from '../support/data-folder.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
+import { until } from '../support/until.ts'
 
 const ledger = 'refs/grove/ledger'
 const recordPath = 'pulls/0/0/1.json'
@@ -50,16 +51,16 @@ describe('version 1.0.0 in turns with this one', () => {
     await rm(dataDir, { recursive: true, force: true })
   })
 
-  async function start(): Promise<void> {
-    grove = await startGrove({ dataDir, sweeps: false })
+  async function start(sweeps = false): Promise<void> {
+    grove = await startGrove({ dataDir, sweeps })
     if (ann) ann = { ...ann, ...client(grove, ann.session.accessToken) }
     if (bob) bob = { ...bob, ...client(grove, bob.session.accessToken) }
   }
   /** Stops this version while the other one works. */
-  const aside = async (work: () => void) => {
+  const aside = async (work: () => void, sweeps?: boolean) => {
     await grove.close()
     work()
-    await start()
+    await start(sweeps)
   }
   const read = (file: string) => JSON.parse(node.git.say('show', `${ledger}:${file}`))
   const write = (files: Record<string, string>) => {
@@ -133,7 +134,7 @@ describe('version 1.0.0 in turns with this one', () => {
     await expectHealthy()
   })
 
-  it('goes on with an index that it has made, as after a downgrade, and this version reads all of it', async () => {
+  it('continues with an index that it has made, as after a downgrade, and this version reads all of it', async () => {
     await node.open('draft', { reviewers: [bob.user.id] })
     await bob.post(`${path}/comments`, { text: 'First.' }).then(expecting(201))
     await aside(() => {
@@ -149,6 +150,23 @@ describe('version 1.0.0 in turns with this one', () => {
     expect(pr.reviewers).to.have.length(1)
     await bob.post(`${path}/comments`, { text: 'Second.', thread: 1 }).then(expecting(201))
     expect((await ann.get(`${path}/threads`)).body.threads[0].num_comments).to.equal(2)
+    await expectHealthy()
+  })
+
+  it('leaves contributors out of the index, and this version reads them again', async () => {
+    const member = `/orgs/${ann.org}/members/bob@example.org`
+    await ann.put(member, { role: 'contributor' }).then(expecting(200))
+    await aside(
+      () =>
+        inIndex((run) => {
+          run('delete from member where org_id = ? and user_id = ?', ann.org, bob.user.id)
+          run('update org set rules = null, rules_head = null where id = ?', ann.org)
+        }),
+      true,
+    )
+    await until(async () => (await bob.get(`/orgs/${ann.org}`)).status === 200)
+    expect((await bob.get(`/orgs/${ann.org}`)).body.role).to.equal('contributor')
+    await aside(() => {})
     await expectHealthy()
   })
 })

@@ -5,6 +5,7 @@ import { readdirSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { gunzipSync } from 'node:zlib'
 import { newDataDir } from '../support/data-folder.ts'
 
 export const queries = ['whales sing', 'salt']
@@ -20,8 +21,28 @@ export interface Release {
   readonly org: string
   /** A personal access token of its owner. */
   readonly token: string
-  /** What each request was answered: the status, a space, the body. */
+  /** The answer to each request: the status, a space, the body. */
   readonly answers: Readonly<Record<string, string>>
+}
+
+/** A release: its API description, and the client that was generated from it. */
+export interface Contract {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  readonly components: object
+  /** The source of `grove/client`. */
+  readonly client: string
+}
+
+export interface Described {
+  readonly operationId: string
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: object }>> }
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
+  >
+}
+
+export async function contractOfRelease(version: string): Promise<Contract> {
+  return JSON.parse(gunzipSync(await readFile(`test/upgrade/${version}.contract.gz`)).toString('utf8'))
 }
 
 /** Unpacks a copy of the release's data folder. */

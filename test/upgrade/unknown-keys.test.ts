@@ -1,4 +1,4 @@
-/** What a later version writes into a repository, this one keeps: keys that it does not know, and events by unknown names. */
+/** Keys and events that a later version writes into a repository are kept. */
 
 import { expect } from 'chai'
 import { type Git, gitIn } from '../support/git.ts'

@@ -1,4 +1,4 @@
-/** What the tests of uploaded imports share: a service, a user, and what an organisation has. */
+/** Shared by the tests of uploaded imports. It has a service, a user, and an organisation's content. */
 
 import { randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'

@@ -305,6 +305,36 @@ describe('webhooks', () => {
     await keyed.close()
   })
 
+  it('are reported while their key is missing, and have both secrets encrypted again when it changes', async () => {
+    const { url } = await startReceiver()
+    const dataDir = await newDataDir()
+    const keyOf = (byte: number) => Buffer.alloc(32, byte).toString('base64')
+    const first = await startGrove({ dataDir, secretKey: keyOf(1) })
+    const eve = await signUp(first, 'Eve')
+    const { body } = await eve.post(`/orgs/${eve.org}/webhooks`, { url }).then(expecting(201))
+    const rotated = (await eve.post(`/orgs/${eve.org}/webhooks/${body.id}/rotate`).then(expecting(200))).body
+    await first.close()
+    const startWith = async (keys: object) => {
+      const started = await startGrove({ dataDir, logLevel: 'warn', ...keys })
+      await started.settled()
+      const { values } = await started.deps.metrics.webhookSecretsLost.get()
+      const row = (await findWebhooks(started.deps.credentials.read, [body.id])).get(body.id)
+      const stored = [row?.secret_sealed ?? '', row?.previous_sealed ?? '']
+      const opened = stored.map((one) => openSecret({ config: started.deps.config }, body.id, one))
+      await started.close()
+      const warnings = started.logged().match(/the secrets of 1 webhook cannot be read[^"]*/g) ?? []
+      return { lost: values[0]?.value, opened, warnings: warnings.map((one) => one.replace(/.*: (SECRET.*);.*/, '$1')) }
+    }
+    const lost = { lost: 1, opened: [undefined, undefined] }
+    expect(await startWith({})).to.deep.equal({ ...lost, warnings: ['SECRET_KEY is not set'] })
+    const wrong = { ...lost, warnings: ['SECRET_KEY is not the key that encrypted them'] }
+    expect(await startWith({ secretKey: keyOf(2) })).to.deep.equal(wrong)
+    const readable = { lost: 0, opened: [rotated.secret, body.secret], warnings: [] }
+    expect(await startWith({ secretKey: keyOf(2), secretKeyOld: keyOf(1) })).to.deep.equal(readable)
+    expect(await startWith({ secretKey: keyOf(2) })).to.deep.equal(readable)
+    expect(await startWith({ secretKey: keyOf(1) })).to.deep.equal(wrong)
+  })
+
   it('are kept apart from those of another organisation whose receiver hangs', async () => {
     const eve = await lasting('Eve')
     const hanging = await startReceiver(() => {})

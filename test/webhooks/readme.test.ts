@@ -1,4 +1,4 @@
-/** The README verifies a message with code that works. */
+/** The page on events verifies a message with code that works. */
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,11 +9,12 @@ import { expecting } from '../support/node.ts'
 import { signUp } from '../support/people.ts'
 import { startReceiver } from './receiver.ts'
 
-describe('the README', () => {
+describe('the page on events', () => {
   it('verifies messages with Node and with openssl, and finds forged ones', async () => {
-    const readme = await readFile('README.md', 'utf8')
-    const [, script = ''] = /```js\n([\s\S]*?isGenuine[\s\S]*?)```/.exec(readme) ?? []
-    const [, shell = ''] = /```sh\n(key=[\s\S]*?)```/.exec(readme) ?? []
+    const page = await readFile('spec/events.md', 'utf8')
+    const scripts = [...page.matchAll(/```js\n([\s\S]*?)```/g)].map(([, script = '']) => script)
+    const script = scripts.find((one) => one.includes('isGenuine')) ?? ''
+    const [, shell = ''] = /```sh\n(key=[\s\S]*?)```/.exec(page) ?? []
     const folder = await mkdtemp(join(tmpdir(), 'grove-readme-'))
     await writeFile(join(folder, 'verify.mjs'), script)
     const { isGenuine } = await import(join(folder, 'verify.mjs'))

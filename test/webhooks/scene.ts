@@ -1,4 +1,4 @@
-/** What the tests of webhooks share: a service whose clock they move, and an organisation. */
+/** Shared by the tests of webhooks. It has a service whose clock they move, and an organisation. */
 import { expect } from 'chai'
 import { appendEvents, beginLog, findLog } from '../../index/log/events.ts'
 import { encodeEvent } from '../../server/domain/event-log/event-json.ts'

@@ -1,4 +1,4 @@
-/** What receivers get, and how often. */
+/** The requests that receivers get, and how often. */
 import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
 import { expecting } from '../support/node.ts'

@@ -6,7 +6,7 @@ import type { Signals } from '../meaning/gate.ts'
 import type { Expansion } from '../ranking/expansion.ts'
 import { explainMatch, explainNode, type MatchExplanation, type NodeExplanation } from '../ranking/explanation.ts'
 import type { Coverage } from '../ranking/idf-overlap.ts'
-import type { BridgedHits } from '../ranking/matches.ts'
+import type { NamedNodes, RankedHits } from '../ranking/matches.ts'
 import type { Query } from '../ranking/query.ts'
 import type { RankedNode } from '../ranking/ranking.ts'
 import { roundScore, type ScoredHit } from '../ranking/scores.ts'
@@ -20,7 +20,7 @@ import { snippetOf } from './snippet.ts'
 export interface RetrievedMatch {
   node_id: string
   title: string
-  /** BM25 of the whole node, or the mean of that and the best passage's. Includes the gains of bridge and meaning. */
+  /** BM25 of the whole node, or the mean of that and the best passage's. Includes the gain by meaning. */
   score: number
   /** The rank, from 1. */
   rank: number
@@ -33,8 +33,6 @@ export interface RetrievedMatch {
   updated_at: string
   /** The ancestors, from a root to the parent, by the first parent of each. */
   path: { id: string; title: string }[]
-  /** The match whose names, in lower case, led here. */
-  bridge?: { from: string; words: string[] }
   /** The cosine of the two vectors, if the meaning led here or raised the score. */
   meaning?: { similarity: number }
   commit_id?: string
@@ -45,6 +43,8 @@ export interface RetrievedNode extends Omit<RankedNode, 'gained' | 'edge'>, Show
   title: string
   tags: string[]
   commit_id?: string
+  /** The match whose names, in lower case, led here or raised the score. */
+  bridge?: { from: string; words: string[] }
   /** True if only the beginning of the text is searched. */
   partly_indexed?: boolean
   explanation?: NodeExplanation
@@ -69,7 +69,8 @@ const NO_PASSAGE = -1
 export interface Answering {
   readonly expansion: Expansion
   readonly coverage: Coverage
-  readonly bridged: BridgedHits
+  readonly ranked: RankedHits
+  readonly names: NamedNodes
   readonly meaning: AnsweredMeaning | undefined
   readonly described: Describer
   readonly explains: boolean
@@ -93,7 +94,7 @@ export function describeMatches(
   hits: readonly ScoredHit[],
   skipped: number,
 ): RetrievedMatch[] {
-  const { expansion, coverage, bridged, meaning, described } = answer
+  const { expansion, coverage, ranked, meaning, described } = answer
   const { corpus, query } = coverage
   let unread = SNIPPET_READING
   return hits.map(({ id, score, terms }, i): RetrievedMatch => {
@@ -101,13 +102,12 @@ export function describeMatches(
     const start = expansion.rows.textStartOf(id)
     const source = start.slice(0, Math.max(unread, LEAST_READING))
     unread -= source.length
-    const number = meaning?.passageOf(id) ?? bridged.passages.get(id)?.number ?? NO_PASSAGE
+    const number = meaning?.passageOf(id) ?? ranked.passages.get(id)?.number ?? NO_PASSAGE
     // A truncated text may have different passages.
     const prose = proseOf(source)
     const isWhole = number !== NO_PASSAGE && source === start
     const passage = isWhole ? passagesOf(node?.title ?? '', source, prose)[number] : undefined
     const shown = passage === undefined ? prose.text : prose.text.slice(passage.start, passage.end)
-    const bridge = bridged.bridges.get(id)
     const gain = meaning?.gains.get(id)
     return {
       node_id: id,
@@ -119,7 +119,6 @@ export function describeMatches(
       matched_terms: matchedWords(query, terms),
       updated_at: node?.updated_at ?? '',
       path: pathTo(answer, orgId, id),
-      ...(bridge === undefined ? {} : { bridge: { from: bridge.from, words: [...bridge.words] } }),
       ...(gain === undefined ? {} : { meaning: { similarity: gain.similarity } }),
       ...commitOf(node),
       ...(answer.explains ? { explanation: explanationOf(answer, id) } : {}),
@@ -127,9 +126,9 @@ export function describeMatches(
   })
 }
 
-function explanationOf({ coverage, bridged, meaning }: Answering, id: string): MatchExplanation {
+function explanationOf({ coverage, ranked, meaning }: Answering, id: string): MatchExplanation {
   const { scores, query } = coverage
-  const byWords = explainMatch(scores, query, bridged.top, id, bridged.passages.get(id), bridged.bridges.get(id))
+  const byWords = explainMatch(scores, query, id, ranked.passages.get(id))
   const gain = meaning?.gains.get(id)
   if (meaning === undefined || gain === undefined) return byWords
   const { similarity, z, score } = gain
@@ -165,8 +164,9 @@ function matchedWords(query: Query, terms: readonly string[]): string[] {
 
 /** Describes a node of the result. @param show returns the part of its text to show */
 export function describeNode(answer: Answering, node: RankedNode, show: ShowText | undefined): RetrievedNode {
-  const { expansion, coverage, bridged, described, explains } = answer
+  const { expansion, coverage, ranked, names, described, explains } = answer
   const found = described(node.id)
+  const bridge = names.bridges.get(node.id)
   return {
     id: node.id,
     title: found?.title ?? '',
@@ -175,10 +175,21 @@ export function describeNode(answer: Answering, node: RankedNode, show: ShowText
     depth: node.depth,
     via: node.via,
     tags: found === undefined ? [] : (JSON.parse(found.tags) as string[]), // written by index-node.ts
+    ...(bridge === undefined ? {} : { bridge: { from: bridge.from, words: [...bridge.words] } }),
     ...commitOf(found),
     ...((found?.bytes ?? 0) > INDEXED_BYTES ? { partly_indexed: true } : {}),
     ...(show && found ? show(found) : {}),
-    ...(explains ? { explanation: explainNode(expansion, coverage, bridged.scoreOf(node.id), node) } : {}),
+    ...(explains
+      ? {
+          explanation: explainNode(
+            expansion,
+            coverage,
+            ranked.scoreOf(node.id),
+            ranked.top * (bridge?.gain ?? 0),
+            node,
+          ),
+        }
+      : {}),
   }
 }
 

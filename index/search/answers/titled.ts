@@ -1,6 +1,6 @@
 /** Puts the nodes whose titles equal or begin with the query before the other matches. */
 
-import type { BestHits, BridgedHits } from '../ranking/matches.ts'
+import type { BestHits, RankedHits } from '../ranking/matches.ts'
 import { passesFilter } from '../ranking/scope.ts'
 import { roundScore, type ScoredHit, type Scores } from '../ranking/scores.ts'
 import { type Corpus, placeOf } from '../segments/corpus.ts'
@@ -14,7 +14,7 @@ const MOST_WORDS = 32
 interface Found {
   readonly scores: Scores
   readonly found: BestHits
-  readonly bridged: BridgedHits
+  readonly ranked: RankedHits
 }
 
 /**
@@ -27,7 +27,7 @@ export function titledFirst(
   corpus: Corpus,
   rows: SearchRows,
   text: string,
-  { scores, found, bridged: { hits } }: Found,
+  { scores, found, ranked: { hits } }: Found,
 ): readonly ScoredHit[] {
   const typed = typedWords(text)
   if (typed.length === 0 || typed.length > MOST_WORDS) return hits

@@ -1,5 +1,5 @@
 /** Computes the scores that nodes gain by their meaning. */
-import { type BestHits, type BridgedHits, withoutEntityHops } from '../ranking/matches.ts'
+import { type BestHits, type RankedHits, rankedHits } from '../ranking/matches.ts'
 import { passesFilter } from '../ranking/scope.ts'
 import { bestFirst, type DocumentFilter, roundScore, type ScoredHit, type Scores } from '../ranking/scores.ts'
 import { type Corpus, placeOf } from '../segments/corpus.ts'
@@ -63,8 +63,8 @@ export function gainsOf(
  * hits of the result do not depend on how many follow, so that pages continue each other. All nodes that gain are
  * among the result. Their scores by words always include the best passage.
  */
-export function addGains(scores: Scores, found: BestHits, gains: ReadonlyMap<string, MeaningGain>): BridgedHits {
-  const byWords = withoutEntityHops(scores, found)
+export function addGains(scores: Scores, found: BestHits, gains: ReadonlyMap<string, MeaningGain>): RankedHits {
+  const byWords = rankedHits(scores, found)
   const gainers = new Map(
     [...gains].map(([id, gain]): [string, ScoredHit] => {
       const { score, terms } = found.withPassage({ id, ...(scores.find(id) ?? { score: 0, terms: [] }) })

@@ -1,4 +1,4 @@
-/** Finds more matches by rare names in the best ones. Queries that need two texts profit from it. */
+/** Finds nodes by rare names in the best matches. Queries that need two texts profit from it. */
 
 import { documentCount, documentFrequency } from '../segments/corpus.ts'
 import { FIELD, languageIn } from '../segments/terms.ts'
@@ -13,6 +13,8 @@ import { type DocumentFilter, type ScoredHit, SEARCHED, scoreTerms } from './sco
 export interface EntityHop {
   /** The gain as a share of the best match's score. */
   readonly gain: number
+  /** The gain as if no match had edges that are followed. It is the same at every level of expansion. */
+  readonly reach: number
   /** The match that contains the names. */
   readonly from: string
   /** The names in lower case, the rarest first. */
@@ -51,7 +53,7 @@ const STRENGTH = 0.5
 const STRENGTH_WITH_EDGES = STRENGTH / 4
 
 /**
- * Returns the gains of nodes. Seeds are those of the best 5 hits whose title is in the query. For each seed, searches
+ * Returns the gains of nodes. Seeds are the matches among the best 5 hits whose title is in the query. For each seed, searches
  * for the terms of the query that it lacks, together with its rare names. A node found gains
  * `strength · score/top · (found/best found)⁴`, from the seed that gives most.
  *
@@ -61,22 +63,26 @@ export function findEntityHops(
   expansion: Expansion,
   coverage: Coverage,
   hits: readonly ScoredHit[],
+  isMatch: (id: string) => boolean,
   admission: DocumentFilter | undefined,
 ): Map<string, EntityHop> {
   const bridges = new Map<string, EntityHop>()
   const top = hits[0]?.score ?? 0
-  for (const { id: from, score } of hits.slice(0, SEEDS)) {
+  for (const { id: from, score } of hits.slice(0, SEEDS).filter(({ id }) => isMatch(id))) {
     const title = expansion.rows.describe(from)?.title ?? ''
     if (coverage.query.searched !== 'all' || titleShare(coverage, from, title) < LEAST_TITLE_SHARE) continue
     const names = namesIn(expansion, coverage, from, title)
     if (names.length === 0) continue
     const words = names.map(({ word }) => word)
-    const strength = ((hasEdges(expansion, from) ? STRENGTH_WITH_EDGES : STRENGTH) * score) / top
+    const strength = hasEdges(expansion, from) ? STRENGTH_WITH_EDGES : STRENGTH
     const reached = reachedBy(coverage, from, names, admission)
     const best = reached[0]?.score ?? 0
     for (const { id, score: found } of reached) {
-      const gain = strength * (found / best) ** 4
-      if (gain > (bridges.get(id)?.gain ?? 0)) bridges.set(id, { gain, from, words })
+      const share = (score / top) * (found / best) ** 4
+      const known = bridges.get(id)
+      const reach = Math.max(STRENGTH * share, known?.reach ?? 0)
+      if (known && strength * share <= known.gain) bridges.set(id, { ...known, reach })
+      else bridges.set(id, { gain: strength * share, reach, from, words })
     }
   }
   return bridges

@@ -1,7 +1,6 @@
 /** Explains how the scores of a result are computed. */
 
 import { FIELD } from '../segments/terms.ts'
-import type { EntityHop } from './entity-hop.ts'
 import type { Expansion } from './expansion.ts'
 import type { Coverage } from './idf-overlap.ts'
 import type { BestPassage } from './matches.ts'
@@ -26,15 +25,10 @@ interface ExplainedTerm {
 }
 
 export interface MatchExplanation {
-  /**
-   * Their scores plus the bridge's are the match's score. With a passage, half of these and half of the passage's
-   * count.
-   */
+  /** Their scores are the match's score. With a passage, half of these and half of the passage's count. */
   terms: ExplainedTerm[]
   /** The best passage, by the same formula with its own counts and lengths. */
   passage?: { terms: ExplainedTerm[] }
-  /** The score from the names in another match. */
-  bridge?: { from: string; words: string[]; score: number }
   /** The score from the meaning: `top · 4 · unsure · (z - 1) / 2`, from 0 to `top · 4 · unsure`. */
   meaning?: ExplainedMeaning
 }
@@ -50,6 +44,8 @@ interface ExplainedMeaning {
 export interface NodeExplanation {
   /** The score from the node's words and from the bridge. */
   own: number
+  /** The part of `own` from the bridge. Absent without one. */
+  bridge?: number
   /** The gain from neighbours. `own` plus `gained` is the node's score. */
   gained: number
   /**
@@ -59,18 +55,9 @@ export interface NodeExplanation {
   edge?: { from: string; strength: number; weight: number; dilution: number; novelty: number; degree: number }
 }
 
-export function explainMatch(
-  scores: Scores,
-  query: Query,
-  top: number,
-  id: string,
-  passage?: BestPassage,
-  bridge?: EntityHop,
-): MatchExplanation {
+export function explainMatch(scores: Scores, query: Query, id: string, passage?: BestPassage): MatchExplanation {
   const explained: MatchExplanation = { terms: explainedTerms(query, scores.explain(id)) }
   if (passage !== undefined) explained.passage = { terms: explainedTerms(query, passage.explain()) }
-  if (bridge !== undefined)
-    explained.bridge = { from: bridge.from, words: [...bridge.words], score: roundScore(top * bridge.gain) }
   return explained
 }
 
@@ -92,14 +79,19 @@ function explainedTerms(query: Query, parts: readonly ScorePart[]): ExplainedTer
   })
 }
 
-/** Explains the score of a node. @param own its score before the expansion */
+/** Explains the score of a node. @param own its score before the expansion @param bridge its gain by names */
 export function explainNode(
   expansion: Expansion,
   coverage: Coverage,
   own: number,
+  bridge: number,
   { id, gained, edge }: RankedNode,
 ): NodeExplanation {
-  const explained = { own: roundScore(own), gained: roundScore(gained) }
+  const explained = {
+    own: roundScore(own + bridge),
+    ...(bridge > 0 && { bridge: roundScore(bridge) }),
+    gained: roundScore(gained),
+  }
   if (edge === undefined) return explained
   return {
     ...explained,

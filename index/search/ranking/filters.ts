@@ -9,6 +9,9 @@ import { fold, LANGUAGES } from '../text/stems.ts'
 import { allOf, liveOf, withTerms } from './scope.ts'
 import type { DocumentFilter } from './scores.ts'
 
+/** `plain`: a query has only words. */
+export type QuerySyntax = 'operators' | 'plain'
+
 /** The parts of a query. Each list is in the order of the query. */
 export interface QuestionParts {
   /** The words for ranking: free words and the words of phrases, separated by spaces. */
@@ -50,9 +53,9 @@ const PREFIXES = ['-title:', '-tag:', '-', 'title:', 'tag:'] as const
 
 /**
  * Parses a query. Anything that is not syntax is text, such as a lone quote, `C++ -`, `a-b`, `--`, `http://x`, and
- * `title:` before a space. Prefixes are lower-case. Never throws. Linear.
+ * `title:` before a space. With the syntax `plain`, all of it is text. Prefixes are lower-case. Never throws. Linear.
  */
-export function parseQuestion(question: string): QuestionParts {
+export function parseQuestion(question: string, syntax: QuerySyntax = 'operators'): QuestionParts {
   const parts: Record<List, string[]> = {
     phrases: [],
     excluded: [],
@@ -61,6 +64,7 @@ export function parseQuestion(question: string): QuestionParts {
     excludedTitles: [],
     excludedTags: [],
   }
+  if (syntax === 'plain') return { text: question, ...parts }
   const free: string[] = []
   const lastQuote = question.lastIndexOf('"')
   for (let at = nextWord(question, 0); at < question.length; at = nextWord(question, at)) {

@@ -1,4 +1,4 @@
-/** Finds the best nodes for a query by words, syntax, and names in other matches. */
+/** Finds the best nodes for a query, and others by the names in them. */
 import { type Corpus, type DocumentPlace, documentCount, idAt, placeOf } from '../segments/corpus.ts'
 import { shortIdOf } from '../segments/live-index.ts'
 import { passageId, type SearchedTexts } from '../segments/org-index.ts'
@@ -15,7 +15,6 @@ import {
 } from './filters.ts'
 import type { Coverage } from './idf-overlap.ts'
 import type { Query } from './query.ts'
-import type { ScoreOf } from './ranking.ts'
 import { allOf, passesFilter } from './scope.ts'
 import {
   bestFirst,
@@ -196,38 +195,58 @@ function* admitted(
       if (dead[number] === 0 && passesFilter(admission, { i, number })) yield { place: { i, number }, time }
 }
 
-/** Hits with their gains from the names in other hits. */
-export interface BridgedHits {
+/** Returns the score of a node before edges are followed. 0 if it has no word of the query, and no gain. */
+type ScoreOf = (id: string) => number
+
+/** Hits with their scores. */
+export interface RankedHits {
   /** Best first, equal ones by id. Gains by meaning may be among them. */
   readonly hits: readonly ScoredHit[]
-  readonly bridges: ReadonlyMap<string, EntityHop>
   readonly passages: BestHits['passages']
   /** The best score by words only. Gains are shares of it. */
   readonly top: number
   readonly scoreOf: ScoreOf
 }
 
-export function withoutEntityHops(scores: Scores, { hits, passages }: BestHits): BridgedHits {
+export function rankedHits(scores: Scores, { hits, passages }: BestHits): RankedHits {
   const known = new Map(hits.map(({ id, score }) => [id, score]))
   const scoreOf = (id: string) => known.get(id) ?? scores.find(id)?.score ?? 0
-  return { hits, bridges: new Map(), passages, top: hits[0]?.score ?? 0, scoreOf }
+  return { hits, passages, top: hits[0]?.score ?? 0, scoreOf }
+}
+
+/** The nodes that the names in matches lead to. */
+export interface NamedNodes {
+  readonly bridges: ReadonlyMap<string, EntityHop>
+  /** Includes the gains of `bridges`. */
+  readonly scoreOf: ScoreOf
+  /** Nodes that are as good as matches, by their `reach`. They are the same at every level of expansion. */
+  readonly ids: readonly string[]
+}
+
+export function withoutNames({ scoreOf }: RankedHits): NamedNodes {
+  return { bridges: new Map(), scoreOf, ids: [] }
 }
 
 /**
- * Adds the gains, and hits that only names in other hits lead to. Changes nothing for queries with phrases, which all
- * matches must contain.
+ * Follows the names in matches. Not for queries with phrases, which all matches must contain.
+ *
+ * @param most the number of nodes, with the matches, among which `ids` must be
  */
-export function addEntityHops(expansion: Expansion, coverage: Coverage, found: BestHits): BridgedHits {
-  const { scores } = coverage
-  const plain = withoutEntityHops(scores, found)
-  const { hits, top, passages } = plain
-  const bridges =
-    found.isByPhrase || !coverage.query.isWordy
-      ? plain.bridges
-      : findEntityHops(expansion, coverage, hits, found.admission)
-  if (bridges.size === 0) return plain
-  const scoreOf = (id: string) => plain.scoreOf(id) + top * (bridges.get(id)?.gain ?? 0)
+export function followNames(
+  expansion: Expansion,
+  coverage: Coverage,
+  found: BestHits,
+  ranked: RankedHits,
+  matches: ReadonlySet<string>,
+  most: number,
+): NamedNodes {
+  if (found.isByPhrase || !coverage.query.isWordy) return withoutNames(ranked)
+  const { hits, top } = ranked
+  const bridges = findEntityHops(expansion, coverage, hits, (id) => matches.has(id), found.admission)
+  const scoreBy = (gain: 'gain' | 'reach') => (id: string) => ranked.scoreOf(id) + top * (bridges.get(id)?.[gain] ?? 0)
+  const reachOf = scoreBy('reach')
   const ids = new Set([...hits.map(({ id }) => id), ...bridges.keys()])
-  const all = [...ids].map((id) => ({ id, score: scoreOf(id), terms: scores.find(id)?.terms ?? [] }))
-  return { hits: bestFirst(all), bridges, passages, top, scoreOf }
+  const best = bestFirst([...ids].map((id) => ({ id, score: reachOf(id) }))).slice(0, most)
+  const isNamed = (id: string) => bridges.has(id) && !matches.has(id)
+  return { bridges, scoreOf: scoreBy('gain'), ids: best.map(({ id }) => id).filter(isNamed) }
 }

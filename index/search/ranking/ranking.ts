@@ -2,6 +2,7 @@
 
 import { type Expansion, type Neighbour, type Neighbours, neighboursOf, type Relation } from './expansion.ts'
 import { type Coverage, newShare, titleShare } from './idf-overlap.ts'
+import type { NamedNodes } from './matches.ts'
 import { roundScore } from './scores.ts'
 
 /** The levels of expansion from the matches. */
@@ -30,17 +31,16 @@ export interface Match {
   readonly score: number
 }
 
-/** Returns the score of a node by its words. 0 if it has no word of the query. */
-export type ScoreOf = (id: string) => number
+type ReachedBy = 'match' | 'bridge' | Relation
 
 /** A node of the result. `score` is the score of its words plus its gain from neighbours, in the same unit. */
 export interface RankedNode {
   readonly id: string
   readonly score: number
-  readonly relation: 'match' | Relation
-  /** Hops from the nearest match. */
+  readonly relation: ReachedBy
+  /** Hops from a match. A bridge is one. */
   readonly depth: number
-  /** The node one hop nearer that gave the greatest gain; null for a match. */
+  /** The node one hop nearer that gave the greatest gain. The match of a bridge; null for a match. */
   readonly via: string | null
   /** The unrounded gain, which `score` includes, and the edge that it came by. */
   readonly gained: number
@@ -74,9 +74,11 @@ interface GainingEdge {
 interface ReachedNode {
   gain: number
   edge: GainingEdge | undefined
+  /** The hop along edges that reached it; 0 for matches and bridges. */
+  hop: number
   depth: number
   via: string | null
-  relation: 'match' | Relation
+  relation: ReachedBy
 }
 
 interface Source {
@@ -85,10 +87,10 @@ interface Source {
 }
 
 /**
- * Ranks the matches (given best first) and the nodes reached from them, best first. `cut` is true if some were not
- * considered.
+ * Ranks the matches and the nodes reached from them, best first. The matches are given best first. `cut` is true if
+ * some were not considered.
  *
- * Edges of every match and reached node are followed. But scores spread only from the best 8 matches and the best 20
+ * Edges of all these nodes are followed. But scores spread only from the best 8 matches and bridges, and the best 20
  * nodes of the first hop. A second hop adds nodes, but does not raise nodes that were reached before. A hop reads at
  * most 700 edges, of the best nodes first.
  *
@@ -99,13 +101,16 @@ export function rankNodes(
   expansion: Expansion,
   coverage: Coverage,
   matches: readonly Match[],
-  scoreOf: ScoreOf,
+  { scoreOf, ids, bridges }: NamedNodes,
   level: Level,
 ): { nodes: RankedNode[]; cut: boolean } {
   const top = matches[0]?.score ?? 0
+  const entry = { gain: 0, edge: undefined, hop: 0 }
   const found = new Map<string, ReachedNode>(
-    matches.map(({ id }) => [id, { gain: 0, edge: undefined, depth: 0, via: null, relation: 'match' }]),
+    matches.map(({ id }) => [id, { ...entry, depth: 0, via: null, relation: 'match' }]),
   )
+  for (const id of ids) found.set(id, { ...entry, depth: 1, via: bridges.get(id)?.from ?? null, relation: 'bridge' })
+  const entries = [...found.keys()].map((id) => ({ id, score: roundScore(scoreOf(id)) })).sort(byScore)
   const scored = (id: string, step: ReachedNode): RankedNode => ({
     id,
     score: roundScore(scoreOf(id) + top * step.gain),
@@ -117,11 +122,11 @@ export function rankNodes(
   })
   let cut = false
   if (level.hops > 0)
-    cut = expandOneHop(expansion, coverage, found, seedsOf(expansion, coverage, matches, top, level), 1)
+    cut = expandOneHop(expansion, coverage, found, seedsOf(expansion, coverage, entries, top, level), 1)
   if (level.hops > 1) {
     // A node with one edge was reached by it, and leads nowhere else.
     const leadsOn = (id: string) => expansion.rows.degreeOf(id) > 1
-    const first = [...found].filter(([id, step]) => step.depth === 1 && leadsOn(id))
+    const first = [...found].filter(([id, step]) => step.hop === 1 && leadsOn(id))
     first.sort(([a, { gain: x }], [b, { gain: y }]) => y - x || (a < b ? -1 : 1))
     const frontier = first.slice(0, FRONTIER).map(([id, { gain }]) => ({ id, strength: SECOND_HOP * gain }))
     const others = first
@@ -164,21 +169,22 @@ function expandOneHop(
   coverage: Coverage,
   found: Map<string, ReachedNode>,
   sources: readonly Source[],
-  depth: number,
+  hop: number,
 ): boolean {
   const reached = neighboursOfAll(expansion, sources)
   for (const { source, neighbours } of reached) {
     const total = neighbours.reduce((sum, { weight }) => sum + weight, 0)
     const dilution = Math.max(1, total) ** -0.25
+    const depth = (found.get(source.id)?.depth ?? 0) + 1
     for (const neighbour of neighbours) {
       const known = found.get(neighbour.id)
-      if (known && known.depth > 0 && known.depth < depth) continue
+      if (known && known.hop > 0 && known.hop < hop) continue
       const gain = source.strength === 0 ? 0 : dilution * gainOf(expansion, coverage, source, neighbour)
       if (known && gain <= known.gain) continue
       const { id, weight, relation } = neighbour
       const edge = gain === 0 ? undefined : { from: source.id, strength: source.strength, weight, dilution }
-      if (known?.depth !== 0) found.set(id, { gain, edge, depth, via: source.id, relation })
-      else if (depth === 1) found.set(id, { ...known, gain, edge })
+      if (known?.hop !== 0) found.set(id, { gain, edge, hop, depth, via: source.id, relation })
+      else if (hop === 1) found.set(id, { ...known, gain, edge })
     }
   }
   return reached.length < sources.length || reached.some(({ cut }) => cut)

@@ -42,9 +42,11 @@ export function passesFilter(admission: DocumentFilter | undefined, { i, number 
   return i < 0 ? admission.live.has(number) : admission.masks[i]?.[number] === 1
 }
 
-/** True if the filter admits no document. */
-export function admitsNone(admission: DocumentFilter | undefined): boolean {
-  return admission?.live.size === 0 && !admission.masks.some((mask) => mask.includes(1))
+/** True if the filter admits no document. Its masks may also have marks of dead ones. */
+export function admitsNone({ frozen }: Corpus, admission: DocumentFilter | undefined): boolean {
+  const admitsAny = (mask: Uint8Array, i: number) =>
+    mask.some((mark, number) => mark === 1 && frozen[i]?.dead[number] === 0)
+  return admission?.live.size === 0 && !admission.masks.some(admitsAny)
 }
 
 function both(one: DocumentFilter, other: DocumentFilter): DocumentFilter {

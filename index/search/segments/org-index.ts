@@ -48,8 +48,8 @@ export function passageId(nodeId: string, n: number): string {
 }
 
 /**
- * Indexes changed nodes until `isOver`, but at least one. Returns true when no changes are left. `rows` and `state`
- * must be from the same snapshot.
+ * Indexes changed nodes until `isOver`, but at least one. Returns true when no changes are left. Deletions come first,
+ * so that no deleted node is found in the meantime. `rows` and `state` must be from the same snapshot.
  */
 export function applyChanges(
   index: OrgIndex,
@@ -60,14 +60,14 @@ export function applyChanges(
   isOver: () => boolean,
 ): boolean {
   if (index.nodes === state.version && index.tombstones === state.version) return true
+  for (const { node_id } of rows.tombstonesAfter(orgId, index.tombstones)) removeNode(index, node_id)
+  index.tombstones = state.version
   for (const { changed, beginning, ...node } of rows.changedAfter(orgId, index.nodes)) {
     setNode(index, { ...node, beginning: wholeLetters(beginning) }, languageOf)
     index.nodes = changed
     if (isOver()) return false
   }
-  for (const { node_id } of rows.tombstonesAfter(orgId, index.tombstones)) removeNode(index, node_id)
   index.nodes = state.version
-  index.tombstones = state.version
   return true
 }
 

@@ -120,6 +120,9 @@ function changesIn(db: Sqlite.Database) {
   const changedIds = db
     .prepare<[string, number], string>('select id from node where org_id = ? and changed > ?')
     .pluck()
+  const changedCount = db
+    .prepare<[string, number], number>('select count(*) from node where org_id = ? and changed > ?')
+    .pluck()
   return {
     orgState: (orgId: string): OrgState | undefined => org.get(orgId),
     /** Returns the states of those organisations that exist. */
@@ -127,6 +130,7 @@ function changesIn(db: Sqlite.Database) {
       new Map(orgs.all(JSON.stringify(orgIds)).map(({ id, ...state }) => [id, state])),
     /** Iterates over changed nodes by version, and reads each row lazily. */
     changedAfter: (orgId: string, version: number): IterableIterator<ChangedNode> => changed.iterate(orgId, version),
+    countChanged: (orgId: string, version: number): number => changedCount.get(orgId, version) ?? 0,
     tombstonesAfter: (orgId: string, version: number): Tombstone[] => tombstones.all(orgId, version),
     /** Lists nodes that changed after this version of the organisation. */
     changedIds: (orgId: string, version: number): string[] => changedIds.all(orgId, version),

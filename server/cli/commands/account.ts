@@ -1,7 +1,9 @@
 /** `grove account`: manages accounts. It needs no right except access to the data folder. */
 import type { Command } from 'commander'
 import { findAccountByEmail, findAccountById } from '../../../index/credentials/accounts.ts'
+import type { Account } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
+import { plural } from '../../base/plural.ts'
 import { addAccount } from '../../domain/accounts/accounts.ts'
 import {
   type AccountChange,
@@ -12,7 +14,9 @@ import {
   resetManagedAccount,
 } from '../../domain/accounts/administration.ts'
 import type { Deletion } from '../../domain/accounts/deletion.ts'
+import { personalRecords } from '../../domain/accounts/personal-data.ts'
 import type { ResetToken } from '../../domain/accounts/sessions.ts'
+import { personOf } from '../../domain/accounts/user-view.ts'
 import { operator } from '../../domain/actor.ts'
 import { isId } from '../../domain/layout.ts'
 import type { AccountAt } from '../../domain/targets.ts'
@@ -59,7 +63,7 @@ export function addAccountCommands(program: Command, run: Run): void {
 function addChangeCommands(account: Command, run: Run): void {
   account
     .command('disable')
-    .description('End all sessions and tokens of an account, and prevent sign-in; memberships stay')
+    .description('End all sessions and connections of an account, and refuse its tokens and sign-ins; memberships stay')
     .argument('<email>', emailOrId)
     .option('--reason <text>', 'Reason, shown to administrators')
     .action(async (email: string, { reason }: { reason?: string }) => {
@@ -69,10 +73,27 @@ function addChangeCommands(account: Command, run: Run): void {
 
   account
     .command('enable')
-    .description('Let a disabled user sign in again')
+    .description('Let a disabled user sign in again; tokens also work again')
+    .argument('<email>', emailOrId)
+    .option('--end-tokens', 'End the tokens that the account has')
+    .action(async (email: string, { endTokens = false }: { endTokens?: boolean }) => {
+      run.ends(await changeAccount(run.call(), email, { disabled: false, end_access: endTokens }))
+    })
+
+  account
+    .command('end')
+    .description('End all sessions, tokens and connections of an account, for example after a leak')
     .argument('<email>', emailOrId)
     .action(async (email: string) => {
-      run.ends(await changeAccount(run.call(), email, { disabled: false }))
+      run.ends(await changeAccount(run.call(), email, { end_access: true }))
+    })
+
+  account
+    .command('export')
+    .description('Print all that is stored about a user as JSON lines, without the content of repositories')
+    .argument('<email>', emailOrId)
+    .action(async (email: string) => {
+      run.ends(await exportAccount(run.call(), email))
     })
 
   account
@@ -136,7 +157,18 @@ function addAccountFor(
 
 function changeAccount(call: Call, email: string, change: AccountChange): Promise<number> {
   return withAccounts(call, async (deps) => {
-    printLine(lineOf(await changeManagedAccount(deps, operator, await accountOf(deps, email), change)))
+    const account = await changeManagedAccount(deps, operator, await accountOf(deps, email), change)
+    printLine(lineOf(account))
+    const { tokens = 0 } = account
+    if (change.disabled === false && tokens > 0)
+      printLine(`Valid again: ${plural(tokens, 'personal access token')}. To end them: grove account end ${email}`)
+  })
+}
+
+function exportAccount(call: Call, email: string): Promise<number> {
+  return withAccounts(call, async (deps) => {
+    const account = await accountOf(deps, email)
+    for await (const line of personalRecords(deps, operator, personOf(account))) printLine(JSON.stringify(line))
   })
 }
 
@@ -159,11 +191,11 @@ async function withAccounts(call: Call, work: (deps: Deps) => Promise<void>): Pr
 }
 
 /** Finds an account by e-mail address, or by id, as the log names users. @throws UsageError */
-async function accountOf(deps: Deps, named: string): Promise<AccountAt> {
+async function accountOf(deps: Deps, named: string): Promise<Account & AccountAt> {
   const { read } = deps.credentials
   const account = isId(named) ? await findAccountById(read, named) : await findAccountByEmail(read, named)
   if (account === undefined) throw new UsageError(`There is no account ${named}; grove account list shows all`)
-  return { accountId: account.id }
+  return { ...account, accountId: account.id }
 }
 
 function lineOf(account: ManagedAccount): string {

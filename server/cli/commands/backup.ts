@@ -1,7 +1,9 @@
 /** `grove backup`: copies accounts and repositories to a folder. */
-import { resolve, sep } from 'node:path'
+import { writeFile } from 'node:fs/promises'
+import { join, resolve, sep } from 'node:path'
 import { lexists } from '../../../gitstore/fs-exists.ts'
 import { postgresOf } from '../../base/config.ts'
+import { backedUpFile } from '../../domain/layout.ts'
 import { backUpData, findMistake } from '../../domain/operator/backup.ts'
 import { readStamps } from '../../domain/operator/mirror-checks.ts'
 import { type Call, printLine, printProblems, progressFor, requireFolder, UsageError, withDeps } from './command.ts'
@@ -45,5 +47,11 @@ export async function backup(call: Call, target: string, { jobs = '2', full = fa
     ...(opened instanceof Error ? [{ path: config.dataDir, reason: opened.message }] : []),
     ...done.problems,
   ]
-  return printProblems(problems)
+  const code = printProblems(problems)
+  // A disk that is full must not make the backup fail. The metric then has the time of an earlier one.
+  if (code === 0)
+    await writeFile(join(config.dataDir, backedUpFile), new Date().toISOString()).catch((error: unknown) =>
+      printLine(`the time of this backup could not be noted for the metrics: ${error}`),
+    )
+  return code
 }

@@ -7,24 +7,34 @@ import { postgresOf } from '../../base/config.ts'
 import { plural } from '../../base/plural.ts'
 import { examine, type Step } from '../../domain/operator/doctor.ts'
 import type { Progress } from '../progress.ts'
-import { type Call, printLine, problemsFound, progressFor, requireFolder, withDeps } from './command.ts'
+import { type Call, printLine, problemsFound, progressFor, requireFolder, UsageError, withDeps } from './command.ts'
 
-/** Checks the data folder and changes nothing. Returns 1 for faults; notes do not count. */
-export async function checkHealth({ config, signal }: Call, options: { readonly json?: boolean }): Promise<number> {
+export interface DoctorOptions {
+  readonly json?: boolean
+  /** The share of the repositories in percent, or true for all. */
+  readonly secondReader?: string | true
+}
+
+/** Checks the data folder and changes nothing. Returns 1 for faults; notes do not count. @throws UsageError */
+export async function checkHealth({ config, signal }: Call, options: DoctorOptions): Promise<number> {
+  const percent = options.secondReader === true ? 100 : Number(options.secondReader ?? 100)
+  if (!(percent > 0 && percent <= 100))
+    throw new UsageError(`--second-reader takes a share in percent, above 0 and up to 100, not ${options.secondReader}`)
   await requireFolder(config.dataDir)
   const folder = await mkdtemp(join(tmpdir(), 'grove-doctor-'))
   try {
     const { databaseUrl: _, cell: __, ...own } = config
     const scratch = { ...own, dataDir: folder, logLevel: 'silent' as const }
     const source = { root: config.dataDir, postgres: postgresOf(config), cell: config.cell?.name }
-    const { orgs, nodes, schemas, findings } = await withDeps({ config: scratch, signal }, async (deps) => {
+    const { orgs, nodes, schemas, findings, second } = await withDeps({ config: scratch, signal }, async (deps) => {
       const progress = new Map<Step, Progress>()
-      const done = await examine(source, deps, (step, at, total) => {
+      const onProgress = (step: Step, at: number, total: number) => {
         if (!progress.has(step)) for (const before of progress.values()) before.end()
         const bar = progress.get(step) ?? progressFor(step)
         progress.set(step, bar)
         bar.at(at, total)
-      })
+      }
+      const done = await examine(source, deps, onProgress, options.secondReader === undefined ? undefined : percent)
       ;[...progress.values()].at(-1)?.end()
       return done
     })
@@ -39,11 +49,16 @@ export async function checkHealth({ config, signal }: Call, options: { readonly 
           schemas,
           healthy: faults.length === 0,
           findings,
+          ...(second && { second_reader: { repositories: second.repositories, objects: second.objects } }),
         }),
       )
     } else {
       printLine(`${config.dataDir}: ${plural(orgs, 'organisation')} and ${plural(nodes, 'node')}`)
       for (const [name, migration] of Object.entries(schemas)) printLine(`${name}: schema ${migration}`)
+      if (second) {
+        const read = `${plural(second.objects, 'object')} of ${plural(second.repositories, 'repository', 'repositories')}`
+        printLine(`isomorphic-git: read ${read}`)
+      }
       printLine(problemsFound(faults.length))
       for (const line of lines) printLine(line)
     }

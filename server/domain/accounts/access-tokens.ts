@@ -4,13 +4,16 @@ import { v7 as newId } from 'uuid'
 import {
   countAccessTokens,
   deleteAccessToken,
+  deleteAccessTokens,
   findAccessToken,
   insertAccessToken,
   listAccessTokens,
   setAccessTokenUsed,
 } from '../../../index/credentials/access-tokens.ts'
 import { findActiveProfile, lockAccount } from '../../../index/credentials/accounts.ts'
-import type { Account, AccessToken as Row } from '../../../index/credentials/schema.ts'
+import { deleteFeedToken } from '../../../index/credentials/feed-tokens.ts'
+import { deleteGrants } from '../../../index/credentials/oauth.ts'
+import type { Account, CredentialsDb, AccessToken as Row } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, authorizeOrg, requireSignedIn } from '../access.ts'
@@ -180,6 +183,13 @@ export async function authenticateToken(deps: Deps, secret: string): Promise<Cre
 /** True unless it is a bot's token for anything but its own organisation. */
 function isTokenFor({ kind, owner_org_id }: Pick<Account, 'kind' | 'owner_org_id'>, { org_id }: Row): boolean {
   return kind === 'person' || (org_id !== null && org_id === owner_org_id)
+}
+
+/** Ends the tokens, connections and inbox feed of an account. They act for it without a session. */
+export async function endTokens(trx: CredentialsDb, accountId: string): Promise<void> {
+  await deleteAccessTokens(trx, accountId)
+  await deleteGrants(trx, accountId)
+  await deleteFeedToken(trx, accountId)
 }
 
 /** True if the token covers the organisation and node of a request. Undefined: the request names none. */

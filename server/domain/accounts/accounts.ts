@@ -1,10 +1,7 @@
 /** Accounts: sign-up, sign-in, password changes. */
 
 import { v7 as newId } from 'uuid'
-import { deleteAccessTokens } from '../../../index/credentials/access-tokens.ts'
 import { findAccountByEmail, insertAccount, setPasswordHash } from '../../../index/credentials/accounts.ts'
-import { deleteFeedToken } from '../../../index/credentials/feed-tokens.ts'
-import { deleteGrants } from '../../../index/credentials/oauth.ts'
 import type { Account, CredentialsDb, Invitation, PendingMembership } from '../../../index/credentials/schema.ts'
 import {
   deleteResetTokens,
@@ -17,9 +14,12 @@ import { AppError, ValidationError } from '../../base/errors.ts'
 import type { Actor, Operator, Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { ensurePersonalOrg } from '../orgs/orgs.ts'
+import { endTokens } from './access-tokens.ts'
+import { findOwnOrgs, type OwnOrgs, takeOver } from './arrivals.ts'
 import { requireConfirmed } from './confirmation.ts'
 import { requireFreeEmail } from './email-changes.ts'
 import { verificationFor } from './email-proofs.ts'
+import { dropAddressChange } from './email-tokens.ts'
 import { auditFailure } from './failed-sign-ins.ts'
 import { anonymousName, defaultName, emailTakenError, requireAuthorName, requireEmail } from './identity.ts'
 import { invitationUse, requireSignUpAllowed, signUpRefusedError, takeInvitation } from './invitations.ts'
@@ -43,7 +43,7 @@ import {
   sessionAnswer,
 } from './sessions.ts'
 import { attemptOn } from './sign-ins.ts'
-import { hashOf } from './tokens.ts'
+import { hashOf, isMailedReset } from './tokens.ts'
 import { personOf, type User, userOf } from './user-view.ts'
 
 export interface NewAccount extends SignInFrom {
@@ -264,28 +264,32 @@ interface Proof {
   check(): Promise<void>
   /** Returns the account whose password changes. Runs in the transaction that changes it. @throws AppError */
   use(trx: CredentialsDb): Promise<string>
+  /** Finds the organisations of an account whose mailbox it proves. Absent: it proves none. */
+  readonly mailedTo?: (accountId: string) => Promise<OwnOrgs>
 }
 
 async function changeBy(deps: Deps, client: SignInFrom, password: string, proof: Proof): Promise<Session> {
   await proof.check()
   const password_hash = await hashPassword(deps, 'change', password)
   const now = deps.now().toISOString()
-  const accountId = await deps.credentials.write(async (trx) => {
+  const { accountId, recordTakeOver } = await deps.credentials.write(async (trx) => {
     const id = await proof.use(trx)
-    await lockActiveAccount(trx, id)
+    const { email_verified_at } = await lockActiveAccount(trx, id)
+    const orgs = email_verified_at === null ? await proof.mailedTo?.(id) : undefined
+    const recordTakeOver = orgs && (await takeOver(deps, trx, id, orgs))
     await setPasswordHash(trx, id, password_hash)
     await deleteResetTokens(trx, id)
     await setSessionsRevoked(trx, id, now)
     if (proof.method === 'reset') {
-      await deleteAccessTokens(trx, id)
-      await deleteGrants(trx, id)
-      await deleteFeedToken(trx, id)
+      await endTokens(trx, id)
+      await dropAddressChange(trx, id)
     }
-    return id
+    return { accountId: id, recordTakeOver }
   })
   const account = await readAccount(deps, accountId)
   const action = proof.method === 'reset' ? 'auth.reset_used' : 'auth.password_changed'
   await audit(deps, { action, actor: personOf(account), target: { type: 'account', id: accountId } })
+  await recordTakeOver?.(personOf(account))
   const set = { id: accountId, password_hash }
   return signIn(deps, account, set, client, 'The password was changed; all other sessions have ended', proof.method)
 }
@@ -338,6 +342,7 @@ function byResetToken(deps: Deps, token: string, from: string): Proof {
       if (id === undefined) throw bad()
       return id
     },
+    ...(isMailedReset(token) && { mailedTo: (id: string) => findOwnOrgs(deps, id) }),
   }
 }
 

@@ -1,5 +1,6 @@
 /** Administration of accounts. Administrators see no content of organisations in which they have no role. */
 
+import { countAccessTokens } from '../../../index/credentials/access-tokens.ts'
 import {
   type AccountFilter,
   countAccounts,
@@ -11,6 +12,7 @@ import {
 import { deleteGrants } from '../../../index/credentials/oauth.ts'
 import type { Account, CredentialsDb } from '../../../index/credentials/schema.ts'
 import { deleteResetTokens, setSessionsRevoked } from '../../../index/credentials/sessions.ts'
+import { listUsedBytes } from '../../../index/derived/usage.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { requireSignedIn } from '../access.ts'
@@ -20,8 +22,10 @@ import { audit } from '../audit/audit.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { PlaceChangesInput } from '../placement.ts'
 import type { AccountAt } from '../targets.ts'
+import { endTokens } from './access-tokens.ts'
 import { addAccount } from './accounts.ts'
 import { type Deletion, idOf, removeAccount } from './deletion.ts'
+import { dropAddressChange } from './email-tokens.ts'
 import { requireLine } from './identity.ts'
 import { issueResetToken, type ResetToken } from './sessions.ts'
 
@@ -43,6 +47,8 @@ export interface ManagedAccount {
   readonly last_seen_at?: string
   /** The organisation that owns a bot. Absent: it is not a bot. */
   readonly owner_org_id?: string
+  /** Personal access tokens that have not expired. Absent in lists. */
+  readonly tokens?: number
 }
 
 export interface AccountChange {
@@ -50,6 +56,8 @@ export interface AccountChange {
   readonly disabled?: boolean
   /** Only with `disabled: true`. */
   readonly disabled_reason?: string
+  /** True: ends all sessions, tokens and connections. The account stays as it is. */
+  readonly end_access?: boolean
 }
 
 export interface NewManagedAccount {
@@ -81,7 +89,9 @@ export async function listManagedAccounts(deps: Deps, actor: Administrator, inpu
 /** @throws AppError forbidden, account_not_found */
 export async function readManagedAccount(deps: Deps, actor: Administrator, at: AccountAt): Promise<ManagedAccount> {
   requireAdministrator(actor)
-  return toManaged(await accountAt(deps, at))
+  const account = toManaged(await accountAt(deps, at))
+  const tokens = await countAccessTokens(deps.credentials.read, account.id, deps.now().toISOString())
+  return { ...account, tokens }
 }
 
 /**
@@ -115,7 +125,7 @@ export async function changeManagedAccount(
   deps: Deps,
   actor: Administrator,
   at: AccountAt,
-  { is_admin, disabled, disabled_reason }: AccountChange,
+  { is_admin, disabled, disabled_reason, end_access = false }: AccountChange,
 ): Promise<ManagedAccount> {
   requireAdministrator(actor)
   const account = await accountAt(deps, at)
@@ -127,17 +137,22 @@ export async function changeManagedAccount(
     await lockWithAdministrator(trx, actor, account.id)
     if (is_admin !== undefined) await setAccount(trx, account.id, { is_admin: is_admin ? 1 : 0 })
     if (disabled === false) await setAccount(trx, account.id, { disabled_at: null, disabled_reason: null })
-    if (disabled !== true) return
+    if (end_access) {
+      await endTokens(trx, account.id)
+      await dropAddressChange(trx, account.id)
+    }
+    if (disabled !== true && !end_access) return
     const reason = disabled_reason ?? account.disabled_reason
-    await setAccount(trx, account.id, { disabled_at: account.disabled_at ?? now, disabled_reason: reason })
+    if (disabled)
+      await setAccount(trx, account.id, { disabled_at: account.disabled_at ?? now, disabled_reason: reason })
     await setSessionsRevoked(trx, account.id, now)
     await deleteResetTokens(trx, account.id)
     await deleteGrants(trx, account.id)
   })
-  for (const action of actionsOf(account, { is_admin, disabled }))
+  for (const action of actionsOf(account, { is_admin, disabled, end_access }))
     await audit(deps, { action, actor, accountId: account.id, target: { type: 'account', id: account.id } })
   deps.log.info(
-    { account: account.id, by: idOf(actor), is_admin, disabled },
+    { account: account.id, by: idOf(actor), is_admin, disabled, end_access },
     'an account was changed by an administrator',
   )
   return readManagedAccount(deps, actor, at)
@@ -146,13 +161,14 @@ export async function changeManagedAccount(
 /** Lists what a change does to an account. */
 function actionsOf(
   before: Account,
-  { is_admin, disabled }: { readonly is_admin: boolean | undefined; readonly disabled: boolean | undefined },
+  { is_admin, disabled, end_access }: { readonly [K in 'is_admin' | 'disabled' | 'end_access']: boolean | undefined },
 ): AuditAction[] {
   const actions: AuditAction[] = []
   if (is_admin !== undefined && is_admin !== (before.is_admin === 1))
     actions.push(is_admin ? 'account.admin_granted' : 'account.admin_revoked')
   if (disabled !== undefined && disabled !== (before.disabled_at !== null))
     actions.push(disabled ? 'account.disabled' : 'account.enabled')
+  if (end_access) actions.push('account.access_ended')
   return actions
 }
 
@@ -178,11 +194,15 @@ export async function resetManagedAccount(deps: Deps, actor: Administrator, at: 
 export async function listAllOrgs(deps: Deps, actor: Administrator, page: Page) {
   requireAdministrator(actor)
   const { rows, owners, total } = await deps.placement.listOrgsWithOwners(deps.index.read, page)
+  const used = await listUsedBytes(
+    deps.index.read,
+    rows.map(({ id }) => id),
+  )
   const orgs = rows.map(({ published, members, nodes, ...row }) => ({
     ...row,
     published: published === 1,
     members: members ?? 0,
-    ...(nodes === undefined ? {} : { nodes: nodes ?? 0 }),
+    ...(nodes === undefined ? {} : { nodes: nodes ?? 0, bytes: used.get(row.id) ?? 0 }),
     owners: owners
       .filter(({ org_id }) => org_id === row.id)
       .map(({ user_id, email, name }) => ({ user_id, email, name })),

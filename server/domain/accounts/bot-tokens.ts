@@ -4,7 +4,7 @@ import { countAccessTokens, deleteAccessToken, insertAccessToken } from '../../.
 import { lockBot } from '../../../index/credentials/bots.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeNode, authorizeOrg } from '../access.ts'
+import { authorizeNode, authorizeOrg, requireVerifiedEmail } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import type { Page } from '../pagination.ts'
@@ -29,7 +29,7 @@ export type NewBotToken = Omit<NewAccessToken, 'org_id'>
  * Creates a token of a bot. Its secret, `token`, is shown only in this answer.
  *
  * @throws ValidationError expires_at in the past
- * @throws AppError org_not_found, forbidden, bot_not_found, node_not_found, too_many_tokens, invalid_token
+ * @throws AppError org_not_found, forbidden, email_unverified, bot_not_found, node_not_found, too_many_tokens, invalid_token
  */
 export async function createBotToken(
   deps: Deps,
@@ -38,6 +38,7 @@ export async function createBotToken(
   { name, access, node_id, expires_at }: NewBotToken,
 ): Promise<AccessToken & { readonly token: string }> {
   await authorizeOrg(deps, actor, at, 'owner')
+  await requireVerifiedEmail(deps, actor)
   const { id: botId } = await botAt(deps, at)
   const now = deps.now()
   const expiry = expires_at === undefined ? null : expiryOf(expires_at, now)

@@ -19,7 +19,7 @@ import { findRole, listMembersById } from '../../../index/derived/org-queries.ts
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeOrg, requireSignedIn } from '../access.ts'
+import { authorizeOrg, requireSignedIn, requireVerifiedEmail } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { botEmail } from '../format/bots.ts'
@@ -64,9 +64,13 @@ export interface NewBot {
   readonly role: BotRole
 }
 
-/** @throws ValidationError name; AppError org_not_found, forbidden, too_many_bots, too_many_members, invalid_token */
+/**
+ * @throws ValidationError name
+ * @throws AppError org_not_found, forbidden, email_unverified, too_many_bots, too_many_members, invalid_token
+ */
 export async function createBot(deps: Deps, actor: Person, at: OrgAt, { name, role }: NewBot): Promise<Bot> {
   await authorizeOrg(deps, actor, at, 'owner')
+  await requireVerifiedEmail(deps, actor)
   const row = botRow(at, requireBotName(name), { created_at: deps.now().toISOString(), created_by: actor.id })
   await deps.credentials.write(async (trx) => {
     await requireSignedIn(trx, actor)

@@ -18,6 +18,7 @@ import type { OrgRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
 import { isAloneIn, leaveOrg } from '../orgs/members.ts'
 import { moveOrgToTrash } from '../orgs/orgs.ts'
+import { listOrgsOf } from './orgs-of.ts'
 import { type PasswordProof, provePassword, requireStillProved } from './password-proof.ts'
 
 interface OrgName {
@@ -63,11 +64,12 @@ export async function removeAccount(
   id: string,
   check?: (trx: CredentialsDb) => Promise<void>,
 ): Promise<Deletion> {
-  const orgs = await listOrgsWithOthers(deps.index.read, id)
-  // Their cells end these memberships within a minute of the deletion.
-  const elsewhere = await deps.placement.listOrgsElsewhere(id)
-  const all = [...orgs, ...elsewhere]
-  const ownerless = all.filter(
+  const { open, closed, elsewhere } = await listOrgsOf(deps, id)
+  // A closed organisation can go to the trash, but its file of members cannot change.
+  const orgs = [...open, ...closed.filter(({ others }) => others === 0)]
+  // These memberships end when the organisation opens, or by its cell within a minute of the deletion.
+  const later = [...closed.filter(({ others }) => others !== 0), ...elsewhere]
+  const ownerless = [...orgs, ...later].filter(
     ({ role, others, other_owners }) => role === 'owner' && others !== 0 && other_owners === 0,
   )
   if (ownerless.length > 0) throw lastOwner(ownerless.map(nameOf))
@@ -93,8 +95,8 @@ export async function removeAccount(
   deps.log.info({ account: id, by: idOf(by) }, 'an account was deleted')
   return {
     message: whatRemains,
-    left: [...ended.left, ...elsewhere.filter(({ others }) => others !== 0).map(nameOf)],
-    trashed: [...ended.trashed, ...elsewhere.filter(({ others }) => others === 0).map(nameOf)],
+    left: [...ended.left, ...later.filter(({ others }) => others !== 0).map(nameOf)],
+    trashed: [...ended.trashed, ...later.filter(({ others }) => others === 0).map(nameOf)],
   }
 }
 

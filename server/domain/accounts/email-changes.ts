@@ -45,12 +45,24 @@ const [confirmMs, undoMs] = [dayMs, 7 * dayMs]
  * @throws AppError email_taken
  */
 export async function requireFreeEmail(deps: Deps, email: string, accountId?: string): Promise<void> {
-  const { read } = deps.credentials
-  const owner = await findAccountByEmail(read, email)
-  if (owner !== undefined && owner.id !== accountId) throw emailTakenError()
-  const now = deps.now().toISOString()
-  if (await isEmailKept(read, emailKey(email), { now, ...(accountId !== undefined && { accountId }) }))
-    throw emailTakenError()
+  if (!(await isFreeEmail(deps.credentials.read, email, deps.now(), accountId))) throw emailTakenError()
+}
+
+async function isFreeEmail(db: CredentialsDb, email: string, now: Date, accountId?: string): Promise<boolean> {
+  const owner = await findAccountByEmail(db, email)
+  if (owner !== undefined && owner.id !== accountId) return false
+  const except = accountId === undefined ? {} : { accountId }
+  return !(await isEmailKept(db, emailKey(email), { now: now.toISOString(), ...except }))
+}
+
+/**
+ * Gives the account, whose row is locked, the address that its provider now confirms. The former address gets no mail
+ * to undo it: the provider may have given it to somebody else. Returns false if the address is not free.
+ */
+export async function followAddress(trx: CredentialsDb, id: string, email: string, now: Date): Promise<boolean> {
+  if (!(await isFreeEmail(trx, email, now, id))) return false
+  await takeAddress(trx, id, email, now)
+  return true
 }
 
 /** Limits the mails to a new address. @throws RateLimitedError */
@@ -125,7 +137,8 @@ function asTaken(error: unknown): never {
   throw isDuplicate(error) ? emailTakenError() : error
 }
 
-async function recordChange(
+/** Records a change after its commit. */
+export async function recordChange(
   deps: Deps,
   action: 'account.email_changed' | 'account.email_undone',
   account: Account,

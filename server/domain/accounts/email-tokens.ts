@@ -1,7 +1,8 @@
 /** Tokens that are made when a mail is sent. */
 import { emailKey, lockAccount } from '../../../index/credentials/accounts.ts'
 import { deleteOtherEmailTokens, insertEmailToken } from '../../../index/credentials/email-tokens.ts'
-import type { EmailToken, Mail } from '../../../index/credentials/schema.ts'
+import { deleteMailsOf } from '../../../index/credentials/mail.ts'
+import type { CredentialsDb, EmailToken, Mail } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { hashOf, mailedToken } from './tokens.ts'
 
@@ -24,4 +25,10 @@ export async function issueEmailToken(deps: Deps, mail: Mail, { id, kind, lifeti
     await insertEmailToken(trx, row)
   })
   return token
+}
+
+/** Drops a change of the address that is not confirmed. The new mailbox may be a thief's. */
+export async function dropAddressChange(trx: CredentialsDb, accountId: string): Promise<void> {
+  await deleteOtherEmailTokens(trx, { account_id: accountId, kind: 'new_address', hash: '' })
+  await deleteMailsOf(trx, accountId, 'new_address')
 }

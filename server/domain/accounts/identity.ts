@@ -3,7 +3,7 @@
 import { cleanIdentity, withoutCrud } from '../../../gitstore/names.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { botName, isBotEmail, looksLikeBot, withoutMark } from '../format/bots.ts'
-import { isHiddenEmail } from '../format/hidden-emails.ts'
+import { isHiddenEmail, isKeptByGit } from '../format/hidden-emails.ts'
 import { isOneLine } from '../format/text-rules.ts'
 
 /**
@@ -16,7 +16,7 @@ const label = '[a-z\\d](?:[a-z\\d-]{0,61}[a-z\\d])?'
 const address = new RegExp(`^(?=.{1,254}$)(?=[^@]{1,64}@)${atom}(?:\\.${atom})*@${label}(?:\\.${label})+$`, 'i')
 
 export function isEmail(email: string): boolean {
-  return address.test(email) && !isHiddenEmail(email) && !isBotEmail(email)
+  return address.test(email) && isKeptByGit(email) && !isHiddenEmail(email) && !isBotEmail(email)
 }
 
 /** @throws ValidationError, also for addresses of bots and of hidden users in Git */
@@ -68,10 +68,9 @@ export function anonymousName(accountId: string): string {
   return `user-${accountId.slice(-8)}`
 }
 
-/** Returns the part before the @, unless git would strip it. */
+/** Returns the part before the @. @param email as `isEmail` allows, so that git keeps some of the part */
 export function defaultName(email: string): string {
-  const before = email.slice(0, email.lastIndexOf('@')).slice(0, 200)
-  return isAuthorName(before) ? before : email.slice(0, 200)
+  return email.slice(0, email.lastIndexOf('@'))
 }
 
 /** True for a name that an author of commits can have. */

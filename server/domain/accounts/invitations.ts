@@ -16,6 +16,7 @@ import {
   lockInvitationsOf,
   useInvitation,
 } from '../../../index/credentials/invitations.ts'
+import { findMailStates } from '../../../index/credentials/mail.ts'
 import { findCard } from '../../../index/credentials/org-cards.ts'
 import {
   deletePendingMembership,
@@ -66,6 +67,8 @@ interface Invitation {
   readonly email?: string
   readonly uses_left: number
   readonly expires_at: string
+  /** Its mail waits, or the mail server refused it within the last 7 days. Absent: it was sent, or there was none. */
+  readonly mail?: 'waiting' | 'failed'
   /** The owner's account. Absent: the operator. */
   readonly created_by?: string
   readonly created_at: string
@@ -162,7 +165,13 @@ export async function listInvitations(deps: Deps, actor: Person, at: OrgAt, page
   const { read } = deps.credentials
   const now = deps.now().toISOString()
   const rows = await listOpenInvitations(read, at.orgId, now, page)
-  return { invitations: rows.map(toInvitation), ...pageOf(page, await countOpenInvitations(read, at.orgId, now)) }
+  const ids = rows.map(({ id }) => id)
+  const mails = await findMailStates(read, ids)
+  const invitations = rows.map((row) => {
+    const mail = mails.get(row.id)
+    return { ...toInvitation(row), ...(mail !== undefined && { mail }) }
+  })
+  return { invitations, ...pageOf(page, await countOpenInvitations(read, at.orgId, now)) }
 }
 
 /** @throws AppError invitation_not_found, also if it has ended */
@@ -184,11 +193,13 @@ async function insert(
   if (email !== undefined) requireEmail(email)
   const now = deps.now()
   const created_at = now.toISOString()
-  const mailId = email !== undefined && sender !== undefined && hasMail(deps) ? newId() : undefined
+  // The mail has the id of its invitation.
+  const id = newId()
+  const mailId = email !== undefined && sender !== undefined && hasMail(deps) ? id : undefined
   const token = mailId === undefined ? newToken('invite') : await mailedToken(deps, 'invite', mailId)
   const row: Row = {
     ...given,
-    id: newId(),
+    id,
     hash: hashOf(token),
     email_key: email === undefined ? null : emailKey(email),
     uses_left: uses,

@@ -1,5 +1,6 @@
 /** New passwords for users who have lost theirs, by a link in a mail. */
 import { findAccountByEmail, lockAccount } from '../../../index/credentials/accounts.ts'
+import { listIdentities } from '../../../index/credentials/identities.ts'
 import type { Account, Mail } from '../../../index/credentials/schema.ts'
 import { deleteOtherResetTokens, insertResetToken } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -11,6 +12,8 @@ import { hasMail, queueMail } from '../mail/outbox.ts'
 import { resetLetter, tokenLink } from '../mail/texts.ts'
 import type { Origin } from '../origin.ts'
 import { requireEmail } from './identity.ts'
+import { maxIdentities } from './oidc/freshness.ts'
+import { findProvider } from './oidc/providers.ts'
 import { hashOf, mailedToken } from './tokens.ts'
 
 /** Milliseconds that a link for a new password works. */
@@ -39,8 +42,9 @@ export async function askForReset(deps: Deps, { email }: { readonly email: strin
 export async function writeReset(deps: Deps, { id, address, fields }: Mail): Promise<Letter | undefined> {
   const { credentials, config, now } = deps
   const account = await findAccountByEmail(credentials.read, address)
-  if (account === undefined || config.publicUrl === undefined || !maySetPassword(deps, account)) return undefined
-  const token = await mailedToken(deps, 'reset', id)
+  if (account === undefined || config.publicUrl === undefined || !(await maySetPassword(deps, account)))
+    return undefined
+  const token = await mailedToken(deps, 'reset_mail', id)
   const hash = hashOf(token)
   const expires_at = new Date(now().getTime() + lifetimeMs).toISOString()
   await credentials.write(async (trx) => {
@@ -55,11 +59,17 @@ export async function writeReset(deps: Deps, { id, address, fields }: Mail): Pro
 
 /**
  * An account that signs in only through a provider gets no password by mail. Otherwise a user who has left the company
- * would come back in by a mailbox.
+ * would come back in by a mailbox. Nor does one of a provider that says whose an address is (`_LINK`): it may have given
+ * the mailbox to another user.
  */
-function maySetPassword({ config: { passwordLogin = true } }: Deps, account: Account): boolean {
-  const isOfProvider = account.has_password === 0 && account.has_identity === 1
-  return passwordLogin && account.disabled_at === null && !isOfProvider
+async function maySetPassword(deps: Deps, account: Account): Promise<boolean> {
+  const { passwordLogin = true } = deps.config
+  if (!passwordLogin || account.disabled_at !== null) return false
+  if (account.has_identity === 0) return true
+  if (account.has_password === 0) return false
+  if (account.email_verified_at === null) return true
+  const rows = await listIdentities(deps.credentials.read, account.id, { limit: maxIdentities, offset: 0 })
+  return !rows.some(({ provider }) => findProvider(deps, provider)?.linksByEmail)
 }
 
 /** The audit says how it was asked for, not how the mail was sent. */

@@ -16,6 +16,11 @@ export function holdsToken(text: string): boolean {
   return anyToken.test(text)
 }
 
+/** Returns the different tokens that the text contains, of any kind, valid or not. */
+export function tokensIn(text: string): string[] {
+  return [...new Set(text.match(new RegExp(anyToken, 'g')))]
+}
+
 /** True if the text begins like a token, even if part of it is missing. */
 export function isMeantAsToken(text: string): boolean {
   return Object.values(beginnings).some((beginning) => text.startsWith(beginning))
@@ -64,7 +69,7 @@ export function newToken(
   return `${beginnings.random}${kind}_${randomBytes(32).toString('base64url')}`
 }
 
-type MailedTokenKind = 'reset' | 'verify' | 'undo' | 'invite' | 'digest'
+type MailedTokenKind = 'reset_mail' | 'verify' | 'undo' | 'invite' | 'digest'
 
 /**
  * Returns the token that a mail carries. It is derived from the mail, so that one that is sent twice has the same, and no
@@ -74,6 +79,11 @@ type MailedTokenKind = 'reset' | 'verify' | 'undo' | 'invite' | 'digest'
  */
 export async function mailedToken({ keys, now }: Deps, kind: MailedTokenKind, mailId: string): Promise<string> {
   return `${beginnings.random}${kind}_${await keys.derive(`${kind} ${mailId}`, now().getTime())}`
+}
+
+/** True if the reset token came by mail, which proves its mailbox. The operator's prove nothing of the kind. */
+export function isMailedReset(token: string): boolean {
+  return token.startsWith(`${beginnings.random}reset_mail_`)
 }
 
 /** Finds the mail's token that has this hash. Undefined: its key was deleted, which needs two rotations. */

@@ -2,7 +2,7 @@
 
 import type { Profile } from '../../../index/credentials/accounts.ts'
 import type { Deps } from '../../base/deps.ts'
-import { findOrg } from '../access.ts'
+import { findAnyOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { emailInGit } from '../format/hidden-emails.ts'
 
@@ -31,7 +31,7 @@ export async function userOf(deps: Deps, profile: Profile): Promise<User> {
   const { id, email, name, created_at, org_id, hide_email, is_admin, kind, has_password, email_verified_at, digest } =
     profile
   const hasOrg =
-    (await findOrg(deps, org_id)) !== undefined || (await deps.placement.findElsewhere(org_id)) !== undefined
+    (await findAnyOrg(deps, org_id)) !== undefined || (await deps.placement.findElsewhere(org_id)) !== undefined
   return {
     id,
     email,

@@ -1,4 +1,4 @@
-/** Places anchors on the present commits of a pull request. Reads and compares each pair of files once. */
+/** Places anchors on the current commits of a pull request. Reads and compares each pair of files once. */
 import { createSemaphore } from '../../../gitstore/concurrency/semaphore.ts'
 import { findRenames } from '../../../gitstore/objects/renames.ts'
 import type { TreeEntry } from '../../../gitstore/objects/trees.ts'
@@ -10,7 +10,7 @@ import type { Anchor } from '../format/anchors.ts'
 import { findFile, findKept, hasText } from './anchored-files.ts'
 import { FilePair } from './file-pair.ts'
 
-/** The present place of an anchor. Lines are counted from 1. */
+/** The current place of an anchor. Lines are counted from 1. */
 interface Place {
   readonly commit: Oid
   readonly path: string

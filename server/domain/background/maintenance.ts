@@ -41,7 +41,7 @@ export async function maintainRepositories(deps: Deps): Promise<void> {
     let isOver: boolean | undefined
     isWorking = true
     try {
-      const mayChange = () => lease.isHeld() && deps.maintenance.current() === undefined
+      const mayChange = () => lease.isHeld() && deps.maintenance.current() === undefined && !deps.reserve.isFreed()
       if (mayChange()) gitMs += await maintainMoved(deps, failures)
       if (mayChange() && began >= walkDueAt)
         isOver = await walk.step(deps, async ({ orgId, isFirst, nodeIds }) => {

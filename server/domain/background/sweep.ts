@@ -15,7 +15,9 @@ import { removeDeletedMembers } from '../accounts/deletion.ts'
 import { forgetEmailTokens } from '../accounts/email-proofs.ts'
 import { updateMembersBehind } from '../accounts/member-profiles.ts'
 import { completeMemberships, forgetInvitations } from '../accounts/memberships.ts'
+import { createMembersSettlement } from '../accounts/settled-members.ts'
 import { tidyAudit } from '../audit/retention.ts'
+import { keepReserve } from '../disk-reserve.ts'
 import { sweepVectors } from '../embeddings/sweep.ts'
 import { removeGoneLogs } from '../events/gone-logs.ts'
 import { EventRemoval, type OldestNeeded, removeOldIntents } from '../events/retention.ts'
@@ -63,6 +65,12 @@ function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
   const [unfinished, repair, index] = [createWalk('unfinished'), createWalk('repair'), createWalk('index')]
   const events = eventsJob()
   return [
+    {
+      chore: 'reserve',
+      everyMs: 5_000,
+      work: keepReserve,
+      failed: 'the reserve of disk space could not be made',
+    },
     {
       chore: 'recovery',
       everyMs: minuteMs,
@@ -121,7 +129,7 @@ function eventsJob(): Job {
 
 /** The jobs after those of the caller: members, and rows and files that nobody needs. */
 function lateJobsOf(): readonly Job[] {
-  return [...eventJobsOf(), ...memberJobs, vectorsJob]
+  return [...eventJobsOf(), settlementJob(), ...memberJobs, vectorsJob]
 }
 
 /** The job that removes unused vectors. It sweeps each organisation once a week. */
@@ -159,6 +167,17 @@ function eventJobsOf(): readonly Job[] {
 
 /** Webhooks need the events after the oldest of their positions. */
 const oldestNeeded: OldestNeeded = ({ events }, orgId) => findOldestPlanned(events.read, orgId)
+
+/** The job that compares members with accounts. */
+function settlementJob(): Job {
+  return {
+    chore: 'settlement',
+    changesContent: true,
+    everyMs: 10 * minuteMs,
+    work: createMembersSettlement(),
+    failed: 'members could not be compared with accounts',
+  }
+}
 
 const memberJobs: readonly Job[] = [
   {

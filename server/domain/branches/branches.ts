@@ -54,7 +54,8 @@ export async function readBranch(deps: Deps, actor: Actor, at: BranchAt): Promis
 /**
  * Creates a branch at a revision, by default at main.
  *
- * @throws AppError branch_exists, branch_name_taken, too_many_branches, forbidden (a rule names who creates it)
+ * @throws AppError branch_exists, branch_name_taken, too_many_branches, forbidden (a rule names who creates it),
+ *   pull_request_required (a rule demands where it begins)
  * @throws ValidationError git or Grove refuses the name, or the start does not exist
  */
 export async function createBranch(
@@ -76,9 +77,9 @@ export async function createBranch(
   refuseProblems(await problemsOf(deps, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
   await updateRefs(deps.store, locksOf(actor, repo, ref), async (current) => {
     if (current({ repo, ref })) throw new AppError('branch_exists', 'A branch with this name already exists')
-    const { role } = await recheckAccess(deps, actor, at.orgId, { ref })
+    const rights = await recheckAccess(deps, actor, at.orgId, { ref })
     await requireUnproposed(deps, actor, access, ref, current)
-    await requireMaker(deps, at, name, role)
+    await requireMaker(deps, access, { branch: name, to: from }, rights)
     if (countRefRoom(repo, 'heads') <= 0)
       throw new AppError('too_many_branches', `The node ${tooManyRefsMessage('heads')}`)
     return withIntent(deps, actor, { moves: [{ repo, ref, to: from }], value: undefined })

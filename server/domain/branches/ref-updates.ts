@@ -2,16 +2,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { type Current, type Decision, type Move, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
+import { newCommits } from '../../../gitstore/transfer/reachability.ts'
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
 import { type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withIntent } from '../event-log/note-intents.ts'
+import { hiddenEmail } from '../format/hidden-emails.ts'
 import { branchName, branchRef, branchRefs, ledgerRef, main, pinRef } from '../layout.ts'
 import { changedBy } from '../ledger/changed-by.ts'
+import { appendPushed } from '../ledger/ledger.ts'
 import { pinMoves, reconcileMoves, writeEvents } from '../ledger/moved-branches.ts'
 import { openPullsAt } from '../ledger/pull-ledger.ts'
 import type { BranchMove, Reconciled } from '../ledger/reconcile.ts'
@@ -115,6 +119,7 @@ async function attempt(
   if (group.length === 0) return []
   const ledger = { repo, ref: ledgerRef }
   const numbers = await touchedBy(deps, node.id, group)
+  const commits = await foreignCommits(person, repo, group)
   const names = [ledger, ...group.map(({ ref }) => ({ repo, ref })), ...numbers.map((n) => ({ repo, ref: pinRef(n) }))]
   const decide = async (read: Current): Promise<Decision<readonly Reconciled[] | 'again'>> => {
     const current = readOnce(read)
@@ -135,12 +140,33 @@ async function attempt(
     const { events, pins } = await reconcileMoves(access, situation, changedBy(deps, person))
     if (refuseMerges(person, events, left, refused)) return { moves: [], value: 'again' }
     if (pins.some(({ number }) => !numbers.includes(number))) return { moves: [], value: 'again' }
-    const to = await writeEvents({ repo, history }, before, events, person.id)
+    const settled = await writeEvents({ repo, history }, before, events, person.id)
+    const pushed = { commits: left.some(({ to }) => to !== null) ? commits : [], userIds: [person.id] }
+    const to = await appendPushed(repo, settled, { ...pushed, ...changedBy(deps, person) })
     const moves: Move[] = [...(await pinMoves(repo, pins)), ...left.map((command) => ({ repo, ...command }))]
     if (to !== before) moves.push({ ...ledger, to })
     return withIntent(deps, person, { moves, value: events })
   }
   return updateRefs(deps.store, names, decide)
+}
+
+/** The most commits by other authors that one push brings. Each is a file of 60 bytes in the ledger. */
+const maxForeign = 100_000
+
+/**
+ * Lists the commits that the refs bring in and whose author is not the user. Git believes any author. Lists none before
+ * `main` has a commit, because a repository from elsewhere then moves in.
+ *
+ * @throws PushRejectedError
+ */
+async function foreignCommits(person: Person, repo: Repo, commands: readonly RefCommand[]): Promise<readonly Oid[]> {
+  const tips = commands.flatMap(({ to }) => to ?? [])
+  if (tips.length === 0 || readRef(repo, main) === null) return []
+  const own = [person.email.toLowerCase(), hiddenEmail(person.id)]
+  const foreign = (await newCommits(repo, tips)).filter(({ email }) => !own.includes(email.toLowerCase()))
+  if (foreign.length > maxForeign)
+    throw new PushRejectedError(`a push brings at most ${maxForeign} commits of other authors; push them in parts`)
+  return foreign.map(({ oid }) => oid)
 }
 
 /**

@@ -45,7 +45,7 @@ export async function resolveCommit(access: NodeAccess, name: string): Promise<O
   if (head) return head
   const branch = parseBranchName(name)
   if (branch) {
-    const tagged = await commitOfTag(repo, branch)
+    const tagged = await commitOfTag(access, branch)
     if (tagged) return tagged
   }
   if (!isOid(name) || !(await findCommit(repo, name))) return undefined

@@ -1,6 +1,7 @@
 /**
  * Judges pushes to branches with rules. Such a branch moves only forward, to the head of an open pull request that may
- * merge. It is not deleted, and only the role that merges creates it. `main` is free until it has a commit.
+ * merge. It is not deleted, and only the role that merges creates it, where such rules have
+ * let commits in. `main` is free until it has a commit.
  */
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -8,6 +9,7 @@ import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import { recheckAccess } from '../access.ts'
 import { rulesOfBranch } from '../consent/branch-rules.ts'
+import { findStartProblem } from '../consent/branch-starts.ts'
 import { judgeMerge, type PullJudgement } from '../consent/consent.ts'
 import { mergeRoleOf } from '../consent/judge.ts'
 import { findMakerProblem, type PullPage, toRefusal } from '../consent/wording.ts'
@@ -49,6 +51,9 @@ export async function checkLockedRules(context: LockedPush, { ref, from, to }: R
   if (from === null) {
     const refusal = findMakerProblem(rules, branch, rights.role)
     if (refusal !== undefined) throw new PushRejectedError(refusal, { logged: 'rules: the role cannot make it' })
+    const problem = await findStartProblem(deps, access, org, { branch, rules, to })
+    if (problem !== undefined)
+      throw new PushRejectedError(problem, { linesOf: () => [startLine], logged: 'rules: where it begins' })
     return
   }
   // Before the lock there may have been no rule.
@@ -66,6 +71,8 @@ export async function checkLockedRules(context: LockedPush, { ref, from, to }: R
   }
   if (refused) throw refusedError(refused.record, refused.judgement)
 }
+
+const startLine = 'Begin it at `main` and propose the rest, or ask an owner to create it'
 
 /** Returns the open pull requests into the branch that have this head, by number. */
 function candidates(

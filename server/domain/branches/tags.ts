@@ -5,10 +5,11 @@ import { createSemaphore } from '../../../gitstore/concurrency/semaphore.ts'
 import { readInfo, readObject } from '../../../gitstore/objects/objects.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { createYielder } from '../../../gitstore/yielder.ts'
 import type { Deps } from '../../base/deps.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Actor } from '../actor.ts'
-import { branchRefs, pinRefs, tagRefs } from '../layout.ts'
+import { branchRefs, main, pinRefs, tagRefs } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import type { NodeAt } from '../targets.ts'
 import { listVisibleRefs } from './visible-refs.ts'
@@ -27,8 +28,9 @@ const peeled = new LRUCache<string, { readonly commit: Oid | null }>({ max: 20_0
 
 /** Lists tags by name. `commit_id` is the commit that a tag leads to; absent if it leads to another object. */
 export async function listTags(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
-  const { repo } = await authorizeNode(deps, actor, at, 'public')
-  const refs = [...listRefs(repo, tagRefs)]
+  const access = await authorizeNode(deps, actor, at, 'public')
+  const { repo } = access
+  const refs = [...((await tagsOnMain(access)) ?? listRefs(repo, tagRefs))]
   const tags = await Promise.all(
     slice(refs, page).map(async ([ref, object_id]) => {
       const commit_id = await peel(repo, object_id)
@@ -38,17 +40,52 @@ export async function listTags(deps: Deps, actor: Actor, at: NodeAt, page: Page)
   return { tags, ...pageOf(page, refs.length) }
 }
 
-export async function commitOfTag(repo: Repo, name: string): Promise<Oid | undefined> {
-  const oid = readRef(repo, tagRefs + name)
-  return oid ? peel(repo, oid) : undefined
+type TagAccess = Pick<NodeAccess, 'repo' | 'history' | 'role' | 'hidesTags'>
+
+/** Returns the commit of a tag. Undefined if the caller sees none. */
+export async function commitOfTag(access: TagAccess, name: string): Promise<Oid | undefined> {
+  const oid = readRef(access.repo, tagRefs + name)
+  if (oid === null || (access.hidesTags && !(await isOnMain(access, oid)))) return undefined
+  return peel(access.repo, oid)
+}
+
+/**
+ * Lists the tags whose commit `main` contains, by full name. Undefined if the caller sees all tags. Anonymous callers
+ * would otherwise read by a tag what nobody has approved.
+ */
+export async function tagsOnMain(access: TagAccess): Promise<ReadonlyMap<string, Oid> | undefined> {
+  if (!access.hidesTags) return undefined
+  const seen = new Map<string, Oid>()
+  const pace = createYielder()
+  for (const [ref, oid] of listRefs(access.repo, tagRefs)) {
+    if (await isOnMain(access, oid)) seen.set(ref, oid)
+    if (pace.shouldYield(1)) await pace.yieldToEventLoop()
+  }
+  return seen
+}
+
+/** True if a head contains the commit of a tag, which never changes. About 200 bytes each. */
+const contained = new LRUCache<string, boolean>({ max: 20_000 })
+
+async function isOnMain({ repo, history }: TagAccess, oid: Oid): Promise<boolean> {
+  const head = readRef(repo, main)
+  if (head === null) return false
+  const key = `${repo.dir}:${head}:${oid}`
+  const known = contained.get(key)
+  if (known !== undefined) return known
+  const commit = await peel(repo, oid)
+  const isContained = commit !== undefined && (await history.contains(head, commit))
+  contained.set(key, isContained)
+  return isContained
 }
 
 /**
  * The tips of all history that the role sees. They are the heads of visible branches and tags, and for members also the
  * pinned heads of closed pull requests.
  */
-export async function visibleHeads({ repo, role }: Pick<NodeAccess, 'repo' | 'role'>): Promise<Oid[]> {
-  const refs = [...listVisibleRefs(repo, role === null ? 'public' : 'member')]
+export async function visibleHeads(access: TagAccess): Promise<Oid[]> {
+  const { repo, role } = access
+  const refs = [...listVisibleRefs(repo, role === null ? 'public' : 'member', await tagsOnMain(access))]
   const oidsBelow = (place: string) => refs.filter(([ref]) => ref.startsWith(place)).map(([, oid]) => oid)
   const pins = role === null ? [] : listRefs(repo, pinRefs).values()
   const tagged = await peelAll(repo, oidsBelow(tagRefs))

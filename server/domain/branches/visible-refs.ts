@@ -24,9 +24,14 @@ export function seesRef(audience: Audience, ref: string): boolean {
   return visible[audience].some((place) => (isFolder(place) ? ref.startsWith(place) : ref === place))
 }
 
-/** Lists the visible refs by name. Reads a single ref directly, without a list of all refs. */
-export function listVisibleRefs(repo: Repo, audience: Audience): Map<string, Oid> {
+/**
+ * Lists the visible refs by name. Reads a single ref directly, without a list of all refs.
+ *
+ * @param tags the visible tags, by full name; undefined: all
+ */
+export function listVisibleRefs(repo: Repo, audience: Audience, tags?: ReadonlyMap<string, Oid>): Map<string, Oid> {
   const refs = visible[audience].flatMap((place) => {
+    if (tags && place === tagRefs) return [...tags]
     if (isFolder(place)) return [...listRefs(repo, place)]
     const oid = readRef(repo, place)
     return oid === null ? [] : [[place, oid] as const]
@@ -38,8 +43,9 @@ export function listVisibleRefs(repo: Repo, audience: Audience): Map<string, Oid
  * The visible refs as git's `transfer.hideRefs` names them, each with all refs below it. There is no ref below a single
  * ref that exists.
  */
-export function visiblePlaces(repo: Repo, audience: Audience): readonly string[] {
-  return visible[audience].filter((place) => isFolder(place) || readRef(repo, place) !== null)
+export function visiblePlaces(repo: Repo, audience: Audience, tags?: ReadonlyMap<string, Oid>): readonly string[] {
+  const places = visible[audience].filter((place) => isFolder(place) || readRef(repo, place) !== null)
+  return tags ? [...places.filter((place) => place !== tagRefs), ...tags.keys()] : places
 }
 
 function isFolder(place: string): boolean {

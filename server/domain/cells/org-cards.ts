@@ -39,21 +39,22 @@ interface Directory {
 export async function updateCard({ name, lease, credentials, store }: Directory, orgId: string): Promise<void> {
   const repo = orgRepo(store, orgId)
   for (let round = 0; round < rounds; round++) {
-    const before = (await findCardHead(credentials.read, orgId)) ?? null
+    const before = (await findCardHead(credentials.read, orgId)) || null
     const head = repoExists(repo) ? readRef(repo, main) : null
     if (before === head) return
-    // Without the lease, another service of this name may have the organisation and write its card.
+    // Without the lease, another service with this name may have the organisation and write its card.
     lease.before()
     const record = head === null ? undefined : await readOrgRecord(repo, head, before)
     const isOurs = await credentials.write(async (trx) => {
       if ((await lockPlace(trx, orgId))?.cell !== name) return false
       // Another process has just written it.
-      if (((await findCardHead(trx, orgId)) ?? null) !== before) return true
+      if (((await findCardHead(trx, orgId)) || null) !== before) return true
       if (head === null || record === undefined) await deleteCard(trx, orgId)
-      else await writeCard(trx, orgId, head, record)
+      // The card of a closed organisation has no head, so that a version that knows it writes it again.
+      else await writeCard(trx, orgId, record.org.closed === 1 ? '' : head, record)
       return true
     })
-    if (!isOurs) return
+    if (!isOurs || record?.org.closed === 1) return
   }
   throw new GitError('busy', 'The organisation changes faster than its card can be written; nothing is lost')
 }
@@ -67,6 +68,8 @@ async function writeCard(trx: CredentialsDb, orgId: string, head: string, { org,
     name: asText(org.name),
     description: asText(org.description),
   })
+  // Nobody leaves a closed organisation, so its last members stay. They say who owns it.
+  if (org.closed === 1) return
   const { put, gone } = members
   if (gone === null) await deleteCardMembers(trx, orgId, undefined)
   for (const some of slices(gone ?? [])) await deleteCardMembers(trx, orgId, some)

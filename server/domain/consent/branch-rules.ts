@@ -3,12 +3,11 @@
  * free until it has a commit.
  */
 import { LRUCache } from 'lru-cache'
-import { isAncestor } from '../../../index/derived/edges.ts'
+import { isWithin } from '../../../index/derived/edges.ts'
 import { findOrgRow, type OrgRow } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { findOrg } from '../access.ts'
-import { matchesPattern } from '../format/branch-patterns.ts'
-import { readRules } from '../format/org-rules.ts'
+import { matchesRule, readRules } from '../format/org-rules.ts'
 import type { Rule } from '../format/rule-format.ts'
 import type { HeldRule } from './judge.ts'
 
@@ -32,7 +31,7 @@ export async function rulesOfBranch(
   const all = await rulesForAnyNode(deps, org, branch)
   if (all.every(({ rule }) => rule.under === undefined)) return all
   const held: HeldRule[] = []
-  for (const one of all) if (await isWithin(deps, nodeId, one.rule.under)) held.push(one)
+  for (const one of all) if (await isWithin(deps.index.read, nodeId, one.rule.under)) held.push(one)
   return held
 }
 
@@ -75,15 +74,7 @@ function matchingRules(rules: readonly Rule[], branch: string): readonly HeldRul
   const key = `${number}:${branch}`
   const known = matched.get(key)
   if (known) return known
-  const found = rules.flatMap((rule, at): HeldRule[] => (matches(rule, branch) ? [{ rule, at }] : []))
+  const found = rules.flatMap((rule, at): HeldRule[] => (matchesRule(rule, branch) ? [{ rule, at }] : []))
   matched.set(key, found)
   return found
-}
-
-function matches({ branches }: Rule, branch: string): boolean {
-  return branches.some((pattern) => matchesPattern(pattern, branch))
-}
-
-async function isWithin({ index }: Deps, nodeId: string, under: string | undefined): Promise<boolean> {
-  return under === undefined || under === nodeId || isAncestor(index.read, under, nodeId)
 }

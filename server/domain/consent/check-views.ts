@@ -1,5 +1,6 @@
 /** Checks as responses show them: the reports about a commit, and the demands of rules. */
 import type { CheckRow } from '../../../index/derived/checks.ts'
+import { isBotEmail } from '../format/bots.ts'
 import { type CheckRecord, parseCheck } from '../ledger/checks.ts'
 import type { DemandedCheck, JudgedCheck } from './judge.ts'
 
@@ -20,6 +21,16 @@ export interface PullCheck extends Omit<Check, 'state'> {
   readonly state: Check['state'] | 'missing'
   /** True if a rule demands it. */
   readonly required: boolean
+}
+
+/**
+ * True if the report of a user no longer counts, because the user has left. Nobody knows the commits of such a user, as
+ * the addresses went too. The report of a bot stays: its address never changes.
+ *
+ * @param member the user as a member now
+ */
+export function isByFormerMember(by: { readonly email: string }, member: object | undefined): boolean {
+  return member === undefined && !isBotEmail(by.email)
 }
 
 type ReportedCheck = JudgedCheck & { readonly row: CheckRow }

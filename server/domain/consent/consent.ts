@@ -2,17 +2,17 @@
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { CheckRow } from '../../../index/derived/checks.ts'
 import type { VerdictRow } from '../../../index/derived/entries.ts'
+import { listMembersById } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import type { NodeAccess } from '../access.ts'
 import type { PullRecord } from '../ledger/ledger.ts'
 import { toRow } from '../ledger/pull-ledger.ts'
-import { type PullCheck, readReport, toPullChecks } from './check-views.ts'
-import { readCommitAuthors } from './commit-authors.ts'
+import { isByFormerMember, type PullCheck, readReport, toPullChecks } from './check-views.ts'
+import { type CommitMakers, noMakers, readCommitMakers } from './commit-authors.ts'
 import { type ConsentFacts, readFactsAt } from './facts.ts'
 import {
   type HeldRule,
-  isAsked,
+  isAskedByAny,
   type JudgedCheck,
   type JudgedVerdict,
   type Judgement,
@@ -22,7 +22,15 @@ import {
   type VerdictState,
 } from './judge.ts'
 import type { Change } from './same-change.ts'
-import { hasEmailOf, type Judged, readVerdicts, type StatedVerdict } from './verdicts.ts'
+import {
+  hasEmailOf,
+  type Judged,
+  type JudgedNode,
+  type KnownEmails,
+  objectionsElsewhere,
+  readVerdicts,
+  type StatedVerdict,
+} from './verdicts.ts'
 
 /** The last verdict of a user. */
 interface Verdict {
@@ -68,7 +76,11 @@ export interface Consent {
   readonly merge_role: Role
 }
 
-export type VerdictFact = JudgedVerdict & { readonly row: VerdictRow }
+export type VerdictFact = JudgedVerdict & {
+  readonly row: VerdictRow
+  /** True for an objection in another pull request with this head or change. */
+  readonly isElsewhere: boolean
+}
 export type CheckFact = JudgedCheck & { readonly row: CheckRow }
 
 export interface PullJudgement extends Judgement<VerdictFact, CheckFact> {
@@ -78,51 +90,89 @@ export interface PullJudgement extends Judgement<VerdictFact, CheckFact> {
   readonly openThreads: number
 }
 
-/** A pull request to judge, its rules, and its present change. */
+/** A pull request to judge, its rules, and its current change. */
 export interface ToJudge {
   readonly pull: Judged
   readonly rules: readonly HeldRule[]
   readonly facts: ConsentFacts
-  /** Reads the present change. Called only if an approval must be compared with it. */
+  /** Reads the current change. Called only if a verdict must be compared with it. */
   readonly present: () => Promise<Change>
   /** The head of the target. Null: the branch is gone. */
   readonly target: Oid | null
+  /** The ledger commit that says who pushed commits. */
+  readonly ledger: Oid
 }
 
 /**
  * Judges the pull request. Asks Git only about changes and commits that no earlier call has compared.
  *
- * @throws the errors of readVerdicts and readCommitAuthors
+ * @throws the errors of readVerdicts and readCommitMakers
  */
 export async function judgePull(
-  node: Pick<NodeAccess, 'repo' | 'history'>,
-  { pull, rules, facts, present, target }: ToJudge,
+  deps: Deps,
+  node: JudgedNode,
+  { pull, rules, facts, present, target, ledger }: ToJudge,
   signal?: AbortSignal,
 ): Promise<PullJudgement> {
-  const stated = await readVerdicts(node, pull, facts.verdicts, present, signal)
-  const emails =
-    target !== null && stated.some((one) => mayCount(rules, one))
-      ? await readCommitAuthors(node, target, (await present()).head)
-      : new Set<string>()
-  const verdicts = stated.map(({ row, state, sameness, isOpener }): VerdictFact => {
+  const stated = await readVerdicts(deps, node, pull, facts.verdicts, present, signal)
+  const reporters = await findReporters(deps, node, pull, rules, facts.checks)
+  const makers =
+    target !== null && (reporters.size > 0 || stated.some((one) => mayCount(rules, one)))
+      ? await readCommitMakers(node, ledger, { target, head: (await present()).head }, signal)
+      : noMakers
+  const elsewhere = await objectionsElsewhere(
+    node,
+    { pull, rules, own: stated, objections: facts.objections, present },
+    signal,
+  )
+  const verdicts = [...stated, ...elsewhere].map(({ row, state, sameness, isOpener }): VerdictFact => {
     const { user_id, verdict, role } = row
-    return { row, user_id, verdict, role, state, sameness, isOpener, isCommitAuthor: hasEmailOf(emails, row) }
+    const isElsewhere = row.number !== pull.number
+    return { row, user_id, verdict, role, state, sameness, isOpener, isElsewhere, isCommitAuthor: isMaker(makers, row) }
   })
-  const checks = facts.checks.map((row) => toCheckFact(pull, row))
+  const checks = facts.checks.map((row): CheckFact => {
+    const by = reporters.get(row)
+    const isOwn = by === undefined ? isOpenerOfCheck(pull, row) : by === 'gone' || isMaker(makers, by)
+    return { row, name: row.name, state: row.state, user_id: row.user_id, isOwn }
+  })
   const openThreads = facts.open_threads
   return { ...judge(rules, { verdicts, checks, openThreads }), rules, verdicts, checks, openThreads }
+}
+
+function isMaker({ emails, pushers }: CommitMakers, user: KnownEmails): boolean {
+  return pushers.has(user.user_id) || hasEmailOf(emails, user)
 }
 
 /** True for an approval that counts unless its author is the author of a commit. */
 function mayCount(rules: readonly HeldRule[], { row, state, isOpener }: StatedVerdict): boolean {
   if (row.verdict !== 'approve' || state !== 'current' || isOpener) return false
-  return rules.some(({ rule }) => rule.approvals > 0 && isAsked(rule, row))
+  return isAskedByAny(rules, row)
 }
 
-function toCheckFact({ author_id, author_email }: Judged, row: CheckRow): CheckFact {
-  const { name, state, user_id } = row
-  const isOpener = author_id === null ? readReport(row)?.by.email === author_email : user_id === author_id
-  return { row, name, state, user_id, isOpener }
+function isOpenerOfCheck({ author_id, author_email }: Judged, row: CheckRow): boolean {
+  return author_id === null ? readReport(row)?.by.email === author_email : row.user_id === author_id
+}
+
+/** Finds the users whose reports count unless they wrote or pushed a commit. Takes a statement if there are any. */
+async function findReporters(
+  { index }: Deps,
+  { org }: JudgedNode,
+  pull: Judged,
+  rules: readonly HeldRule[],
+  checks: readonly CheckRow[],
+): Promise<ReadonlyMap<CheckRow, KnownEmails | 'gone'>> {
+  const open = new Set(rules.flatMap(({ rule }) => rule.checks.flatMap((one) => (one.from ? [] : one.name))))
+  const rows = checks.filter((row) => open.has(row.name) && !isOpenerOfCheck(pull, row))
+  const members = await listMembersById(index.read, org.id, [...new Set(rows.flatMap(({ user_id }) => user_id ?? []))])
+  return new Map(
+    rows.map((row): [CheckRow, KnownEmails | 'gone'] => {
+      const member = members.find(({ user_id }) => user_id === row.user_id)
+      const email = readReport(row)?.by.email ?? ''
+      if (isByFormerMember({ email }, member)) return [row, 'gone']
+      const known = { member_email: member?.email ?? null, former_emails: member?.former_emails ?? null }
+      return [row, { user_id: row.user_id ?? '', email, ...known }]
+    }),
+  )
 }
 
 /** Returns the consent as responses show it. */
@@ -136,7 +186,7 @@ export function toConsent(judgement: PullJudgement): Consent {
     required,
     changes_requested: counting('request_changes'),
     missing: missing.flatMap((one) => toMissing(one)),
-    verdicts: verdicts.map((one) => toVerdict(one, notCounted.get(one))),
+    verdicts: verdicts.filter((one) => !one.isElsewhere).map((one) => toVerdict(one, notCounted.get(one))),
     checks: toPullChecks(judgement),
     open_threads: openThreads,
     threads_must_be_resolved: needsThreads,
@@ -178,8 +228,8 @@ export interface MergeHeads {
  * @throws the errors of readFactsAt and judgePull
  */
 export async function judgeMerge(
-  deps: Pick<Deps, 'index'>,
-  access: Pick<NodeAccess, 'org' | 'node' | 'repo' | 'history'>,
+  deps: Deps,
+  access: JudgedNode,
   record: PullRecord,
   rules: readonly HeldRule[],
   { ledger, from, to }: MergeHeads & { readonly ledger: Oid },
@@ -187,5 +237,5 @@ export async function judgeMerge(
   const facts = await readFactsAt(deps, access, { number: record.number, head: to }, ledger)
   const pull = toRow({ orgId: access.org.id, nodeId: access.node.id }, record)
   const present = () => Promise.resolve({ base: from, head: to })
-  return judgePull(access, { pull, rules, facts, present, target: from })
+  return judgePull(deps, access, { pull, rules, facts, present, target: from, ledger })
 }

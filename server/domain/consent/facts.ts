@@ -1,7 +1,7 @@
 /** The facts that rules judge, at the ledger commit whose lock is held. */
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { CheckRow } from '../../../index/derived/checks.ts'
-import { type EntryOverlay, readFactsWith, type VerdictRow } from '../../../index/derived/entries.ts'
+import { listObjections, type NodeOverlay, readFactsWith, type VerdictRow } from '../../../index/derived/entries.ts'
 import { findEntriesLedger } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess } from '../access.ts'
@@ -11,6 +11,8 @@ import { changedEntries, diffLedgers } from '../ledger/ledger.ts'
 
 export interface ConsentFacts {
   readonly verdicts: readonly VerdictRow[]
+  /** Requests for changes that hold, in this and other pull requests. */
+  readonly objections: readonly VerdictRow[]
   /** The checks of the head. */
   readonly checks: readonly CheckRow[]
   readonly open_threads: number
@@ -28,23 +30,24 @@ export async function readFactsAt(
 ): Promise<ConsentFacts> {
   // Reads the commit before the rows. Newer rows are those of entries that are read again.
   const indexed = await findEntriesLedger(index.read, node.id)
-  const overlay = await readOverlay(repo, node.id, number, { indexed: indexed ?? null, ledger })
-  const facts = await readFactsWith(index.read, { orgId: org.id, nodeId: node.id, number }, overlay)
-  return { ...facts, checks: await checksAt(repo, ledger, head) }
+  const overlay = await readOverlay(repo, node.id, { indexed: indexed ?? null, ledger })
+  const own = {
+    put: overlay.put.filter(({ entry }) => entry.number === number),
+    gone:
+      overlay.gone === 'all' ? overlay.gone : overlay.gone.flatMap((one) => (one.number === number ? one.entry : [])),
+  }
+  const facts = await readFactsWith(index.read, { orgId: org.id, nodeId: node.id, number }, own)
+  const objections = await listObjections(index.read, org.id, node.id, [head], overlay)
+  return { ...facts, objections, checks: await checksAt(repo, ledger, head) }
 }
 
 async function readOverlay(
   repo: NodeAccess['repo'],
   nodeId: string,
-  number: number,
   { indexed, ledger }: { readonly indexed: Oid | null; readonly ledger: Oid },
-): Promise<EntryOverlay> {
+): Promise<NodeOverlay> {
   if (indexed === ledger) return { put: [], gone: [] }
   const { put, gone } = changedEntries(await diffLedgers(repo, indexed, ledger))
-  const own = put.filter((one) => one.number === number)
-  const rows = await Promise.all(own.map(({ blob, entry }) => readEntryRows(repo, blob, { nodeId, number, entry })))
-  return {
-    put: rows,
-    gone: gone === 'all' ? gone : gone.filter((one) => one.number === number).map(({ entry }) => entry),
-  }
+  const read = put.map(({ blob, number, entry }) => readEntryRows(repo, blob, { nodeId, number, entry }))
+  return { put: await Promise.all(read), gone }
 }

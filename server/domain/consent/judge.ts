@@ -31,7 +31,7 @@ export interface JudgedVerdict {
   readonly user_id: string
   readonly verdict: 'approve' | 'request_changes'
   readonly state: VerdictState
-  /** How a current approval's change compares with the present one. */
+  /** How the change of a current approval compares with the one proposed now. */
   readonly sameness: Sameness
   /** The user's role now. Null: not a member any more. */
   readonly role: Role | null
@@ -47,8 +47,8 @@ export interface JudgedCheck {
   /** `unknown` and `damaged` are files that this version cannot read. They do not count. */
   readonly state: 'pending' | 'success' | 'failure' | 'unknown' | 'damaged'
   readonly user_id: string | null
-  /** True if the user who reported it opened the pull request. */
-  readonly isOpener: boolean
+  /** True if its reporter opened the pull request, or wrote or pushed a commit. */
+  readonly isOwn: boolean
 }
 
 export interface JudgedFacts<V extends JudgedVerdict, C extends JudgedCheck> {
@@ -173,10 +173,15 @@ function countsFor(rule: Rule, verdict: JudgedVerdict): NotCounted | undefined {
 }
 
 /** True if the rule asks this user for approvals, by role or by name. */
-export function isAsked({ by }: Rule, { user_id, role }: Pick<JudgedVerdict, 'user_id' | 'role'>): boolean {
+function isAsked({ by }: Rule, { user_id, role }: Pick<JudgedVerdict, 'user_id' | 'role'>): boolean {
   if (role === null) return false
   if (by.people?.includes(user_id)) return true
   return by.role !== undefined && roles.indexOf(role) >= roles.indexOf(by.role)
+}
+
+/** True if a rule asks this user for approvals. Verdicts of others hold no merge up. */
+export function isAskedByAny(rules: readonly HeldRule[], user: Pick<JudgedVerdict, 'user_id' | 'role'>): boolean {
+  return rules.some(({ rule }) => rule.approvals > 0 && isAsked(rule, user))
 }
 
 export function hasFailed({ report }: DemandedCheck<JudgedCheck>): boolean {
@@ -201,7 +206,7 @@ function demandedChecks<C extends JudgedCheck>(rules: readonly HeldRule[], repor
   return [...demanded.values()]
 }
 
-/** True if the report is from the named user. Without one, the opener's own do not count. */
-function countsAsReport({ user_id, isOpener }: JudgedCheck, from: string | undefined): boolean {
-  return from === undefined ? !isOpener : user_id === from
+/** True if the report is from the named user. Without one, those about own changes do not count. */
+function countsAsReport({ user_id, isOwn }: JudgedCheck, from: string | undefined): boolean {
+  return from === undefined ? !isOwn : user_id === from
 }

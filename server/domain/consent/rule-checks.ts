@@ -1,14 +1,15 @@
 /** Refuses moves of branches with rules other than merges, for all writers but pushes. */
+import type { Oid } from '../../../gitstore/repo.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
-import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { findOrg, findOrgWithRights, requireRole, requireSignedIn } from '../access.ts'
+import { findOrg, findOrgWithRights, type NodeAccess, type Rights, requireRole, requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { branchName, branchRef, branchRefs, main } from '../layout.ts'
 import type { NodeAt } from '../targets.ts'
-import { rulesNow, rulesOfBranch } from './branch-rules.ts'
+import { rulesOfBranch } from './branch-rules.ts'
+import { findStartProblem } from './branch-starts.ts'
 import { findMakerProblem } from './wording.ts'
 
 /** The branch of a commit. */
@@ -53,10 +54,28 @@ export function pullRequestRequired(branch: string): AppError {
   return new AppError('pull_request_required', detail)
 }
 
-/** Checks who may create a branch with rules. `main` is free until it has a commit. @throws AppError forbidden */
-export async function requireMaker(deps: Deps, at: NodeAt, branch: string, role: Role | null): Promise<void> {
+/**
+ * Checks who may create a branch with rules, and where. `main` is free until it has a commit. An owner who is signed in
+ * may begin it anywhere, if its rules let owners override them.
+ *
+ * @throws AppError forbidden, pull_request_required
+ */
+export async function requireMaker(
+  deps: Deps,
+  access: NodeAccess,
+  { branch, to }: { readonly branch: string; readonly to: Oid },
+  { role, person }: Rights,
+): Promise<void> {
   if (branchRef(branch) === main) return
-  const rules = await rulesNow(deps, at.orgId, at.nodeId, branch)
-  const refusal = rules.length === 0 ? undefined : findMakerProblem(rules, branch, role)
+  const org = (await findOrg(deps, access.org.id)) ?? access.org
+  const rules = await rulesOfBranch(deps, org, access.node.id, branch)
+  if (rules.length === 0) return
+  const refusal = findMakerProblem(rules, branch, role)
   if (refusal !== undefined) throw new AppError('forbidden', `In this organisation ${refusal}`)
+  const mayOverride = role === 'owner' && person?.access === undefined
+  if (mayOverride && rules.every(({ rule }) => rule.override === 'owner')) return
+  const problem = await findStartProblem(deps, access, org, { branch, rules, to })
+  if (problem === undefined) return
+  const detail = `In this organisation ${problem}, such as \`main\`. Begin it there and propose the rest, or ask an owner`
+  throw new AppError('pull_request_required', detail)
 }

@@ -1,6 +1,6 @@
 /**
  * Decides whether an approved change is still the same change. An approval is given to a change, not to a commit. It
- * holds for exactly the result of a three-way merge of the approved change onto the present base. Neither an equal head
+ * holds for exactly the result of a three-way merge of the approved change onto the current base. Neither an equal head
  * nor an equal tree is enough. With an older base the same head brings in more, and an old tree on a newer base removes
  * the additions of others.
  */
@@ -22,7 +22,7 @@ export interface Change {
   readonly head: Oid
 }
 
-/** `same_commit` is the same head, `same_change` its exact merge onto the present base. */
+/** `same_commit` is the same head, `same_change` its exact merge onto the current base. */
 export type Sameness = 'same_commit' | 'same_change' | 'other'
 
 /** A repository whose changes are compared, such as a NodeAccess. */
@@ -42,7 +42,7 @@ export async function mergeBaseOf(history: History, target: Oid, source: Oid): P
 }
 
 /**
- * Compares an approved change with the present one. Without both bases, only an equal head with an equal base counts.
+ * Compares an approved change with the current one. Without both bases, only an equal head with an equal base counts.
  * If a commit is missing, nothing can be merged. A change that is too large to merge here is `other`. A comparison takes
  * 25 ms if both sides changed a path, 1 ms otherwise, and no time if it was made before.
  *
@@ -144,7 +144,7 @@ const semaphore = createSemaphore<MergeTurn>({
 const mergeTimeoutMs = 10_000
 
 /**
- * Merges the approved change onto the present base, and saves nothing. The present head does not matter.
+ * Merges the approved change onto the current base, and saves nothing. The current head does not matter.
  *
  * @throws AppError busy; the signal's reason, and the errors of mergeThreeTrees except those of the outcomes
  */

@@ -1,15 +1,18 @@
-/** The verdicts on a pull request, and which of them hold for its present change. */
+/** The verdicts on a pull request, and which of them hold for its current change. */
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { type CheckRow, hasAnyChecks, listChecks } from '../../../index/derived/checks.ts'
-import { listLastVerdicts, listReviewerRows, type VerdictRow } from '../../../index/derived/entries.ts'
-import type { PullRow } from '../../../index/derived/pulls.ts'
+import { listLastVerdicts, listObjections, listReviewerRows, type VerdictRow } from '../../../index/derived/entries.ts'
+import { findLastMerge, type PullRow } from '../../../index/derived/pulls.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess } from '../access.ts'
-import { hashOfEmail, parseHiddenEmail } from '../format/hidden-emails.ts'
+import { comparableEmail, hashOfEmail, parseHiddenEmail } from '../format/hidden-emails.ts'
+import { maxFormerEmails } from '../format/org-format.ts'
 import { branchRef } from '../layout.ts'
-import type { VerdictState } from './judge.ts'
+import { listAlike } from './alike-changes.ts'
+import { rulesOfBranch } from './branch-rules.ts'
+import { type HeldRule, isAskedByAny, type VerdictState } from './judge.ts'
 import { type Change, compareChanges, type Sameness } from './same-change.ts'
 
 /** A user who was asked for a review. */
@@ -19,15 +22,19 @@ export interface ReviewRequest {
   readonly requested_at: string
 }
 
-/** The rows about the reviews of a pull request, and about the checks of heads. */
+/** The rows about the reviews of a pull request, and about its head and others. */
 export interface ReviewFacts {
   readonly verdicts: readonly VerdictRow[]
   readonly reviewers: readonly ReviewRequest[]
-  /** Keyed by commit. Has the heads of all pull requests that were read together. Null: the node has no checks. */
-  readonly checks: ReadonlyMap<Oid, readonly CheckRow[]> | null
+  /** Requests for changes that hold, in these and other pull requests. */
+  readonly objections: readonly VerdictRow[]
+  /** Each head has a list. Null: the node has no checks. */
+  readonly checks: RowsByHead<CheckRow> | null
 }
 
-/** Reads the facts of several pull requests of a node. Takes three statements, or four if the node has checks. */
+type RowsByHead<T> = ReadonlyMap<Oid, readonly T[]>
+
+/** Reads the facts of several pull requests of a node. Takes four statements, or five if the node has checks. */
 export async function readReviewFacts(
   { index }: Pick<Deps, 'index'>,
   { org, node, repo }: Pick<NodeAccess, 'org' | 'node' | 'repo'>,
@@ -36,14 +43,15 @@ export async function readReviewFacts(
   const numbers = rows.map(({ number }) => number)
   const verdicts = await listLastVerdicts(index.read, org.id, node.id, numbers)
   const reviewers = await listReviewerRows(index.read, node.id, numbers)
-  const heads = () => rows.map((row) => headOf(repo, row))
-  const checks = (await hasAnyChecks(index.read, node.id)) ? await readChecksByHead(index.read, node.id, heads()) : null
+  const heads = rows.map((row) => headOf(repo, row))
+  const objections = await listObjections(index.read, org.id, node.id, heads)
+  const checks = (await hasAnyChecks(index.read, node.id)) ? await readChecksByHead(index.read, node.id, heads) : null
   const facts = new Map<number, { verdicts: VerdictRow[]; reviewers: ReviewRequest[] }>()
   for (const number of numbers) facts.set(number, { verdicts: [], reviewers: [] })
   for (const verdict of verdicts) facts.get(verdict.number)?.verdicts.push(verdict)
   for (const { number, user_id, name, since } of reviewers)
     facts.get(number)?.reviewers.push({ user_id, name, requested_at: since })
-  return (number) => ({ ...(facts.get(number) ?? { verdicts: [], reviewers: [] }), checks })
+  return (number) => ({ ...(facts.get(number) ?? { verdicts: [], reviewers: [] }), objections, checks })
 }
 
 function headOf(repo: Repo, { status, source_branch, source_commit }: PullRow): Oid {
@@ -55,14 +63,17 @@ export async function readChecksByHead(
   db: IndexDb,
   nodeId: string,
   heads: readonly Oid[],
-): Promise<ReadonlyMap<Oid, readonly CheckRow[]>> {
+): Promise<RowsByHead<CheckRow>> {
   const byHead = new Map<Oid, CheckRow[]>(heads.map((head) => [head, []]))
   for (const row of await listChecks(db, nodeId, [...byHead.keys()])) byHead.get(row.commit_id)?.push(row)
   return byHead
 }
 
 /** The parts of a pull request that decide whether a verdict counts. */
-export type Judged = Pick<PullRow, 'target_branch' | 'stacked_on' | 'author_id' | 'author_email'>
+export type Judged = Pick<PullRow, 'number' | 'target_branch' | 'stacked_on' | 'author_id' | 'author_email'>
+
+/** The node of a pull request to judge. */
+export type JudgedNode = Pick<NodeAccess, 'org' | 'node' | 'repo' | 'history'>
 
 /** A verdict with what decides whether it counts, except for the rules. */
 export interface StatedVerdict {
@@ -75,11 +86,12 @@ export interface StatedVerdict {
 /**
  * Decides which verdicts hold.
  *
- * @param present reads the present change; called only if an approval must be compared with it
+ * @param present reads the current change; called only if an approval must be compared with it
  * @throws the errors of compareChanges and `present`
  */
 export async function readVerdicts(
-  node: Pick<NodeAccess, 'repo' | 'history'>,
+  deps: Deps,
+  node: JudgedNode,
   pull: Judged,
   rows: readonly VerdictRow[],
   present: () => Promise<Change>,
@@ -87,19 +99,76 @@ export async function readVerdicts(
 ): Promise<StatedVerdict[]> {
   const verdicts: StatedVerdict[] = []
   let change: Change | undefined
+  let until: string | undefined
   for (const row of rows) {
     const mayHold = row.verdict === 'approve' && row.withdrawn === 0 && row.dismissed === 0
     if (mayHold) change ??= await present()
-    const found = stateOf(node, pull, row, change, signal)
+    if (mayHold && row.target_branch !== pull.target_branch && row.target_branch === pull.stacked_on)
+      until ??= await stackHeldUntil(deps, node, pull.target_branch, pull.stacked_on)
+    const isForTarget = row.target_branch === pull.target_branch || row.at <= (until ?? '')
+    const found = stateOf(node, isForTarget, row, change, signal)
     const { state, sameness } = found instanceof Promise ? await found : found
     verdicts.push({ row, state, sameness, isOpener: isOpenerOf(pull, row) })
   }
   return verdicts
 }
 
+/** A pull request whose objections in other pull requests are searched. */
+interface Searched {
+  readonly pull: Judged
+  readonly rules: readonly HeldRule[]
+  /** The verdicts on this pull request. */
+  readonly own: readonly StatedVerdict[]
+  readonly objections: readonly VerdictRow[]
+  readonly present: () => Promise<Change>
+}
+
+/**
+ * Returns the requests for changes of the same head or change in other pull requests. If the user has given a verdict
+ * here since, that one holds instead. Changes are compared only for requests that count for a rule.
+ *
+ * @throws the errors of listAlike and `present`
+ */
+export async function objectionsElsewhere(
+  { repo }: JudgedNode,
+  { pull, rules, own, objections, present }: Searched,
+  signal?: AbortSignal,
+): Promise<StatedVerdict[]> {
+  const isReplaced = (one: VerdictRow) =>
+    own.some(
+      ({ state, row: { user_id, verdict, head, at, withdrawn, dismissed } }) =>
+        user_id === one.user_id &&
+        (verdict === 'request_changes' || ((head === one.head || state === 'current') && at >= one.at)) &&
+        withdrawn + dismissed === 0,
+    )
+  const others = objections.filter((one) => one.number !== pull.number && !isReplaced(one))
+  if (others.length === 0) return []
+  const change = await present()
+  const compared = others.filter(
+    (one) => one.head === change.head || (isAskedByAny(rules, one) && !isOpenerOf(pull, one)),
+  )
+  const alike = await listAlike(repo, compared, change, signal)
+  return alike.map((row) => ({ row, ...currentState, isOpener: isOpenerOf(pull, row) }))
+}
+
+/** A time after all others, as a string. */
+const always = 'always'
+
+/**
+ * Returns until when approvals for a deleted target hold for the branch that replaced it. They always do if each rule of
+ * the branch also holds for the deleted one. Otherwise they do until a pull request last merged the deleted one into it.
+ * Nobody approves for `main` what goes to a branch without rules.
+ */
+async function stackHeldUntil(deps: Deps, { org, node }: JudgedNode, target: string, deleted: string): Promise<string> {
+  const known = await rulesOfBranch(deps, org, node.id, deleted)
+  const isKnown = ({ at }: HeldRule) => known.some((one) => one.at === at)
+  if ((await rulesOfBranch(deps, org, node.id, target)).every(isKnown)) return always
+  return (await findLastMerge(deps.index.read, node.id, deleted, target)) ?? ''
+}
+
 /** True if the user opened the pull request. Without an id, each address of the user is compared. */
 function isOpenerOf({ author_id, author_email }: Judged, row: VerdictRow): boolean {
-  return author_id === null ? hasEmailOf(new Set([author_email.toLowerCase()]), row) : author_id === row.user_id
+  return author_id === null ? hasEmailOf(new Set([comparableEmail(author_email)]), row) : author_id === row.user_id
 }
 
 type Stated = Pick<StatedVerdict, 'state' | 'sameness'>
@@ -112,31 +181,35 @@ const currentState: Stated = { state: 'current', sameness: 'same_commit' }
 /** Decides without waiting where nothing must be compared, because a list has hundreds of verdicts. */
 function stateOf(
   node: Pick<NodeAccess, 'repo' | 'history'>,
-  { target_branch, stacked_on }: Judged,
-  { verdict, head, base, withdrawn, dismissed, target_branch: approvedFor }: VerdictRow,
+  isForTarget: boolean,
+  { verdict, head, base, withdrawn, dismissed }: VerdictRow,
   present: Change | undefined,
   signal: AbortSignal | undefined,
 ): Stated | Promise<Stated> {
   if (withdrawn) return withdrawnState
   if (dismissed) return dismissedState
   if (verdict === 'request_changes' || present === undefined) return currentState
-  if (approvedFor !== target_branch && approvedFor !== stacked_on) return staleState
+  if (!isForTarget) return staleState
   if (head === present.head && base === present.base) return currentState
   return compareChanges(node, { base, head }, present, signal).then((sameness) =>
     sameness === 'other' ? staleState : { state: 'current', sameness },
   )
 }
 
+/** The addresses of a user. */
+export type KnownEmails = Pick<VerdictRow, 'user_id' | 'email' | 'member_email' | 'former_emails'>
+
 /**
- * True if one of these addresses of commits is the user's. It may be the present one, an earlier one, the one of the
- * verdict, or the hidden one.
+ * True if one of these addresses of commits is the user's. It may be the current one, an earlier one, the one of the
+ * verdict, or the hidden one. Also true if the list of earlier ones is full, because it may have lost one.
  *
- * @param emails in lower case
+ * @param emails as `comparableEmail` returns them
  */
-export function hasEmailOf(emails: ReadonlySet<string>, row: VerdictRow): boolean {
+export function hasEmailOf(emails: ReadonlySet<string>, row: KnownEmails): boolean {
   if (emails.size === 0) return false
-  const own = [row.email, row.member_email ?? row.email].map((email) => email.toLowerCase())
+  const own = [row.email, row.member_email ?? row.email].map(comparableEmail)
   if (own.some((email) => emails.has(email))) return true
   const former = new Set<string>(row.former_emails === null ? [] : (JSON.parse(row.former_emails) as string[])) // rows of ours
+  if (former.size >= maxFormerEmails) return true
   return [...emails].some((email) => parseHiddenEmail(email) === row.user_id || former.has(hashOfEmail(email)))
 }

@@ -38,10 +38,11 @@ const writers: Readonly<Record<ConsentReason, (judgement: PullJudgement) => Refu
   changes_requested: ({ objections: [first] }) => {
     const name = excerpt(first?.row.name ?? '')
     const [line = ''] = (first?.row.text ?? '').trim().split('\n')
+    const at = first?.isElsewhere ? ` of the same change in pull request ${first.row.number}` : ''
     return {
-      reason: `: ${name} asks for changes`,
+      reason: `: ${name} asks for changes${at}`,
       lines: line === '' ? [] : [excerpt(line.trim())],
-      detail: `${name} asks for changes. They can approve or withdraw their review, and a maintainer can dismiss it`,
+      detail: `${name} asks for changes${at}. They can approve or withdraw their review, and a maintainer can dismiss it`,
     }
   },
   approvals_missing: ({ missing: [first], ...judgement }) => {
@@ -76,7 +77,7 @@ function approvalLines(
     `${rule.approvals} by ${approversOf(rule.by)}${approved}`,
     ...(stale.length > 0 ? [`stale: ${namesOf(stale)} (the change is another one since)`] : []),
     ...(moved.length > 0 ? [`stale: ${namesOf(moved)} (the commit is another one since)`] : []),
-    ...(own.length > 0 ? [`not counted: ${namesOf(own)} (authors of its commits)`] : []),
+    ...(own.length > 0 ? [`not counted: ${namesOf(own)} (wrote or pushed its commits)`] : []),
   ]
 }
 

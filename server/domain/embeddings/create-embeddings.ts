@@ -4,7 +4,7 @@ import type { Database } from '../../../index/sqlite/database.ts'
 import { findDimensions } from '../../../index/vectors/positions.ts'
 import type { VectorsSchema } from '../../../index/vectors/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import { embeddingsChoice } from '../format/org-format.ts'
+import { embeddingsChoice, isClosed } from '../format/org-format.ts'
 import type { ChoosingOrg, Embeddings } from './embeddings.ts'
 import type { EmbeddingModel } from './model.ts'
 
@@ -27,7 +27,7 @@ export function createEmbeddings({ config, index, model, vectors }: Parts): Embe
     allows,
     isAllowed: async (orgId) => {
       const row = await findOrgRow(index.read, orgId)
-      return row !== undefined && allows({ id: orgId, embeddings: embeddingsChoice(row) })
+      return row !== undefined && !isClosed(row) && allows({ id: orgId, embeddings: embeddingsChoice(row) })
     },
   }
 }

@@ -25,7 +25,7 @@ const weekMs = 7 * 24 * 3_600_000
 /** Nodes per slice. */
 const nodesAtOnce = 500
 
-/** The share of nodes that the present model must have before earlier ones are removed. */
+/** The share of nodes that the current model must have before earlier ones are removed. */
 const enough = 0.99
 
 /** Sweeps one organisation that is due. Returns false if more may be due. @throws DatabaseError; system errors */
@@ -84,7 +84,7 @@ async function removeGoneNodes(
   }
 }
 
-/** Removes the vectors of other models, once the present one has replaced them. */
+/** Removes the vectors of other models, once the current one has replaced them. */
 async function removeEarlierModels(deps: Pick<Deps, 'index'>, embeddings: Embeddings, orgId: string): Promise<void> {
   const { model, vectors } = embeddings
   if ((await coveredOf(deps, embeddings, orgId)) < enough) return

@@ -8,7 +8,7 @@ import { parseChecksFile, parseEntryFile, pullsFolder } from '../format/paths.ts
 import { timeOf } from '../format/signatures.ts'
 import { parseChecks, readChecksText } from '../ledger/checks.ts'
 import { type CommentRecord, type EntryUser, parseEntry, type ReadEntry, readEntryText } from '../ledger/entries.ts'
-import type { PullRecord } from '../ledger/ledger.ts'
+import { type PullRecord, pushedSubject } from '../ledger/ledger.ts'
 import type { EventActor, EventFacts, EventType } from './event-types.ts'
 
 /** The most files of one commit that are compared. The service writes a few; a review has at most 101. */
@@ -16,9 +16,9 @@ const mostFiles = { entries: 200_000, characters: 2_000_000 }
 
 /** Describes the difference between a ledger commit and its first parent. */
 export async function ledgerEvents(repo: Repo, commit: Oid): Promise<EventFacts[]> {
-  const { tree, parents, committer } = await readCommit(repo, commit)
+  const { tree, parents, committer, message } = await readCommit(repo, commit)
   const [parent] = parents
-  if (parent === undefined) return []
+  if (parent === undefined || message.trimEnd() === pushedSubject) return []
   const before = (await readCommit(repo, parent)).tree
   const changes = await diffTrees(repo, before, tree, createYielder(), mostFiles)
   const found: EventFacts[] = []

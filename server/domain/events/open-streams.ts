@@ -9,9 +9,11 @@ const mostStreams = { process: 1_000, person: 20, org: 200 } as const
 interface Owner {
   readonly personId: string
   readonly orgId: string
+  /** The IP address of the caller, or its network. */
+  readonly from: string
   /** The most that this process can have because of its open files. */
   readonly files: number
-  /** Ends the stream. Called once, when the service stops. */
+  /** Ends the stream. Called once, when the service stops, or to make room. */
   readonly end: () => void
   /** True if the stream has sent everything, and waits for the next event. */
   readonly isWaiting: () => boolean
@@ -36,14 +38,13 @@ class OpenStreams {
   /** @throws AppError too_many_streams */
   add(owner: Owner): () => void {
     const { personId, orgId, files } = owner
-    const all = Math.min(mostStreams.process, files)
-    if (this.#open.size >= all) throw refusal('This service has too many open streams; try again later')
     const limits = [
       [`person ${personId}`, mostStreams.person, 'You have'],
       [`org ${orgId}`, mostStreams.org, 'This organisation has'],
     ] as const
     for (const [key, most, who] of limits)
       if (this.#countOf(key) >= most) throw refusal(`${who} ${most} open streams; close one, then try again`)
+    if (this.#open.size >= Math.min(mostStreams.process, files)) this.#makeRoom(owner)
     const keys = limits.map(([key]) => key)
     for (const key of keys) this.#change(key, 1)
     this.#open.add(owner)
@@ -51,6 +52,25 @@ class OpenStreams {
       if (!this.#open.delete(owner)) return
       for (const key of keys) this.#change(key, -1)
     }
+  }
+
+  /**
+   * Ends the oldest stream of the address that has the most. So one address cannot keep all others out. A client
+   * whose stream ends connects again and continues after its last event.
+   *
+   * @throws AppError too_many_streams: the caller's own address has as many
+   */
+  #makeRoom({ from }: Owner): void {
+    const byAddress = new Map<string, Owner[]>()
+    for (const owner of this.#open) {
+      const others = byAddress.get(owner.from)
+      if (others) others.push(owner)
+      else byAddress.set(owner.from, [owner])
+    }
+    const largest = [...byAddress.values()].reduce((one, other) => (other.length > one.length ? other : one), [])
+    if (largest.length <= (byAddress.get(from)?.length ?? 0) + 1)
+      throw refusal('This service has too many open streams; close one, or try again later')
+    largest[0]?.end()
   }
 
   #countOf(key: string): number {

@@ -33,6 +33,8 @@ export interface StreamOptions {
   readonly expiresAt: number | undefined
   /** The most streams that the open files of this process allow. */
   readonly files: number
+  /** The IP address of the caller, or its network. */
+  readonly from: string
 }
 
 /** The caller of a stream, and what it reads. */
@@ -55,7 +57,12 @@ export class EventStream {
   #wake: () => void = () => {}
 
   /** @throws AppError too_many_streams, draining */
-  constructor(deps: Deps, subscription: Subscription, start: Position, files: number) {
+  constructor(
+    deps: Deps,
+    subscription: Subscription,
+    start: Position,
+    { files, from }: Pick<StreamOptions, 'files' | 'from'>,
+  ) {
     this.#deps = deps
     this.#subscription = subscription
     this.#position = start
@@ -63,7 +70,7 @@ export class EventStream {
     this.#leave = admitStream(deps, {
       personId: person.id,
       orgId,
-      files,
+      ...{ files, from },
       end: () => this.close(),
       isWaiting: () => this.#isWaiting,
     })
@@ -169,7 +176,7 @@ export async function openStream(
   actor: Person,
   at: OrgAt,
   query: EventQuery,
-  { lastEventId, expiresAt = Number.POSITIVE_INFINITY, files }: StreamOptions,
+  { lastEventId, expiresAt = Number.POSITIVE_INFINITY, ...room }: StreamOptions,
 ): Promise<EventStream> {
   const { org } = await authorizeOrg(deps, actor, at, 'reader')
   if (query.before !== undefined)
@@ -180,5 +187,5 @@ export async function openStream(
   if (lastEventId !== undefined && parseCursor(lastEventId) === undefined) throw cursorGone(log)
   const start = await startOf(deps, log, lastEventId ?? query.after ?? 'now')
   const endsAt = Math.min(expiresAt, deps.now().getTime() + longestMs)
-  return new EventStream(deps, { person: actor, orgId: org.id, filter, expiresAt: endsAt }, start, files)
+  return new EventStream(deps, { person: actor, orgId: org.id, filter, expiresAt: endsAt }, start, room)
 }

@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
+import { cleanPersonName } from '../../../gitstore/names.ts'
 import { isId } from '../layout.ts'
 
 const domain = '@users.noreply.invalid'
@@ -14,9 +15,22 @@ interface Addressed {
   readonly hide_email: 0 | 1
 }
 
-/** The e-mail address of an account in commits, ledgers and member files. */
+/**
+ * The e-mail address of an account in commits, ledgers and member files. It is the hidden one if Git would change the
+ * address, perhaps into another user's. Accounts of earlier versions have such addresses.
+ */
 export function emailInGit({ id, email, hide_email }: Addressed): string {
-  return hide_email === 1 ? hiddenEmail(id) : email
+  return hide_email === 1 || !isKeptByGit(email) ? hiddenEmail(id) : email
+}
+
+/** True if commits have the address as it is. Git drops quotes and other characters at its ends. */
+export function isKeptByGit(email: string): boolean {
+  return cleanPersonName(email) === email
+}
+
+/** The address as authors of commits are compared: as Git keeps it, in lower case. */
+export function comparableEmail(email: string): string {
+  return cleanPersonName(email).toLowerCase()
 }
 
 /** The address that hides the one of an account. */
@@ -36,5 +50,5 @@ export function parseHiddenEmail(email: string): string | undefined {
 
 /** Hashes an earlier address for member files, so that they do not show it. */
 export function hashOfEmail(email: string): string {
-  return createHash('sha256').update(email.toLowerCase()).digest('hex')
+  return createHash('sha256').update(comparableEmail(email)).digest('hex')
 }

@@ -7,14 +7,14 @@ import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
-import { readTree } from '../../../gitstore/objects/trees.ts'
+import { findEntry, readTree } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
 import { type Role, roles } from '../../../index/derived/schema.ts'
 import { isId } from '../layout.ts'
 import { botEmail } from './bots.ts'
 import type { PathProblem } from './path-problem.ts'
-import { memberFile, membersFolder, orgFile } from './paths.ts'
+import { formerMemberFile, memberFile, membersFolder, orgFile } from './paths.ts'
 import { rulesSchema, type StoredRule } from './rule-format.ts'
 import { type Author, asJson, laterOf, signature, timeOf } from './signatures.ts'
 import { fits } from './text-rules.ts'
@@ -35,6 +35,8 @@ interface OrgFile {
   readonly unknown_types?: 'refuse' | undefined
   /** True if the owners allow search by meaning, and false if they refuse it. Absent: they have not chosen. */
   readonly embeddings?: boolean | undefined
+  /** Words that a version must know to serve the organisation. Absent: none. */
+  readonly requires?: readonly string[] | undefined
   readonly created_at: string
 }
 
@@ -44,11 +46,14 @@ export interface MemberFile {
   readonly name: string
   readonly role: Role
   readonly created_at: string
-  /** Hashes of earlier e-mail addresses (`hashOfEmail`), the last 20. Absent without any. */
+  /** Hashes of earlier e-mail addresses (`hashOfEmail`), the last `maxFormerEmails`. Absent without any. */
   readonly former_emails?: readonly string[] | undefined
   /** Absent: not a bot. A bot is never an owner, and has the address of a bot. */
   readonly kind?: 'bot' | undefined
 }
+
+/** The content of `former-members/<2 digits>/<user id>.json`. Its user may come back with another address. */
+type FormerMemberFile = Required<Pick<MemberFile, 'former_emails'>>
 
 export interface OrgRecord {
   readonly org: OrgFile
@@ -56,7 +61,12 @@ export interface OrgRecord {
   readonly members: ReadonlyMap<string, MemberFile>
   /** Unreadable member files. These users are not members until their files are repaired. */
   readonly damaged?: readonly PathProblem[]
+  /** Users who leave by this change, by user id. A record that was read has none. */
+  readonly leaving?: ReadonlyMap<string, FormerMemberFile>
 }
+
+/** The most earlier addresses that are kept of a user. */
+export const maxFormerEmails = 100
 
 /** The most characters of a description, so that `org.json` stays within its limit. */
 const descriptionLength = 2_000
@@ -76,16 +86,40 @@ const orgSchema = z.looseObject({
   unknown_types: z.literal('refuse').optional().catch(undefined),
   // An unreadable choice must not send texts to another machine.
   embeddings: z.boolean().optional().catch(false),
+  requires: z.array(z.string()).optional().catch(['an unreadable list']),
   created_at: z.iso.datetime(),
 })
+const formerEmails = z.array(z.string().length(64)).max(maxFormerEmails)
+const formerMemberSchema = z.looseObject({ former_emails: formerEmails })
 const memberSchema = z.looseObject({
   email: z.string().min(1).max(254),
   name: z.string().min(1).max(200),
   role: z.enum(roles),
   created_at: z.iso.datetime(),
-  former_emails: z.array(z.string().length(64)).max(100).optional(),
+  former_emails: formerEmails.optional(),
   kind: z.literal('bot').optional(),
 })
+
+/**
+ * The words of `requires` that this version knows. A later version adds one for rights, or for releases, that an older
+ * one must not ignore.
+ */
+const knownRequirements: readonly string[] = []
+
+/** Returns the words that this version does not know. With one, the organisation is closed. */
+export function unknownRequirements({ requires = [] }: Pick<OrgFile, 'requires'>): readonly string[] {
+  return requires.filter((word) => !knownRequirements.includes(word))
+}
+
+/** The same, from a column of the index. A row that an older version wrote has none. */
+export function unknownInRow(requires: string | null): readonly string[] {
+  return requires === null ? [] : unknownRequirements({ requires: JSON.parse(requires) }) // a row of ours
+}
+
+/** True for a row of an organisation that only a newer version can serve. */
+export function isClosed({ requires, closed }: Pick<OrgRow, 'requires' | 'closed'>): boolean {
+  return closed === 1 || unknownInRow(requires).length > 0
+}
 
 /** The most bytes of `org.json`, and of a member's file. */
 const fileLimitBytes = 65_536
@@ -95,12 +129,19 @@ export function fitsOrgFile(org: OrgFile): boolean {
   return asJson(org).length <= fileLimitBytes
 }
 
-/** Reads the organisation as columns of the index. @param before the commit whose members the index has */
+/**
+ * Reads the organisation as columns of the index. A closed one has no members there, and is not published.
+ *
+ * @param before the commit whose members the index has
+ */
 export async function readOrgRecord(repo: Repo, head: Oid, before: Oid | null) {
   const record = await readRecord(repo, head)
   const { committer } = await readCommit(repo, head)
-  const known = before === null ? undefined : await findEarlier(repo, before)
-  const { org, members } = record
+  const { org } = record
+  const isClosed = unknownRequirements(org).length > 0
+  const earlier = before === null || isClosed ? undefined : await findEarlier(repo, before)
+  const known = earlier && unknownRequirements(earlier.org).length > 0 ? undefined : earlier
+  const members: OrgRecord['members'] = isClosed ? new Map() : record.members
   const rows = [...members].filter(([id, member]) => known?.members.get(id) !== member)
   return {
     org: {
@@ -108,11 +149,13 @@ export async function readOrgRecord(repo: Repo, head: Oid, before: Oid | null) {
       name: org.name,
       description: org.description ?? '',
       vault_id: org.vault_id ?? null,
-      published: Number(org.published),
+      published: Number(org.published && !isClosed),
       require_pull_requests: Number(org.require_pull_requests),
       rules: JSON.stringify(org.rules ?? []),
       rules_head: head,
       embeddings: org.embeddings === undefined ? null : Number(org.embeddings),
+      requires: JSON.stringify(org.requires ?? []),
+      closed: Number(isClosed),
       created_at: org.created_at,
       updated_at: laterOf(timeOf(committer), org.created_at),
     },
@@ -144,21 +187,34 @@ export async function commitOrg(
 ): Promise<Oid> {
   const { repo } = draft
   const known = before === null ? undefined : await readRecord(repo, before)
+  const tree = before === null ? null : (await readCommit(repo, before)).tree
   const changes: { path: string; blob: Oid | null }[] = []
   if (record.org !== known?.org) changes.push({ path: orgFile, blob: await draft.blob(asJson(record.org)) })
-  for (const [id, member] of record.members)
-    if (known?.members.get(id) !== member)
-      changes.push({ path: memberFile(id), blob: await draft.blob(asJson(member)) })
+  for (const [id, member] of record.members) {
+    if (known?.members.get(id) === member) continue
+    const former = tree === null || known?.members.has(id) ? undefined : await findFormerMember(repo, tree, id)
+    changes.push({ path: memberFile(id), blob: await draft.blob(asJson({ ...member, ...former })) })
+    if (former) changes.push({ path: formerMemberFile(id), blob: null })
+  }
   for (const id of known?.members.keys() ?? [])
     if (!record.members.has(id)) changes.push({ path: memberFile(id), blob: null })
+  for (const [id, former] of record.leaving ?? [])
+    changes.push({ path: formerMemberFile(id), blob: await draft.blob(asJson(former)) })
   const person = signature(by, at)
   return draft.commit({
-    tree: await applyChanges(draft, before === null ? null : (await readCommit(repo, before)).tree, changes),
+    tree: await applyChanges(draft, tree, changes),
     parents: before === null ? [] : [before],
     author: person,
     committer: person,
     message,
   })
+}
+
+/** Reads what is kept of a user who left. Undefined without a valid file. @throws GitError as readObject */
+async function findFormerMember(repo: Repo, tree: Oid, id: string): Promise<FormerMemberFile | undefined> {
+  const file = await findEntry(repo, tree, formerMemberFile(id))
+  const read = file && file.mode !== '040000' ? await readFileAs(repo, file.oid, formerMemberSchema) : undefined
+  return read && 'value' in read ? { former_emails: read.value.former_emails } : undefined
 }
 
 interface KeptFile {

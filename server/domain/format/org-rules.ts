@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { orgRepo } from '../layout.ts'
+import { matchesPattern } from './branch-patterns.ts'
 import { parseJson } from './json-text.ts'
 import { readRecord } from './org-format.ts'
 import { plainRules, type Rule, rulesSchema } from './rule-format.ts'
@@ -27,6 +28,11 @@ export async function readRules(
 ): Promise<readonly Rule[]> {
   const known = rules !== null && rules_head === head ? parseRules(rules) : undefined
   return known ?? plainRules((await readRecord(orgRepo(store, id), head)).org.rules ?? none)
+}
+
+/** True if the rule is for branches with this name. */
+export function matchesRule({ branches }: Rule, branch: string): boolean {
+  return branches.some((pattern) => matchesPattern(pattern, branch))
 }
 
 /** Undefined if a later version wrote rules that this one cannot read. */

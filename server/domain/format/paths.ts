@@ -58,6 +58,11 @@ export function memberFile(id: string): string {
   return `${membersFolder}/${id}.json`
 }
 
+/** The file of `org.git` with the earlier addresses of a user who left. Folders by the id keep each tree small. */
+export function formerMemberFile(id: string): string {
+  return `former-members/${id.slice(0, 2)}/${id}.json`
+}
+
 /** The folder of `org.git` with the definitions of types. */
 export const typesFolder = 'types'
 
@@ -112,4 +117,12 @@ export function checksFile(commit: string): string {
 export function parseChecksFile(path: string): string | undefined {
   const [, first = '', rest = ''] = /^checks\/([0-9a-f]{2})\/([0-9a-f]{38})\.json$/.exec(path) ?? []
   return first === '' ? undefined : first + rest
+}
+
+/** The folder in the ledger with the users who pushed commits by other authors. */
+export const pushedFolder = 'pushed'
+
+/** The file in the ledger with the users who pushed a commit by another author. */
+export function pushedFile(commit: string): string {
+  return `${pushedFolder}/${commit.slice(0, 2)}/${commit.slice(2)}.json`
 }

@@ -103,6 +103,37 @@ function withSpace(exact: string, raw: string, side: 'before' | 'after'): number
   return undefined
 }
 
+/** A passage of a text, and the text that replaces it. */
+export interface PassageEdit {
+  readonly old: string
+  readonly new: string
+}
+
+/**
+ * Replaces passages of a text. Each is found exactly once, and no two overlap. In a text with CRLF, their line ends may
+ * also be LF.
+ *
+ * @returns the problem if a passage cannot be replaced, with its index
+ */
+export function replacePassages(
+  text: string,
+  passages: readonly PassageEdit[],
+): { readonly text: string } | { readonly at: number; readonly problem: string } {
+  const edits: TextEdit[] = []
+  for (const [at, passage] of passages.entries()) {
+    const isCrlf = !text.includes(passage.old) && text.includes('\r\n')
+    const [old, words] = [passage.old, passage.new].map((one) => (isCrlf ? one.replace(/\r?\n/g, '\r\n') : one))
+    const start = old ? text.indexOf(old) : -1
+    if (start < 0 || !old) return { at, problem: 'The file does not have this text. Read the file again and copy it' }
+    if (text.indexOf(old, start + 1) >= 0)
+      return { at, problem: 'The file has this text more than once. Add the words or lines around it' }
+    edits.push({ start, end: start + old.length, text: words ?? '' })
+  }
+  const [overlapping] = overlapsIn(edits)
+  if (overlapping !== undefined) return { at: overlapping, problem: 'It overlaps with another edit. Join the two' }
+  return { text: applyEdits(text, edits) }
+}
+
 /** The indexes of edits that overlap with another. Edits that only touch do not overlap. */
 export function overlapsIn(edits: readonly TextEdit[]): Set<number> {
   const sorted = [...edits.entries()].sort(([, a], [, b]) => a.start - b.start || a.end - b.end)

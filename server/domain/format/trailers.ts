@@ -1,4 +1,4 @@
-/** The trailer `Grove-Via` of commit messages, placed and found as git-interpret-trailers(1) reads trailers. */
+/** Trailers of commit messages, placed and found as git-interpret-trailers(1) reads them. */
 import { invalid } from '../../base/errors.ts'
 import { type ClaimedVia, parseTrailer } from '../via.ts'
 
@@ -28,6 +28,11 @@ export function refuseOwnVia(loc: readonly (string | number)[], message: string)
  */
 export function withVia(message: string, value: string | undefined): string {
   if (value === undefined || viaOfMessage(message) !== undefined) return message
+  return withTrailers(message, [`${key}: ${value}`])
+}
+
+/** Returns the message with more trailers, where git reads them. Scissors and a list of conflicts stay below them. */
+export function withTrailers(message: string, added: readonly string[]): string {
   const { lines, start, end } = findTrailers(message)
   const subject = lines.slice(0, end).join('\n').trimEnd() || noSubject
   const separator = start === end ? '\n\n' : '\n'
@@ -36,7 +41,7 @@ export function withVia(message: string, value: string | undefined): string {
     .slice(end)
     .join('\n')
     .replace(/^\s*\n/, '')
-  return `${subject}${separator}${key}: ${value}${tail.trim() === '' ? '' : `\n\n${tail}`}`
+  return `${subject}${separator}${added.join('\n')}${tail.trim() === '' ? '' : `\n\n${tail}`}`
 }
 
 /** Returns what the last trailer of this kind says. Undefined without one, or if the service would not have written it. */
@@ -45,6 +50,24 @@ export function viaOfMessage(message: string): ClaimedVia | undefined {
   const { lines, start, end } = findTrailers(message)
   const line = lines.slice(start, end).findLast((one) => ownLine.test(one))
   return line === undefined ? undefined : parseTrailer(line.replace(/^[^:]*:/, '').trim())
+}
+
+/** A line that git may read as the trailer of a co-author. */
+const coAuthorLine = /^co-authored-by[ \t]*:/im
+
+/** Returns the values of trailers that name co-authors. */
+export function coAuthorsOf(message: string): string[] {
+  if (!coAuthorLine.test(message)) return []
+  const { lines, start, end } = findTrailers(message)
+  const text = lines.slice(start, end).join('\n')
+  const unfolded = text.replace(/\n[ \t]+/g, ' ').split('\n')
+  const named = unfolded.filter((line) => coAuthorLine.test(line))
+  return named.map((line) => line.replace(/^[^:]*:/, ''))
+}
+
+/** Returns the e-mail address of a co-author. Undefined without one. */
+export function emailOfCoAuthor(value: string): string | undefined {
+  return /<([^<>]+)>/.exec(value)?.[1]
 }
 
 /** The lines of a message. Git reads those from `start` to `end` as trailers. */

@@ -5,7 +5,7 @@ import { findNode } from '../../../index/derived/node-queries.ts'
 import { findPublishedState } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeOrg, orgNotFoundError } from '../access.ts'
+import { authorizeOrg, findVisibleOrg, orgNotFoundError } from '../access.ts'
 import { type Actor, callerOf, type RequestContext } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { indexFile, isId } from '../layout.ts'
@@ -182,10 +182,12 @@ async function viewOf(deps: Deps, actor: Actor, at: OrgAt): Promise<View> {
 /**
  * Reads the version. A client with a valid copy costs only this, one prepared statement.
  *
- * @throws AppError org_not_found
+ * @throws AppError org_not_found, org_needs_newer_version
  */
 async function publicView(deps: Deps, orgId: string): Promise<View> {
   const state = isId(orgId) ? await findPublishedState(deps.index.read, orgId) : undefined
+  // The row of a closed organisation is not published. If it was, the answer says that it is closed.
+  if (state === undefined) await findVisibleOrg(deps, orgId)
   if (state === undefined) throw orgNotFoundError()
   return { version: versionOf(state), isPublic: true }
 }

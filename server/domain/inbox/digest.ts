@@ -69,7 +69,7 @@ export async function writeDigest(deps: Deps, mail: Mail): Promise<Letter | unde
     paragraphs: [`New in your inbox since ${since.slice(0, 10)} (UTC):`],
     lines,
     link: { label: 'Open the inbox', url: `${config.publicUrl}/me/inbox` },
-    otherwise: `You get this mail ${profile.digest === 'daily' ? 'once a day' : 'once a week'}. The page of the inbox changes that.`,
+    otherwise: `You get this mail ${profile.digest === 'daily' ? 'once a day' : 'once a week'}. The inbox page changes that.`,
     headers: { 'List-Unsubscribe': `<${end}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
   }
 }

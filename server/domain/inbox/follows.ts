@@ -19,6 +19,7 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeNode, authorizeOrg, requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
+import { isClosed } from '../format/org-format.ts'
 import { orgRepo } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { NodeAt, OrgAt } from '../targets.ts'
@@ -146,7 +147,8 @@ export function createFollowsSweep(): (deps: Deps) => Promise<boolean> {
 async function hasLeft({ placement, store, index }: Deps, { account_id, org_id }: FollowerOf): Promise<boolean> {
   if (!placement.isHere(org_id)) return false
   if (!repoExists(orgRepo(store, org_id))) return true
-  // An index that is being rebuilt lacks rows.
-  if ((await findOrgRow(index.read, org_id)) === undefined) return false
+  // An index that is being rebuilt lacks rows, and a closed organisation its members.
+  const row = await findOrgRow(index.read, org_id)
+  if (row === undefined || isClosed(row)) return false
   return (await findRole(index.read, org_id, account_id)) === undefined
 }

@@ -35,10 +35,10 @@ interface InboxItemView {
   readonly org_id: string
   readonly org_name: string
   readonly node_id?: string
-  /** The present title. Null if the node is deleted. */
+  /** The current title. Null if the node is deleted. */
   readonly node_title?: string | null
   readonly number?: number
-  /** The present title of the pull request. Null if it is gone with its node. */
+  /** The current title of the pull request. Null if it is gone with its node. */
   readonly title?: string | null
   readonly status?: PullNow['status']
   readonly reason: InboxReason

@@ -34,7 +34,7 @@ export function encodeItemId(subject: string, seq: number): string {
   return `${seq}.${hashOfSubject(subject)}`
 }
 
-/** Reads what the user has read. If a log was lost or rolled back since, its present end counts, and stays. */
+/** Reads what the user has read. If a log was lost or rolled back since, its current end counts, and stays. */
 export async function readMarks(
   deps: Deps,
   actor: Person,

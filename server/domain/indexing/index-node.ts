@@ -24,7 +24,7 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { NodeRefs } from '../event-log/describe-node.ts'
 import { readRecorded, recordNewNodes, recordNode, recordOrg } from '../event-log/record.ts'
-import { readOrgRecord } from '../format/org-format.ts'
+import { readOrgRecord, unknownInRow } from '../format/org-format.ts'
 import { branchRef, branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
 import { changedPulls, diffLedgers, eitherDiff } from '../ledger/ledger.ts'
 import { reconcileFoundRefs } from '../ledger/moved-branches.ts'
@@ -253,15 +253,19 @@ async function indexOrgRows(deps: Deps, orgId: string): Promise<void> {
     const before = (await findOrgHead(deps.index.read, orgId)) ?? null
     const head = repoExists(repo) ? readRef(repo, main) : null
     if (head === null && repoExists(repo)) throw new GitError('ref_damaged', `${main} is missing`, { ref: main })
-    if (before === head && (await isOrgRowWhole(deps.index.read, orgId))) return
+    const isWhole = await isOrgRowWhole(deps.index.read, orgId, (words) => unknownInRow(words).length > 0)
+    if (before === head && isWhole) return
     const stop = deps.metrics.indexSeconds.startTimer({ kind: 'org' })
     if (head === null) {
       await deps.index.write((trx) => deleteOrgRow(trx, orgId))
       return
     }
-    const { org, members, damaged } = await readOrgRecord(repo, head, before)
+    // An older version leaves out members with a role that it does not know.
+    const { org, members, damaged } = await readOrgRecord(repo, head, isWhole ? before : null)
     if (damaged.length > 0)
       deps.log.error({ orgId, damaged }, 'files of members cannot be read; these users are not members')
+    if (org.closed === 1)
+      deps.log.error({ orgId, requires: org.requires }, 'an organisation is closed: it needs a newer version')
     await deps.index.write((trx) => replaceOrgRows(trx, before, { ...org, head }, members))
     stop()
   }

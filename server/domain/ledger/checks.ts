@@ -47,12 +47,12 @@ export interface ReadChecks {
   readonly rest: Readonly<Record<string, unknown>>
 }
 
-/** The most checks of a commit. */
+/** The most checks of a commit, besides those that rules demand. */
 export const maxChecks = 50
-/** The most that are read, because a later version may allow more. */
-const maxRead = 100
-/** The most bytes of a file. 50 checks with all characters that are allowed have fewer. */
-const maxBytes = 524_288
+/** The most in a file, with those that rules demand. */
+export const maxRead = 100
+/** The most bytes of a file. 100 checks with all characters that are allowed have fewer. */
+const maxBytes = 1_048_576
 
 /** The rule for names of checks. The spec and rules have the same. */
 function isCheckName(name: string): boolean {

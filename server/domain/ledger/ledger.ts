@@ -7,7 +7,7 @@ import { readKeptBlob } from '../../../gitstore/objects/kept-blobs.ts'
 import { newObjectBatch, type ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
-import { findEntry } from '../../../gitstore/objects/trees.ts'
+import { findEntry, readTree } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
 import {
@@ -19,6 +19,7 @@ import {
   parseEntryFile,
   pullFile,
   pullsFolder,
+  pushedFile,
 } from '../format/paths.ts'
 import { type Author, asJson, signature } from '../format/signatures.ts'
 import type { RecordedVia } from '../via.ts'
@@ -65,7 +66,7 @@ export interface PullRecord {
   readonly target_before: Oid
   readonly commits_ahead: number
   readonly commits_behind: number
-  /** The target before it was deleted and the pull request fell back to main. Approvals for it still hold. */
+  /** The target before it was deleted and the pull request fell back to main. Approvals for it may still hold. */
   readonly stacked_on?: string
   /** The merge in spite of rules that held it up. */
   readonly overridden?: Overridden
@@ -209,6 +210,64 @@ export async function appendChecks(repo: Repo, ledger: Oid, act: ChecksAct): Pro
   const tip = await commitTree(draft, tree, act.keep === undefined ? [ledger] : [ledger, act.keep], act)
   await draft.save()
   return tip
+}
+
+/** Commits that users pushed, though other users are their authors. */
+interface PushedAct extends Omit<LedgerCommit, 'message'> {
+  readonly commits: readonly Oid[]
+  readonly userIds: readonly string[]
+}
+
+/** The subject of a commit that records pushed commits. It is not an event, because moves of branches are. */
+export const pushedSubject = 'push'
+
+/** Records who pushed commits, and saves the objects. Returns the new ledger commit. The caller holds the lock. */
+export async function appendPushed(repo: Repo, ledger: Oid, { commits, userIds, ...act }: PushedAct): Promise<Oid> {
+  const { tree } = await readCommit(repo, ledger)
+  const files: LedgerFile[] = []
+  const findPushers = openPushers(repo, tree)
+  for (const commit of commits) {
+    const known = await findPushers(commit)
+    const by = [...new Set([...known, ...userIds])]
+    if (by.length > known.length) files.push({ path: pushedFile(commit), value: { by } })
+  }
+  if (files.length === 0) return ledger
+  const draft = newObjectBatch(repo)
+  const tip = await commitTree(draft, await applyFiles(draft, tree, files), [ledger], {
+    ...act,
+    message: pushedSubject,
+  })
+  await draft.save()
+  return tip
+}
+
+/** Reads who pushed a commit by another author. Returns ids of users. */
+export type FindPushers = (commit: Oid) => Promise<readonly string[]>
+
+/**
+ * Opens the records of pushed commits at a ledger commit's tree. Reads each folder and each content once, because 30,000
+ * commits of one push have 256 folders and one content.
+ */
+export function openPushers(repo: Repo, tree: Oid): FindPushers {
+  const folders = new Map<string, ReadonlyMap<string, Oid>>()
+  const contents = new Map<Oid, readonly string[]>()
+  return async (commit) => {
+    const path = pushedFile(commit)
+    const at = path.lastIndexOf('/')
+    const folder = folders.get(path.slice(0, at)) ?? (await readFolder(repo, tree, path.slice(0, at)))
+    folders.set(path.slice(0, at), folder)
+    const blob = folder.get(path.slice(at + 1))
+    if (blob === undefined) return []
+    const by = contents.get(blob) ?? parse<{ readonly by: readonly string[] }>(await readKeptBlob(repo, blob)).by
+    contents.set(blob, by)
+    return by
+  }
+}
+
+/** Reads the files of a folder by name. Empty without the folder. */
+async function readFolder(repo: Repo, tree: Oid, path: string): Promise<ReadonlyMap<string, Oid>> {
+  const folder = await findEntry(repo, tree, path)
+  return new Map(folder ? (await readTree(repo, folder.oid)).map(({ name, oid }) => [name, oid]) : [])
 }
 
 export async function readNodeRecord(repo: Repo, ledger: Oid): Promise<NodeRecord> {

@@ -31,7 +31,7 @@ const unknown: Author = { name: '', email: '' }
  * Computes the events that the moves cause for open pull requests. Writes nothing.
  *
  * The author `by` moved the branches. If it is undefined, a merge records the committer of the target's head, and
- * nothing says how it came about.
+ * nothing says how the merge was made.
  */
 export async function reconcileMoves(
   node: RepoHistory,

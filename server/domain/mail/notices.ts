@@ -6,8 +6,11 @@ import type { Letter } from './letter.ts'
 import { hasMail, queueMail } from './outbox.ts'
 import { shownName } from './shown-name.ts'
 
-/** `signed_in`: from a network that is new for the account. `reused`: a connection has ended, because of a thief. */
-type NoticeKind = 'signed_in' | 'connected' | 'reused' | 'linked'
+/**
+ * `signed_in`: from a network that is new for the account. `reused`: a connection has ended, because of a thief.
+ * `taken_over`: the user of the address has arrived.
+ */
+type NoticeKind = 'signed_in' | 'connected' | 'reused' | 'linked' | 'taken_over'
 
 interface NoticeFacts {
   /** The name of the program or the provider. */
@@ -15,6 +18,9 @@ interface NoticeFacts {
   /** The network of a sign-in, and the access of a connection. */
   readonly network?: string
   readonly access?: string
+  /** Counts of the things that ended, and the names of the members who remain. */
+  readonly withdrawn?: string
+  readonly members?: string
 }
 
 /** Writes a notice to the account's address. Does nothing if the service sends no mail. */
@@ -88,5 +94,18 @@ const notices: Readonly<Record<NoticeKind, Notice>> = {
     page: '/me/identities',
     label: 'Show how you sign in',
     otherwise: 'If it was not you, remove it on that page, and set a new password.',
+  },
+  taken_over: {
+    subject: 'Your Grove account was opened before you confirmed its address',
+    says: ({ at, withdrawn = '', members = '' }) => [
+      `On ${at} you confirmed the address of an account that nobody had confirmed before.`,
+      `Somebody else may have opened it, so its password, sessions and tokens have ended. Also withdrawn: ${withdrawn}.`,
+      members === ''
+        ? 'Its organisations have no other members.'
+        : `These members remain in its organisations: ${members}. Remove those whom you do not know.`,
+    ],
+    page: '/',
+    label: 'Show your organisations',
+    otherwise: 'If you opened it yourself, create again what you need.',
   },
 }

@@ -17,6 +17,7 @@ export type MailKind =
   | 'connected'
   | 'reused'
   | 'linked'
+  | 'taken_over'
   | 'digest'
 
 export interface QueuedMail {

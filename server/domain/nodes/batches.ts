@@ -29,7 +29,7 @@ import { requireRoomForNodes, withRoomForNodes } from '../quotas.ts'
 import type { OrgAt } from '../targets.ts'
 import { type BatchProblem, judgeGraph, type NodeMove } from './batch-graph.ts'
 import { type CompleteNode, completeNode, createOrder, type NewNode } from './new-nodes.ts'
-import { findTrashedElsewhere, nodeTakenError, refuseTaken } from './taken-ids.ts'
+import { findTrashed, nodeTakenError, refuseTaken } from './taken-ids.ts'
 
 /** The desired state of a node on main. */
 export interface BatchNode {
@@ -342,14 +342,14 @@ async function itemsOf(batch: Batch, nodes: readonly BatchNode[]): Promise<Item[
   return [...(await withoutTrashed(batch, fresh)), ...known]
 }
 
-/** Skips items whose id belongs to a node in the trash of another organisation. */
+/** Skips items whose id a node in the trash keeps. */
 async function withoutTrashed(batch: Batch, fresh: readonly Item[]): Promise<readonly Item[]> {
   const { deps, access } = batch
   for (let left = fresh; ; ) {
-    const trashed = await findTrashedElsewhere(deps.store, access.org.id, new Set(left.map(({ node }) => node.id)))
-    const item = left.find(({ node }) => node.id === trashed)
-    if (!item) return left
-    leaveOut(batch, item.at, item.node.id, nodeTakenError(item.node.id))
+    const trashed = await findTrashed(deps, access.org.id, new Set(left.map(({ node }) => node.id)))
+    const item = left.find(({ node }) => node.id === trashed?.id)
+    if (!trashed || !item) return left
+    leaveOut(batch, item.at, item.node.id, trashed.error)
     left = left.filter((one) => one !== item)
   }
 }

@@ -1,4 +1,4 @@
-/** Finds the nodes that links name. Uses connections of the text's node, present and former titles, and aliases. */
+/** Finds the nodes that links name. Uses connections of the text's node, current and former titles, and aliases. */
 import { nodesTitled, titlesOf } from '../../../index/derived/source-paths.ts'
 import type { Deps } from '../../base/deps.ts'
 import { keyOfName, slugIn, slugOf } from '../../markdown/connection-ids.ts'
@@ -67,7 +67,7 @@ export async function connectedNodes(
   }
 }
 
-/** Returns the only node of these ids. A deleted node must not hide the node that was created for the link since. */
+/** Returns the only node that has one of these ids. A deleted node must not hide the node that was created for the link since. */
 function only(all: Iterable<string>, titles: ReadonlyMap<string, string>): VaultNode | 'deleted' | undefined {
   const every = [...all]
   const [id, ...others] = every.length > 1 ? every.filter((one) => titles.has(one)) : every

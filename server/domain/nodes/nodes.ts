@@ -47,6 +47,7 @@ import { ledgerRef, trashedNodeRepo } from '../layout.ts'
 import { recordDeletion } from '../ledger/deletions.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { NodeAt, OrgAt } from '../targets.ts'
+import { keepingRules } from './kept-rules.ts'
 import { locateProperty, type PropertyPatch, refuseWrongMerge } from './property-changes.ts'
 
 export interface NodePatch extends PropertyPatch {
@@ -173,10 +174,18 @@ export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: N
   return nodeAfter(deps, access)
 }
 
-/** Deletes a node. Renames its repository into the trash under the ledger's lock, then deletes its rows. */
+/**
+ * Deletes a node. Renames its repository into the trash under the ledger's lock, then deletes its rows.
+ *
+ * @throws errors of authorizeNode; AppError rule_would_end, outcome_unknown
+ */
 export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise<void> {
+  const access = await authorizeNode(deps, actor, at, 'maintainer')
+  await keepingRules(deps, at, () => moveToTrash(deps, actor, at, access))
+}
+
+async function moveToTrash(deps: Deps, actor: Person, at: NodeAt, { repo, node }: NodeAccess): Promise<void> {
   const { orgId, nodeId } = at
-  const { repo, node } = await authorizeNode(deps, actor, at, 'maintainer')
   const now = deps.now()
   const trashed = trashedNodeRepo(deps.store, orgId, nodeId, now)
   await makeFolder(dirname(trashed.dir))

@@ -2,18 +2,19 @@
 import { join } from 'node:path'
 import { listNames } from '../../../gitstore/fs-exists.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
-import type { Store } from '../../../gitstore/store.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import { findOrg } from '../access.ts'
+import { rulesForMain } from '../consent/branch-rules.ts'
 import { isId, nodeRepo, trashFolder } from '../layout.ts'
 
 /**
  * Refuses ids that are in use. They may belong to a node on disk or in the index, in this or another organisation, or
- * in the trash of another organisation.
+ * in the trash.
  *
- * @throws AppError node_exists
+ * @throws AppError node_exists, node_in_trash
  */
 export async function refuseTaken(deps: Deps, orgId: string, ids: readonly string[]): Promise<void> {
   const orgs = await readOrgsOf((deps.wholeIndex ?? deps.index).read, ids)
@@ -22,8 +23,8 @@ export async function refuseTaken(deps: Deps, orgId: string, ids: readonly strin
     if (owner !== undefined && owner !== orgId) throw nodeTakenError(id)
     if (owner === orgId || repoExists(nodeRepo(deps.store, orgId, id))) throw nodeExistsError(orgId, id)
   }
-  const trashed = await findTrashedElsewhere(deps.store, orgId, new Set(ids))
-  if (trashed !== undefined) throw nodeTakenError(trashed)
+  const trashed = await findTrashed(deps, orgId, new Set(ids))
+  if (trashed !== undefined) throw trashed.error
 }
 
 /** Milliseconds that a creation waits for the creations of other organisations. */
@@ -60,32 +61,43 @@ export function nodeExistsError(orgId: string, id: string): AppError {
   })
 }
 
-/** Finds the first of these ids in the trash of another or a deleted organisation. */
-export async function findTrashedElsewhere(
-  store: Store,
+/** The error for the id of a protected node in this organisation's trash. */
+function nodeInTrashError(id: string): AppError {
+  const detail = `The id ${id} belongs to a deleted node that a rule for main protects. Restore it from the trash, or choose another id`
+  return new AppError('node_in_trash', detail)
+}
+
+/** Finds an id that a node in the trash keeps. Returns it with its error. */
+export async function findTrashed(
+  deps: Deps,
   orgId: string,
   nodeIds: ReadonlySet<string>,
-): Promise<string | undefined> {
-  for (const name of await listNames(trashFolder(store))) {
-    const [owner = '', deletedAt] = name.split('.')
-    if (!isId(owner) || (deletedAt === undefined && owner === orgId)) continue
-    const found = (await listNames(join(trashFolder(store), name))).map((one) => one.split('.')[0] ?? '')
-    const taken = found.find((id) => nodeIds.has(id))
-    if (taken !== undefined) return taken
+): Promise<{ readonly id: string; readonly error: AppError } | undefined> {
+  for await (const { isOwn, ids } of keptInTrash(deps, orgId)) {
+    const id = ids.find((one) => nodeIds.has(one))
+    if (id !== undefined) return { id, error: isOwn ? nodeInTrashError(id) : nodeTakenError(id) }
   }
   return undefined
 }
 
-/** The ids of all nodes in the trash that belong to other organisations. */
-export async function idsTrashedElsewhere(store: Store, orgId: string): Promise<Set<string>> {
-  const ids = new Set<string>()
-  for (const name of await listNames(trashFolder(store))) {
-    const [owner = ''] = name.split('.')
-    if (!isId(owner) || name === orgId) continue
-    for (const one of await listNames(join(trashFolder(store), name))) {
-      const [id = ''] = one.split('.')
-      if (isId(id)) ids.add(id)
-    }
+/** The ids that nodes in the trash keep from new nodes of this organisation. */
+export async function idsKeptInTrash(deps: Deps, orgId: string): Promise<Set<string>> {
+  const kept = new Set<string>()
+  for await (const { ids } of keptInTrash(deps, orgId)) for (const id of ids) if (isId(id)) kept.add(id)
+  return kept
+}
+
+/**
+ * Yields the ids in each folder of the trash. Nodes of other and of deleted organisations keep theirs. Nodes of
+ * this organisation do if a rule holds for `main`: a new node with the same id would replace what the rule protects.
+ */
+async function* keptInTrash(deps: Deps, orgId: string) {
+  const org = await findOrg(deps, orgId)
+  const keepsOwn = org !== undefined && (await rulesForMain(deps, org)) !== 'none'
+  for (const name of await listNames(trashFolder(deps.store))) {
+    const isOwn = name === orgId
+    if (!isId(name.split('.')[0] ?? '') || (isOwn && !keepsOwn)) continue
+    const ids = (await listNames(join(trashFolder(deps.store), name))).map((one) => one.split('.')[0] ?? '')
+    yield { isOwn, ids }
   }
-  return ids
 }

@@ -29,6 +29,7 @@ import { readNodeRecord } from '../ledger/ledger.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { withRoomForNodes } from '../quotas.ts'
 import type { NodeAt, OrgAt } from '../targets.ts'
+import { refuseWithoutParents } from './kept-rules.ts'
 import { toNode } from './nodes.ts'
 import { nodeExistsError, nodeTakenError } from './taken-ids.ts'
 
@@ -51,7 +52,7 @@ export async function listTrash(deps: Deps, actor: Actor, at: OrgAt, page: Page)
  *
  * @param input.deleted_at the copy of that time; default: the newest
  * @throws AppError node_not_found (it is not in the trash), node_exists, org_not_found, outcome_unknown,
- *   quota_exceeded
+ *   quota_exceeded, rule_would_end
  * @throws ValidationError one of its parents is now below it
  */
 export async function restoreNode(deps: Deps, actor: Person, at: NodeAt, input: { readonly deleted_at?: string }) {
@@ -101,7 +102,9 @@ export async function putBack(
     await check()
     const owner = (await readOrgsOf((deps.wholeIndex ?? deps.index).read, [nodeId])).get(nodeId)
     if (owner !== undefined && owner !== orgId) throw nodeTakenError(nodeId)
-    refuseProblems(await findCycles(deps, at, copy.repo), () => ['path', 'node_id'])
+    const parents = await readParents(copy.repo)
+    refuseProblems(await findCycles(deps, at, parents), () => ['path', 'node_id'])
+    await refuseWithoutParents(deps, at, parents)
     // A deletion that was killed after its commit point leaves this lock.
     await rm(join(copy.repo.dir, `${ledgerRef}.lock`), { force: true })
     await noteIntents(deps, by, [{ repo, ref: ledgerRef, to: readRef(copy.repo, ledgerRef) }])
@@ -140,10 +143,18 @@ function notInTrash(): AppError {
   return new AppError('node_not_found', 'The trash of this organisation does not have this node')
 }
 
-/** Finds parents of the deleted node that other nodes have put below it since. */
-async function findCycles({ index }: Deps, { orgId, nodeId }: NodeAt, repo: Repo): Promise<ContentProblem[]> {
+/** Reads the parents that the deleted node's `main` has. */
+async function readParents(repo: Repo) {
   const head = readRef(repo, main)
-  const { parents } = await readContent(repo, head === null ? null : (await readCommit(repo, head)).tree)
+  return (await readContent(repo, head === null ? null : (await readCommit(repo, head)).tree)).parents
+}
+
+/** Finds parents of the deleted node that other nodes have put below it since. */
+async function findCycles(
+  { index }: Deps,
+  { orgId, nodeId }: NodeAt,
+  parents: readonly { readonly id: string }[],
+): Promise<ContentProblem[]> {
   const problems: ContentProblem[] = []
   const pace = createYielder()
   for (const { id } of parents) {

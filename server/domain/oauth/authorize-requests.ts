@@ -4,7 +4,7 @@ import type { Deps } from '../../base/deps.ts'
 import type { Access, Person } from '../actor.ts'
 import { type Client, findClient } from './clients.ts'
 import { ReturnedError, UnknownProgramError } from './errors.ts'
-import { isSameRedirect, redirectTo } from './redirects.ts'
+import { destinationOf, isSameRedirect, redirectTo } from './redirects.ts'
 import { type Resource, requestedAccess, resourceIn } from './scopes.ts'
 
 /** A valid request of a known program. */
@@ -46,7 +46,7 @@ interface JudgedParts {
 }
 
 /**
- * Judges a request. A program that is known gets errors back, but only if the user follows a link to it.
+ * Judges a request. A known program gets errors back: at once on the user's computer, elsewhere by a link.
  *
  * @throws UnknownProgramError the program or its redirect URI is not known
  * @throws ReturnedError anything else is wrong
@@ -65,7 +65,10 @@ export async function judgeRequest(
     throw new UnknownProgramError('The request has a redirect URI that the program has not registered')
   const state = parameter('state')
   const back = (code: ReturnedError['code'], message: string) =>
-    new ReturnedError(code, message, redirectTo(redirectUri, { error: code, state, iss: issuer }))
+    new ReturnedError(code, message, {
+      address: redirectTo(redirectUri, { error: code, state, iss: issuer }),
+      isLoopback: destinationOf(redirectUri).isLoopback,
+    })
   if ((state ?? '').length > longest.state)
     throw new UnknownProgramError(`The request has a state of more than ${longest.state} characters`)
   if (parameter('response_type') !== 'code') throw back('unsupported_response_type', 'response_type must be code')

@@ -125,7 +125,7 @@ export function registerClient({ config, now }: Pick<Deps, 'config' | 'now'>, me
   if (wrong !== undefined)
     throw new OAuthError(
       'invalid_redirect_uri',
-      'A redirect URI must be loopback over http, or of a host or scheme that the operator allows in OAUTH_REDIRECTS',
+      'A redirect URI must be loopback over http, or one that the operator allows in OAUTH_REDIRECTS',
     )
   return {
     client_id: selfDescribedId(described),

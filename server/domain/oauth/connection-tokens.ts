@@ -23,6 +23,7 @@ import {
 } from '../../../index/credentials/oauth.ts'
 import type { CredentialsDb, OauthGrant } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
 import type { Credential } from '../accounts/access-tokens.ts'
 import { recordLastUse } from '../accounts/last-used.ts'
 import { requireFresh } from '../accounts/oidc/freshness.ts'
@@ -184,11 +185,18 @@ export async function revoke(
   })
 }
 
+/** Why a token is refused at a resource. */
+const otherResource: Readonly<Record<Resource, string>> = {
+  api: 'This token is for /mcp. For the REST API and Git, the program asks with the URL of the service as `resource`',
+  mcp: 'This token is for the REST API and Git. For /mcp, the program asks with its URL as `resource`',
+}
+
 /**
- * Returns the user and the scope of an access token. Undefined: it is unknown, expired, or for another resource, or the
- * operator has turned connections off. Reads the database each time, two rows by key, so that the end of a connection
+ * Returns the user and the scope of an access token. Undefined: it is unknown or expired, or the operator has turned
+ * connections off. Reads the database each time, two rows by key, so that the end of a connection
  * takes effect at once.
  *
+ * @throws AppError invalid_token: it is for another resource
  * @throws AppError sign_in_required: the user must pass a provider again
  */
 export async function authenticateConnection(
@@ -198,9 +206,10 @@ export async function authenticateConnection(
 ): Promise<Credential | undefined> {
   if (deps.config.oauth === false) return undefined
   const grant = await findGrantOfToken(deps.credentials.read, hashOf(token))
-  if (grant?.kind !== 'access' || grant.resource !== resource) return undefined
+  if (grant?.kind !== 'access') return undefined
   const expiresAt = Date.parse(grant.expires_at)
   if (expiresAt <= deps.now().getTime()) return undefined
+  if (grant.resource !== resource) throw new AppError('invalid_token', otherResource[resource])
   const profile = await findActiveProfile(deps.credentials.read, grant.account_id)
   if (profile === undefined) return undefined
   await requireFresh(deps, profile)

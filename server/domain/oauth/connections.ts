@@ -40,7 +40,7 @@ const codeLifetimeMs = 60_000
 /** Milliseconds for which a code is known, so that its second use is noticed. */
 const codeKnownMs = 24 * 3_600_000
 
-/** What a user allows. */
+/** The rights that a user grants. */
 export interface Consent {
   /** At most what the program asks for. */
   readonly access: Access

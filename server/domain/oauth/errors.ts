@@ -33,15 +33,22 @@ export class UnknownProgramError extends Error {
 
 type ReturnedCode = OAuthErrorCode | 'unsupported_response_type' | 'access_denied'
 
-/** A request that is not valid, from a known program. The page offers a link back to it, with the code. */
+/** A request that is not valid, from a known program. The page offers a link back to it, with the code, or moves on. */
 export class ReturnedError extends Error {
   readonly code: ReturnedCode
   readonly address: string
+  /** True if the address is on the user's computer. No other site can then gain from a redirect. */
+  readonly isLoopback: boolean
 
-  constructor(code: ReturnedCode, message: string, address: string) {
+  constructor(
+    code: ReturnedCode,
+    message: string,
+    { address, isLoopback }: Pick<ReturnedError, 'address' | 'isLoopback'>,
+  ) {
     super(message)
     this.name = 'ReturnedError'
     this.code = code
     this.address = address
+    this.isLoopback = isLoopback
   }
 }

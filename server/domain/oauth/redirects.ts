@@ -1,16 +1,19 @@
 /** Redirect URIs: the addresses to which the answer of a consent may go. */
 
 /**
- * The hosts and schemes of `OAUTH_REDIRECTS` by default. Anyone can register a program under any name, so every further
- * host could receive the codes of users that it has deceived.
+ * `OAUTH_REDIRECTS` by default: the callbacks that these programs document. Anyone can register a program under any
+ * name, so a further host could receive the codes of users that it has deceived. So could a page of these hosts that
+ * leads elsewhere. One that ends in a slash is followed by an id.
  */
 export const defaultRedirects: readonly string[] = [
-  'claude.ai',
-  'claude.com',
-  'chatgpt.com',
-  'vscode.dev',
-  'insiders.vscode.dev',
-  'cursor:',
+  'https://claude.ai/api/mcp/auth_callback',
+  'https://claude.com/api/mcp/auth_callback',
+  'https://chatgpt.com/connector_platform_oauth_redirect',
+  'https://chatgpt.com/connector/oauth/',
+  'https://vscode.dev/redirect',
+  'https://insiders.vscode.dev/redirect',
+  'https://www.cursor.com/agents/mcp/oauth/callback',
+  'cursor://anysphere.cursor-mcp/oauth/callback',
 ]
 
 /** Characters of a redirect URI. */
@@ -23,8 +26,12 @@ const refusedSchemes = new Set(
     .map((name) => `${name}:`),
 )
 
-/** True for an entry of `OAUTH_REDIRECTS`: a host, or a private scheme with its colon. */
+/** True for a URI, a host, or a private scheme with its colon. */
 export function isRedirectEntry(entry: string): boolean {
+  if (entry.includes('://')) {
+    const url = parsed(entry)
+    return url?.search === '' && (url.protocol === 'https:' || !refusedSchemes.has(url.protocol))
+  }
   if (entry.endsWith(':')) return /^[a-z][a-z\d+.-]*:$/.test(entry) && !refusedSchemes.has(entry)
   return /^[a-z\d-]+(\.[a-z\d-]+)*$/.test(entry)
 }
@@ -48,9 +55,19 @@ function isLoopbackRedirect(uri: string): boolean {
 export function mayRegister(uri: string, allowed: readonly string[]): boolean {
   const url = parsed(uri)
   if (url === undefined) return false
-  if (isLoopbackRedirect(uri)) return true
+  return isLoopbackRedirect(uri) || isAllowed(url, uri, allowed)
+}
+
+function isAllowed(url: URL, uri: string, allowed: readonly string[]): boolean {
+  if (allowed.some((entry) => isBelow(uri, entry))) return true
   if (url.protocol === 'https:') return url.port === '' && allowed.includes(url.hostname)
   return !refusedSchemes.has(url.protocol) && allowed.includes(url.protocol)
+}
+
+/** True if the URI is the entry. If that ends in a slash, one segment of its path follows. */
+function isBelow(uri: string, entry: string): boolean {
+  if (!entry.includes('://')) return false
+  return entry.endsWith('/') ? uri.startsWith(entry) && /^[\w-]+$/.test(uri.slice(entry.length)) : uri === entry
 }
 
 /**
@@ -64,10 +81,10 @@ export function judgeDocumentRedirect(uri: string, allowed: readonly string[]): 
   if (url === undefined) return 'refused'
   if (url.protocol === 'https:' || isLoopbackRedirect(uri)) return 'used'
   if (refusedSchemes.has(url.protocol)) return 'refused'
-  return allowed.includes(url.protocol) ? 'used' : 'unused'
+  return isAllowed(url, uri, allowed) ? 'used' : 'unused'
 }
 
-/** True if a registered URI is the one of a request. It is the same text, but the port of loopback may differ. */
+/** True if a registered URI allows that of a request. They are the same text, but a loopback port may differ. */
 export function isSameRedirect(registered: string, sent: string): boolean {
   if (registered === sent) return true
   if (!isLoopbackRedirect(registered) || !isLoopbackRedirect(sent)) return false

@@ -23,6 +23,7 @@ import { identityRef, listStoredRepositories, type StoredRepository } from '../i
 import { credentialsFile, eventsFile, indexFile, runFolder, vectorsFile } from '../layout.ts'
 import { hashOfFile, type Manifest, type MirrorEntry, manifestFile, writeManifest } from './manifest.ts'
 import { checkedMirrors, isStamped, isUntouched } from './mirror-checks.ts'
+import { findVanished } from './vanished.ts'
 
 /** A data folder. */
 export interface Source {
@@ -96,7 +97,10 @@ export async function backUpData(
   }
   await allDone(sources.map((stored) => turn(() => take(stored))))
 
-  const manifest = await manifestOf(dir, new Set(sources.map(({ path }) => path)), run.entries, now)
+  const vanished = await findVanished(source.root)
+  // A restore brings back what nobody deleted.
+  const known = new Set([...sources, ...vanished].map(({ path }) => path))
+  const manifest = await manifestOf(dir, known, run.entries, now)
   run.throwIfEnded()
   await writeManifest(dir, manifest)
   return {
@@ -105,7 +109,7 @@ export async function backUpData(
     fetched: run.fetched,
     gone: manifest.gone,
     again: run.again.sort(),
-    problems: run.problems.sort(byPath),
+    problems: [...run.problems, ...vanished].sort(byPath),
   }
 }
 
@@ -171,7 +175,7 @@ class BackupRun {
 /**
  * Lists the mirrors that the folder now holds.
  *
- * @param known paths of the repositories in the data folder
+ * @param known paths of the repositories that were not deleted
  * @param entries of intact mirrors
  */
 async function manifestOf(

@@ -3,7 +3,7 @@
 import type { Sample } from './samples.ts'
 
 export interface Check {
-  readonly name: 'accounts' | 'index' | 'repositories' | 'storage' | 'jobs' | 'cell'
+  readonly name: 'accounts' | 'index' | 'repositories' | 'storage' | 'jobs' | 'webhooks' | 'cell'
   readonly ok: boolean
   /** The finding, and what to do. It names no file, so that administrators may read it. */
   readonly detail: string
@@ -38,6 +38,7 @@ export function checksOf(facts: Facts): Check[] {
     { name: 'repositories', ...judgeRepositories(facts) },
     { name: 'storage', ...judgeStorage(facts) },
     { name: 'jobs', ...judgeJobs(facts) },
+    { name: 'webhooks', ...judgeWebhooks(facts) },
     ...(cell === undefined ? [] : [{ name: 'cell' as const, ...cell }]),
   ]
 }
@@ -96,6 +97,13 @@ function judgeJobs(facts: Facts): Judgement {
   return late > lateSeconds
     ? wrong('The job that follows Git is overdue. Changes by other programs are shown late')
     : fine('The index follows Git')
+}
+
+function judgeWebhooks(facts: Facts): Judgement {
+  const lost = greatest(facts, 'grove_webhook_secrets_lost') ?? 0
+  return lost > 0
+    ? wrong(`Webhooks whose secrets cannot be read: ${lost}. Set the SECRET_KEY that encrypted them as SECRET_KEY_OLD`)
+    : fine('The secrets of webhooks can be read')
 }
 
 function judgeCell(facts: Facts): Judgement | undefined {

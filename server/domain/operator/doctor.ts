@@ -6,22 +6,29 @@ import { allDone } from '../../../gitstore/durable.ts'
 import { GitError } from '../../../gitstore/errors.ts'
 import { lexists, listNames } from '../../../gitstore/fs-exists.ts'
 import type { Store } from '../../../gitstore/store.ts'
-import { type CredentialsState, examinePostgres } from '../../../index/credentials/copies.ts'
-import { type Difference, differencesBetween } from '../../../index/derived/comparison.ts'
+import { type CredentialsState, examinePostgres, readSecrets } from '../../../index/credentials/copies.ts'
+import { type Difference, differencesBetween, listUnread } from '../../../index/derived/comparison.ts'
 import { listParentEdges } from '../../../index/derived/edges.ts'
+import { listClosedOrgRows } from '../../../index/derived/org-queries.ts'
 import { withoutCycles } from '../../../index/graph/acyclic.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
 import { appliedMigrations } from '../../../index/sqlite/migrate.ts'
 import type { Deps } from '../../base/deps.ts'
+import { plural } from '../../base/plural.ts'
+import { newerVersionError } from '../access.ts'
+import { isClosed, unknownInRow } from '../format/org-format.ts'
 import { indexAll, indexOne } from '../indexing/reindex.ts'
 import { listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { arrivingFolder, credentialsFile, eventsFile, indexFile, orgRepository, vectorsFile } from '../layout.ts'
+import { lostSecretsSentence, openSecret } from '../webhooks/secrets.ts'
 import type { Source } from './backup.ts'
 import { examineEntries } from './entry-findings.ts'
 import { examineErasures } from './erasure-findings.ts'
 import { examineEvents } from './event-findings.ts'
 import { examinePlaces } from './place-findings.ts'
 import { damageFinding, examineRepository, type Finding } from './repository-findings.ts'
+import { readTwice, type SecondReading } from './second-reading.ts'
+import { findVanished } from './vanished.ts'
 
 export interface Examination {
   readonly orgs: number
@@ -30,12 +37,14 @@ export interface Examination {
   readonly schemas: Readonly<Record<string, string>>
   /** Sorted by path. */
   readonly findings: readonly Finding[]
+  /** The result of the second reader, if it was asked. */
+  readonly second?: SecondReading
 }
 
 /** PostgreSQL's name in findings and schemas. */
 const postgresName = 'DATABASE_URL'
 
-export type Step = 'Checking' | 'Rebuilding'
+export type Step = 'Checking' | 'Rebuilding' | 'Comparing'
 
 /** Milliseconds in which a running service indexes refs that moved during the check. */
 const recheckDelayMs = 1_000
@@ -47,12 +56,14 @@ const atOnce = 2
  * reads every row of PostgreSQL. Rebuilds the index and compares the two.
  *
  * @param scratch an empty data folder, whose index is filled here. When it drains, git ends at once
+ * @param secondPercent the share of the repositories that are also read with isomorphic-git
  * @throws system errors; the reason of `scratch.draining`
  */
 export async function examine(
   { root, postgres, cell }: Source & { readonly cell: string | undefined },
   scratch: Deps,
   onProgress: (step: Step, done: number, total: number) => void,
+  secondPercent?: number,
 ): Promise<Examination> {
   const repositories = await listStoredRepositories(root)
   const findings: Finding[] = []
@@ -69,6 +80,7 @@ export async function examine(
   }
   await allDone(repositories.map((stored) => turn(() => look(stored))))
   findings.push(...sharedIds(repositories))
+  for (const { path, reason } of await findVanished(root)) findings.push(damageFinding('repository', path, reason))
   const damaged = new Set(findings.filter(({ kind }) => kind === 'fault').map(({ path }) => path))
   findings.push(...odd)
 
@@ -77,6 +89,8 @@ export async function examine(
   const where = postgres ? postgresName : credentialsFile
   if (credentials.fault !== undefined) findings.push(damageFinding('database', where, credentials.fault))
   else if (postgres && cell !== undefined) findings.push(...(await examinePlaces(postgres, cell, root)))
+  const lost = (credentials.secrets ?? []).filter((one) => openSecret(scratch, one.id, one.secret_sealed) === undefined)
+  if (lost.length > 0) findings.push(damageFinding('database', where, lostSecretsSentence(scratch, lost.length)))
   findings.push(...examineEvents(root), ...examineVectors(root))
   if (!lexists(index)) {
     findings.push({
@@ -89,6 +103,8 @@ export async function examine(
       findings.push(damageFinding('database', indexFile, `${sickIndex}; the next start rebuilds it`))
     else findings.push(...(await examineIndex(root, index, scratch, damaged, onProgress)))
   }
+  const second = await readAgain()
+  findings.push(...(second?.findings ?? []))
   return {
     orgs: repositories.filter(({ nodeId }) => nodeId === undefined).length,
     nodes: repositories.filter(({ nodeId }) => nodeId !== undefined).length,
@@ -99,6 +115,16 @@ export async function examine(
       ...(await schemaOf(root, vectorsFile)),
     },
     findings: findings.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)),
+    ...(second && { second }),
+  }
+
+  /** Damaged repositories may hold files on which a read waits for ever, such as pipes. */
+  async function readAgain(): Promise<SecondReading | undefined> {
+    if (secondPercent === undefined) return undefined
+    const intact = repositories.filter(({ path }) => !damaged.has(path) && lexists(join(root, path)))
+    return readTwice(root, intact, secondPercent, scratch.draining, (done, total) =>
+      onProgress('Comparing', done, total),
+    )
   }
 }
 
@@ -106,8 +132,9 @@ async function examineFile(root: string): Promise<CredentialsState> {
   const file = join(root, credentialsFile)
   const schema = (await schemaOf(root, credentialsFile))[credentialsFile]
   if (!lexists(file)) return { schema, fault: 'is missing, together with all accounts' }
-  const fault = databaseFault(file)
-  return { schema, fault: fault ?? (schema === undefined ? 'is empty, and all accounts are missing' : undefined) }
+  const empty = schema === undefined ? 'is empty, and all accounts are missing' : undefined
+  const fault = databaseFault(file) ?? empty
+  return { schema, fault, ...(fault === undefined && { secrets: readSecrets(file) }) }
 }
 
 /** Examines the vectors. Only a service with a model has them. */
@@ -162,12 +189,17 @@ async function examineIndex(
   // An organisation that another cell is sending is indexed before it moves here.
   const arriving = new Set(await listNames(arrivingFolder(root)))
   let different: Difference[]
+  let unread: ReadonlySet<string>
   try {
+    // Listed first, because the service may read them at any moment.
+    unread = listUnread(index)
     different = differencesBetween(index, rebuilt).filter(({ orgId }) => !arriving.has(orgId))
     if (different.length + failed.size > 0) different = await lookAgain(deps, index, rebuilt, different, failed)
   } catch (error) {
     return [damageFinding('database', indexFile, error instanceof Error ? error.message : String(error))]
   }
+  const waiting = new Set(different.map(ownerOf).filter((owner) => unread.has(owner)))
+  different = different.filter((one) => !waiting.has(ownerOf(one)))
   const findings = [...failed]
     .filter(([path]) => !damaged.has(path))
     .map(([path, reason]) => damageFinding('index', path, `cannot be indexed: ${reason}`))
@@ -176,7 +208,28 @@ async function examineIndex(
     if (!failed.has(path) && !failed.has(pathOf(one.orgId)) && !damaged.has(path))
       findings.push(damageFinding('index', path, describe(one)))
   }
-  return [...findings, ...(await findCycles(deps))]
+  if (waiting.size > 0) findings.push(unreadNote(waiting.size))
+  return [...findings, ...(await findClosed(deps)), ...(await findCycles(deps))]
+}
+
+/** Names the organisations that only a newer version can serve. */
+async function findClosed({ index }: Pick<Deps, 'index'>): Promise<Finding[]> {
+  const rows = (await listClosedOrgRows(index.read)).filter(isClosed)
+  return rows.map(({ id, requires }) => {
+    const reason = newerVersionError(unknownInRow(requires)).message
+    return { kind: 'note', subject: 'repository', path: join(id, orgRepository), reason }
+  })
+}
+
+/** Returns the organisation or the node that a row belongs to, as `<org id>` or `<org id>/<node id>`. */
+function ownerOf({ orgId, nodeId }: Difference): string {
+  return nodeId === undefined ? orgId : `${orgId}/${nodeId}`
+}
+
+function unreadNote(repositories: number): Finding {
+  const what = `${plural(repositories, 'repository is', 'repositories are')} not read completely yet`
+  const reason = `${what}; the running service reads them in the background`
+  return { kind: 'note', subject: 'index', path: indexFile, reason }
 }
 
 /** Removes findings that come from running changes: they are gone after a moment. */
@@ -189,7 +242,7 @@ async function lookAgain(
 ): Promise<Difference[]> {
   await sleep(recheckDelayMs)
   const unsound = new Set([...failed.keys()].map((path) => path.replace(/(\/org)?\.git$/, '')))
-  for (const { orgId, nodeId } of different) unsound.add(nodeId === undefined ? orgId : `${orgId}/${nodeId}`)
+  for (const one of different) unsound.add(ownerOf(one))
   for (const owner of [...unsound].sort()) {
     const [orgId = '', nodeId] = owner.split('/')
     const path = pathOf(nodeId === undefined ? orgId : `${owner}.git`)

@@ -59,7 +59,7 @@ const names: ReadonlySet<string> = new Set([
   ...['grove_storage_free_bytes', 'grove_storage_used_bytes', 'grove_database_bytes', 'grove_storage_faults_total'],
   ...['grove_sessions_active', 'grove_index_behind_nodes', 'grove_repositories_unreadable'],
   ...['grove_repositories_suspect', 'grove_sweep_last_success_timestamp_seconds', 'grove_sweep_duration_seconds'],
-  'grove_cell_lease_seconds',
+  ...['grove_cell_lease_seconds', 'grove_webhook_secrets_lost'],
 ])
 
 /** Reads the state of the service from its metrics and databases. @throws AppError forbidden */

@@ -26,7 +26,8 @@ import type { NodeAt } from '../targets.ts'
 /**
  * The reason why a node is not restored.
  *
- * `mistake`: the node exists, or has no copy or no organisation. `conflict`: another node has its id.
+ * `mistake`: the node exists, or has no copy or no organisation. `conflict`: another node has its id, or it has to
+ * wait for a parent.
  */
 export interface NotRestored {
   readonly kind: 'mistake' | 'conflict'
@@ -49,6 +50,7 @@ export async function restoreNode(deps: Deps, { orgId, nodeId }: NodeAt): Promis
   } catch (error) {
     if (error instanceof AppError && error.code === 'node_exists')
       return heldBy((await findHolder(deps, nodeId)) ?? 'another organisation')
+    if (error instanceof AppError && error.code === 'rule_would_end') return { kind: 'conflict', reason: error.message }
     const [problem] = error instanceof ValidationError ? error.problems : []
     if (problem !== undefined) return { kind: 'conflict', reason: problem.msg }
     throw error

@@ -8,11 +8,11 @@ import { listMemberRows, type MemberRow } from '../../../index/derived/org-queri
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeOrg, includesRole } from '../access.ts'
+import { authorizeOrg, includesRole, requireVerifiedEmail } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
 import { isBotMember } from '../format/bots.ts'
 import { emailInGit, hashOfEmail, isHiddenEmail, parseHiddenEmail } from '../format/hidden-emails.ts'
-import type { MemberFile, OrgRecord } from '../format/org-format.ts'
+import { type MemberFile, maxFormerEmails, type OrgRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { MemberAt, OrgAt } from '../targets.ts'
@@ -41,7 +41,7 @@ function toMember(row: MemberRow): Member {
  * Adds a user who has an account, or changes a member's role. The operator needs no role, and so can give an owner to
  * an organisation without one.
  *
- * @throws AppError account_not_found, forbidden (also for a bot), last_owner, too_many_members
+ * @throws AppError account_not_found, email_unverified, forbidden (also for a bot), last_owner, too_many_members
  */
 export async function putMember(
   deps: Deps,
@@ -50,6 +50,7 @@ export async function putMember(
   { role }: { role: Role },
 ): Promise<Member> {
   if (actor.kind === 'person') await authorizeOrg(deps, actor, at, 'owner')
+  await requireVerifiedEmail(deps, actor)
   const account = await findAccountAt(deps, at)
   if (!account || isForeignBot(account, at))
     throw new AppError('account_not_found', 'There is no account with this e-mail address')
@@ -87,7 +88,8 @@ export function withRole(
     throw new AppError('too_many_members', `An organisation has at most ${maxMembers} members; remove some first`)
   // Keeps fields of a later version.
   const created_at = known?.created_at ?? now.toISOString()
-  const file = { ...known, email, name, role, created_at, ...(isBot && { kind: 'bot' as const }) }
+  const former = known && withFormerEmail(known, email)
+  const file = { ...known, ...former, email, name, role, created_at, ...(isBot && { kind: 'bot' as const }) }
   return { ...record, members: new Map([...record.members, [id, file]]) }
 }
 
@@ -125,7 +127,7 @@ export async function removeMember(deps: Deps, actor: Person, at: MemberAt): Pro
     const id = account !== undefined && record.members.has(account.id) ? account.id : named
     if (!id) throw new AppError('member_not_found', 'There is no member with this e-mail address')
     if (!leaving) requireOwner(record, actor)
-    const changed = withoutMember(record, id)
+    const changed = { ...withoutMember(record, id), ...leavingOf(record, id, account?.id === id ? account : undefined) }
     await overruleInvitations(deps, at, { accountId: id, before: record, after: changed, leaving })
     return changed
   })
@@ -174,14 +176,20 @@ export async function updateMemberProfile(deps: Deps, person: Person, at: OrgAt)
   })
 }
 
-/** The most earlier addresses that are kept. */
-const maxFormerEmails = 20
-
 /** Keeps an earlier address as a hash. Its user cannot approve commits that were made with it. */
-function withFormerEmail(known: Pick<MemberFile, 'email' | 'former_emails'>, email: string) {
+function withFormerEmail(known: Pick<MemberFile, 'email' | 'former_emails'>, email?: string) {
   if (known.email === email || isHiddenEmail(known.email)) return {}
   const others = (known.former_emails ?? []).filter((hash) => hash !== hashOfEmail(known.email))
   return { former_emails: [...others, hashOfEmail(known.email)].slice(-maxFormerEmails) }
+}
+
+/** Keeps all addresses of a user who leaves, as hashes. The user may come back with another address. */
+function leavingOf({ members }: OrgRecord, id: string, account: Account | undefined): Pick<OrgRecord, 'leaving'> {
+  const known = members.get(id)
+  if (known === undefined) return {}
+  const last = { ...known, ...withFormerEmail(known) }
+  const { former_emails } = { ...last, ...(account && withFormerEmail({ ...last, email: emailInGit(account) })) }
+  return former_emails === undefined ? {} : { leaving: new Map([[id, { former_emails }]]) }
 }
 
 function withoutMember(record: OrgRecord, id: string): OrgRecord {

@@ -8,10 +8,10 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { addRunning } from '../../base/rounds.ts'
-import { orgIsGone, orgNotFoundError } from '../access.ts'
+import { newerVersionError, orgIsGone, orgNotFoundError } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withIntent } from '../event-log/note-intents.ts'
-import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
+import { commitOrg, type OrgRecord, readRecord, unknownRequirements } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
 import { indexOrg } from '../indexing/index-node.ts'
 import { main, orgRepo } from '../layout.ts'
@@ -42,7 +42,7 @@ export async function changeOrg(
  * `build` gets, nothing moves.
  *
  * @returns the new head
- * @throws AppError org_not_found, outcome_unknown (committed, but not indexed); errors of `build`
+ * @throws AppError org_not_found, org_needs_newer_version, outcome_unknown (committed, but not indexed); errors of `build`
  */
 export async function commitToOrg(
   deps: Deps,
@@ -54,6 +54,8 @@ export async function commitToOrg(
   const head = await updateRefs(deps.store, [{ repo, ref: main }], async (current) => {
     const head = current({ repo, ref: main })
     if (!head) throw orgNotFoundError()
+    const words = unknownRequirements((await readRecord(repo, head)).org)
+    if (words.length > 0) throw newerVersionError(words)
     const draft = newObjectBatch(repo)
     const to = await build(draft, head)
     if (to === head) return { moves: [], value: head }

@@ -16,7 +16,7 @@ import { invalid } from '../../base/errors.ts'
 import {
   authorizeOrg,
   branchPrefixOf,
-  findOrg,
+  findAnyOrg,
   orgIsGone,
   type Rights,
   recheckAccess,
@@ -24,6 +24,7 @@ import {
 } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import { readOrgTypes } from '../branches/type-rules.ts'
+import { requireRoomInOrg } from '../byte-quota.ts'
 import { rulesForMain } from '../consent/branch-rules.ts'
 import { type Mover, noteIntents } from '../event-log/note-intents.ts'
 import { commitOrg, embeddingsChoice, fitsOrgFile, type OrgRecord, readRecord } from '../format/org-format.ts'
@@ -142,7 +143,7 @@ async function writeOrg(deps: Deps, actor: Person, input: OrgInput, id: string):
  */
 export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string): Promise<void> {
   // It may have been created while the directory of cells did not answer.
-  if (await findOrg(deps, orgId)) return tryUpdateCard(deps, orgId)
+  if (await findAnyOrg(deps, orgId)) return tryUpdateCard(deps, orgId)
   const trash = await listNames(trashFolder(deps.store))
   if (trash.some((name) => name.startsWith(`${orgId}.`))) return
   await createOrg(deps, actor, { name: actor.name }, orgId).catch((error: unknown) => {
@@ -176,6 +177,8 @@ export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org>
 export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: OrgChange): Promise<Org> {
   const { org: before } = await authorizeOrg(deps, actor, at, 'owner')
   if (input.published && !before.published) await requireVerifiedEmail(deps, actor)
+  // Taking back what is public is always allowed.
+  if (JSON.stringify(input) !== '{"published":false}') await requireRoomInOrg(deps, at.orgId, JSON.stringify(input))
   const completed = input.rules && completeRules(input.rules)
   const nodes = await findNodesIn(deps, at, completed ?? [])
   await changeOrg(deps, actor, at, 'edit', (record) => {

@@ -70,7 +70,7 @@ interface Target extends Pick<OrgRecord, 'members'> {
 }
 
 /**
- * Returns the rules to store. Ids that the present rules name may stay, also after a member has left.
+ * Returns the rules to store. Ids that the current rules name may stay, also after a member has left.
  *
  * @throws ValidationError a user is not a member, or a node is not one of the organisation
  */

@@ -12,12 +12,15 @@ import { addsParents, headMovedError, problemsOf, refuseProblems, withGraphLockI
 import { readTree } from '../branches/revisions.ts'
 import { requireBytesLeft } from '../byte-quota.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
+import { readCommitMakers } from '../consent/commit-authors.ts'
 import { recheckCommit, requireFreeBranch } from '../consent/rule-checks.ts'
 import { withIntent } from '../event-log/note-intents.ts'
 import { signature } from '../format/signatures.ts'
 import { withVia } from '../format/trailers.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
-import { branchRef, main } from '../layout.ts'
+import { branchRef, ledgerRef, main } from '../layout.ts'
+import { changedBy } from '../ledger/changed-by.ts'
+import { appendPushed } from '../ledger/ledger.ts'
 import type { PullAt } from '../targets.ts'
 import { trailerOf } from '../via.ts'
 import { type PullRequest, sentence, toPull } from './pull-state.ts'
@@ -49,6 +52,7 @@ export async function updatePullBranch(deps: Deps, context: RequestContext<Perso
   requireRole(access, { ref: branchRef(row.source_branch) })
   if (row.status !== 'open') throw new AppError(row.status, `The pull request is ${row.status}`)
   const source: RefName = { repo, ref: branchRef(row.source_branch) }
+  const ledger: RefName = { repo, ref: ledgerRef }
   const from = readRef(repo, source.ref)
   const onto = readRef(repo, branchRef(row.target_branch))
   if (!from) throw new AppError('source_branch_missing', sentence.source_branch_missing)
@@ -68,7 +72,7 @@ export async function updatePullBranch(deps: Deps, context: RequestContext<Perso
   signal.throwIfAborted()
   const adds = source.ref === main && (await addsParents(repo, await readTree(repo, from), await readTree(repo, head)))
   await withGraphLockIf(deps, access, adds, () =>
-    updateRefs(deps.store, [source], async (current) => {
+    updateRefs(deps.store, [source, ledger], async (current) => {
       if (current(source) !== from)
         throw headMovedError('The source branch has moved since the update began; nothing was changed', current(source))
       await recheckCommit(deps, actor, at, { ref: source.ref, head: from })
@@ -76,11 +80,27 @@ export async function updatePullBranch(deps: Deps, context: RequestContext<Perso
         await problemsOf(deps, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head)),
         () => ['body'],
       )
-      return withIntent(deps, actor, { moves: [{ ...source, to: head }], value: undefined })
+      const before = current(ledger) ?? access.node.ledger
+      const to = await keepPushers(deps, actor, access, before, { from, onto, head })
+      const moves = [{ ...source, to: head }, ...(to === before ? [] : [{ ...ledger, to }])]
+      return withIntent(deps, actor, { moves, value: undefined })
     }),
   )
   await tryIndexNode(deps, at.orgId, at.nodeId)
   return pullAfter(deps, access, at)
+}
+
+/** Records the users who pushed the commits for the rebased ones. Returns the ledger commit. */
+async function keepPushers(
+  deps: Deps,
+  actor: Person,
+  access: NodeAccess,
+  ledger: Oid,
+  { from, onto, head }: { readonly from: Oid; readonly onto: Oid; readonly head: Oid },
+): Promise<Oid> {
+  const { pushers } = await readCommitMakers(access, ledger, { target: onto, head: from })
+  const commits = pushers.size === 0 ? [] : await access.history.between(onto, head)
+  return appendPushed(access.repo, ledger, { commits, userIds: [...pushers], ...changedBy(deps, actor) })
 }
 
 interface Update {

@@ -26,7 +26,7 @@ export interface SinceQuery extends DiffQuery {
 }
 
 interface Differences {
-  /** `merge`: the reviewed change, merged onto the present base, is compared. `heads`: the reviewed head is. */
+  /** `merge`: the reviewed change, merged onto the current base, is compared. `heads`: the reviewed head is. */
   readonly basis: 'merge' | 'heads'
   readonly changes: CommitDiff
   /** Absent without `text`. */
@@ -60,7 +60,7 @@ interface Comparing {
 }
 
 /**
- * Compares the present head with the approved change. That change is first merged onto the present base, so that the
+ * Compares the current head with the approved change. That change is first merged onto the current base, so that the
  * target's own changes do not appear. If it cannot be merged, the two heads are compared. Returns undefined if one of
  * them is missing.
  *

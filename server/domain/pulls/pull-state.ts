@@ -5,8 +5,6 @@
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import type { CheckRow } from '../../../index/derived/checks.ts'
-import { listObjectionsElsewhere, type ObjectionElsewhere } from '../../../index/derived/entries.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, type MergeRefusal } from '../../base/errors.ts'
@@ -162,8 +160,8 @@ export interface PullRequest {
   readonly consent: Consent & {
     /** True if the caller may merge in spite of the rules. */
     readonly may_override: boolean
-    /** Standing requests for changes on the same head. Absent without one, and in lists. */
-    readonly objections_elsewhere?: readonly ObjectionElsewhere[]
+    /** Requests for changes of the same head or change in other pull requests. Absent without one. */
+    readonly objections_elsewhere?: readonly { readonly number: number; readonly author: string }[]
   }
   readonly overridden?: Overridden
   readonly comments: number
@@ -174,12 +172,11 @@ export interface PullRequest {
 /** Reads a pull request from its row. */
 export async function toPull(deps: Deps, access: NodeAccess, row: PullRow): Promise<PullRequest> {
   const factsOf = await readReviewFacts(deps, access, [row])
-  const pull = await toPullWith(deps, access, row, factsOf(row.number))
-  if (row.status !== 'open') return pull
-  const at = { orgId: access.org.id, nodeId: access.node.id, number: row.number }
-  const elsewhere = await listObjectionsElsewhere(deps.index.read, at, pull.source_commit)
-  return elsewhere.length === 0 ? pull : { ...pull, consent: { ...pull.consent, objections_elsewhere: elsewhere } }
+  return toPullWith(deps, access, row, factsOf(row.number))
 }
+
+/** The most objections in other pull requests that a response shows. */
+const maxElsewhere = 10
 
 export async function toPullWith(
   deps: Deps,
@@ -191,6 +188,9 @@ export async function toPullWith(
   const state = await stateOf(deps, access, row)
   const judgement = await judgeRow(deps, access, row, state, facts)
   const reasons = reasonsOf(state, judgement)
+  const elsewhere = judgement.verdicts
+    .filter(({ isElsewhere, role }) => isElsewhere && role !== null)
+    .map(({ row: { number, name } }) => ({ number, author: name }))
   return {
     id: row.id,
     node_id: node.id,
@@ -218,7 +218,11 @@ export async function toPullWith(
     commits_behind: state.behind,
     ...(row.author_id !== null && { author_id: row.author_id }),
     reviewers: facts.reviewers,
-    consent: { ...toConsent(judgement), may_override: mayOverride(access, state, judgement) },
+    consent: {
+      ...toConsent(judgement),
+      may_override: mayOverride(access, state, judgement),
+      ...(elsewhere.length > 0 && { objections_elsewhere: elsewhere.slice(0, maxElsewhere) }),
+    },
     ...(row.overridden !== null && { overridden: JSON.parse(row.overridden) as Overridden }), // from a record of ours
     comments: row.comments,
     open_threads: row.open_threads,
@@ -232,23 +236,18 @@ async function judgeRow(
   access: NodeAccess,
   row: PullRow,
   state: PullState,
-  { verdicts, checks: byHead }: ReviewFacts,
+  { verdicts, objections, checks: byHead }: ReviewFacts,
 ): Promise<PullJudgement> {
-  const checks = byHead ? await checksOf(deps, access, state.source ?? row.source_commit, byHead) : []
-  const rules = row.status === 'open' ? await rulesOfBranch(deps, access.org, access.node.id, row.target_branch) : []
-  const facts = { verdicts, checks, open_threads: row.open_threads }
+  const { index } = deps
+  const { org, node } = access
+  const isOpen = row.status === 'open'
+  const head = state.source ?? row.source_commit
+  // Reads them again if the source has moved since.
+  const checks = byHead && (byHead.get(head) ?? (await readChecksByHead(index.read, node.id, [head])).get(head))
+  const rules = isOpen ? await rulesOfBranch(deps, org, node.id, row.target_branch) : []
+  const facts = { verdicts, objections: isOpen ? objections : [], checks: checks ?? [], open_threads: row.open_threads }
   const present = () => presentChange(access, row, state)
-  return judgePull(access, { pull: row, rules, facts, present, target: state.target })
-}
-
-/** Reads them again if the source has moved since. */
-async function checksOf(
-  { index }: Deps,
-  { node }: NodeAccess,
-  head: Oid,
-  byHead: NonNullable<ReviewFacts['checks']>,
-): Promise<readonly CheckRow[]> {
-  return byHead.get(head) ?? (await readChecksByHead(index.read, node.id, [head])).get(head) ?? []
+  return judgePull(deps, access, { pull: row, rules, facts, present, target: state.target, ledger: access.node.ledger })
 }
 
 /** Returns all reasons, those of content first. It is only `mergeable` if it can merge. */
@@ -263,7 +262,7 @@ function mayOverride({ role }: NodeAccess, { reasons }: PullState, judgement: Pu
   return role === 'owner' && reasons[0] === 'mergeable' && judgement.reasons.length > 0 && judgement.mayOverride
 }
 
-/** The present change, of the heads that the state was computed from. @throws the errors of mergeBaseOf */
+/** The current change, of the heads that the state was computed from. @throws the errors of mergeBaseOf */
 async function presentChange({ history }: NodeAccess, row: PullRow, state: PullState): Promise<Change> {
   const { source, target, behind } = state
   // The source contains the target.

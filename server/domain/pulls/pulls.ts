@@ -15,6 +15,7 @@ import { authorizeNode, type NodeAccess, reloadNode, requireRole } from '../acce
 import type { Person } from '../actor.ts'
 import { headMovedError } from '../branches/branch-commits.ts'
 import { readCommits } from '../branches/commit-views.ts'
+import { requireRoomFor } from '../byte-quota.ts'
 import { readReviewFacts } from '../consent/verdicts.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { refuseLongText } from '../format/limits.ts'
@@ -72,6 +73,7 @@ export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: Pul
   const access = await authorizeNode(deps, actor, at, need)
   const { repo } = access
   refuseLongText(['body', 'description'], input.description)
+  await requireRoomFor(deps, at.orgId, input.description)
   const reviewers = await requireReviewers(deps, at, input.reviewers ?? [], actor.id)
   const judged = input.require_mergeable ? await mergeableHeads(deps, access, input) : undefined
   const number = await changeLedger(deps, actor, access, need, async (ledger) => {
@@ -190,7 +192,11 @@ export async function updatePull(deps: Deps, actor: Person, at: PullAt, patch: P
   const row = await findPullRow(deps, at)
   const need = { opened: fromRow(row) }
   requireRole(access, need)
-  refuseLongText(['body', 'description'], patch.description ?? '')
+  const { title = '', description = '' } = patch
+  refuseLongText(['body', 'description'], description)
+  // Closing and merging are always allowed. Each event repeats the description.
+  if (title + description !== '' || patch.status !== 'closed')
+    await requireRoomFor(deps, at.orgId, patch.description ?? row.description)
   const pin = { repo: access.repo, ref: pinRef(row.number) }
   await changeLedger(
     deps,

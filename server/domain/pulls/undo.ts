@@ -86,8 +86,8 @@ async function open(deps: Deps, actor: Person, access: NodeAccess, opening: Open
   const source = { repo, ref: branchRef(branch) }
   const decide = async (ledger: Oid): Promise<Decision<number>> => {
     await refuseSecond(deps, access, ledger, pull, named)
-    const { role } = await recheckAccess(deps, actor, access.org.id, 'editor')
-    await requireMaker(deps, { orgId: access.org.id, nodeId: access.node.id }, branch, role)
+    const rights = await recheckAccess(deps, actor, access.org.id, 'editor')
+    await requireMaker(deps, access, { branch, to: head }, rights)
     if (readRef(repo, source.ref)) throw new AppError('branch_exists', `A branch ${excerpt(branch)} already exists`)
     if (countRefRoom(repo, 'heads') <= 0)
       throw new AppError('too_many_branches', `The node ${tooManyRefsMessage('heads')}`)
@@ -216,7 +216,7 @@ function titleOf({ title }: PullRow): string {
   return letters.length <= longestTitle ? letters.join('') : `${letters.slice(0, longestTitle - 1).join('')}…`
 }
 
-/** Markdown. Pages show the link as one to the page of the pull request. */
+/** Markdown. Pages show the link as one to the pull request's page. */
 function descriptionOf({ org_id, node_id, number }: PullRow): string {
   return `This undoes [proposal ${number}](/orgs/${org_id}/nodes/${node_id}/pull-requests/${number}).`
 }

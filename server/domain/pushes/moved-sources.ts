@@ -78,7 +78,7 @@ interface MovedPull {
 /** Counts the approvals that no longer hold. Returns 0 if that fails or takes too long. */
 async function countLost(deps: Deps, access: NodeAccess, moved: MovedPull, signal: AbortSignal): Promise<number> {
   try {
-    return await leavable(lostApprovals(access, moved, signal), signal)
+    return await leavable(lostApprovals(deps, access, moved, signal), signal)
   } catch (error) {
     deps.log.warn({ err: error }, 'a push succeeded, but its approvals could not be compared in time')
     return 0
@@ -86,17 +86,17 @@ async function countLost(deps: Deps, access: NodeAccess, moved: MovedPull, signa
 }
 
 /** @throws the errors of readVerdicts and mergeBaseOf */
-async function lostApprovals(access: NodeAccess, { row, facts, heads }: MovedPull, signal: AbortSignal) {
+async function lostApprovals(deps: Deps, access: NodeAccess, { row, facts, heads }: MovedPull, signal: AbortSignal) {
   const source = heads.get(row.source_branch)
   const target = heads.get(row.target_branch)
   const now = target?.to ?? readRef(access.repo, branchRef(row.target_branch))
   if (!source || !now) return 0
   const changeOf = (into: Oid, head: Oid) => async () => ({ base: await mergeBaseOf(access.history, into, head), head })
   const before = changeOf(target?.from ?? now, source.from)
-  const held = await readVerdicts(access, row, facts.verdicts, before, signal)
+  const held = await readVerdicts(deps, access, row, facts.verdicts, before, signal)
   const approved = held.filter((one) => one.row.verdict === 'approve' && one.row.role !== null && isCurrent(one))
   if (approved.length === 0) return 0
-  const present = await readVerdicts(access, row, facts.verdicts, changeOf(now, source.to), signal)
+  const present = await readVerdicts(deps, access, row, facts.verdicts, changeOf(now, source.to), signal)
   const stale = new Set(present.filter(({ state }) => state === 'stale').map((one) => one.row.entry))
   return approved.filter((one) => stale.has(one.row.entry)).length
 }

@@ -25,9 +25,11 @@ import { authorizeNode, authorizeOrg, type NodeAccess, requireRole } from '../ac
 import { type Credential, isWithin } from '../accounts/access-tokens.ts'
 import { anonymous, includesAccess } from '../actor.ts'
 import { findRefProblem } from '../branches/ref-rules.ts'
+import { tagsOnMain } from '../branches/tags.ts'
 import { type Audience, audienceOf, listVisibleRefs, visiblePlaces } from '../branches/visible-refs.ts'
 import { openPushRoom, requireBytesLeft } from '../byte-quota.ts'
 import type { PullPage } from '../consent/wording.ts'
+import { diskFullError } from '../disk-reserve.ts'
 import { main, maintenanceFile, orgRepo } from '../layout.ts'
 import { maintenanceError } from '../maintenance-mode.ts'
 import type { RepositoryAt } from '../targets.ts'
@@ -107,14 +109,32 @@ export async function openSmartHttp(
   if (service === 'git-receive-pack') {
     const mode = deps.maintenance.current()
     if (mode !== undefined) throw maintenanceError(mode, deps.now())
+    if (deps.reserve.isFreed()) throw diskFullError()
     if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to push')
     const access = await authorizeNode(deps, actor, node, 'contributor')
     refuseReadOnly(access.repo)
     await requireBytesLeft(deps, orgId)
     return pushService(deps, access, (push) => receivePush(deps, actor, node, push, pageOf))
   }
-  const { repo, role } = await authorizeNode(deps, actor, node, 'public')
-  return fetchService(repo, audienceOf(role))
+  const access = await authorizeNode(deps, actor, node, 'public')
+  return fetchService(access.repo, audienceOf(access.role), () => clonedTags(access))
+}
+
+/** Characters of the names of tags that Git gets one by one. Its limit for all of them is 128 KiB. */
+const tagCharacters = 98_304
+/** Characters of the setting that shows a ref. */
+const settingCharacters = 30
+
+/** The tags that the caller clones, if not all: the first by name. */
+async function clonedTags(access: NodeAccess): Promise<Tags> {
+  const tags = await tagsOnMain(access)
+  if (tags === undefined) return undefined
+  let left = tagCharacters
+  const isWithinLimit = ([ref]: readonly [string, ...unknown[]]) => {
+    left -= ref.length + settingCharacters
+    return left >= 0
+  }
+  return new Map([...tags].filter(isWithinLimit))
 }
 
 function requireScope(
@@ -128,20 +148,27 @@ function requireScope(
     throw new AppError('token_scope', 'This token is read-only')
 }
 
-function fetchService(repo: Repo, audience: Audience): SmartHttp {
-  const conversation = (wire: Wire) =>
-    ({ ...wire, service: 'git-upload-pack', shown: visiblePlaces(repo, audience) }) satisfies Exchange
+type Tags = ReadonlyMap<string, Oid> | undefined
+
+/** @param tagsNow the tags that the caller sees; undefined: all */
+function fetchService(repo: Repo, audience: Audience, tagsNow: () => Promise<Tags> = async () => undefined): SmartHttp {
+  const conversation = (wire: Wire, tags: Tags) =>
+    ({ ...wire, service: 'git-upload-pack', shown: visiblePlaces(repo, audience, tags) }) satisfies Exchange
   const answer = async (request: FetchRequest, output: Writable, wire: Wire): Promise<void> => {
-    const talk = conversation(wire)
+    const tags = await tagsNow()
+    const talk = conversation(wire, tags)
     if (request.command === 'nothing') return void output.end()
     if (request.command === 'ls-refs') return serveFetch(repo, talk, request, output)
-    const refs = fetchable(repo, audience)
+    const refs = fetchable(repo, audience, tags)
     const judged = audience === 'owner' ? withWholeNames(refs, request) : await judgeFetch(repo, refs, request)
     await serveFetch(repo, talk, judged, output)
   }
   return {
     isPublic: audience === 'public',
-    advertisement: { work: 'list', answer: (output, wire) => advertise(repo, conversation(wire), output) },
+    advertisement: {
+      work: 'list',
+      answer: async (output, wire) => advertise(repo, conversation(wire, await tagsNow()), output),
+    },
     read: async ({ input }, wire, hold) => {
       const reading = { signal: wire.signal, hold, limitBytes: fetchLimitBytes[audience] }
       const asked = await errorsAsText(() => readFetch(input, wire.version, reading))
@@ -168,8 +195,8 @@ async function errorsAsText<T>(work: () => Promise<T>): Promise<T | string> {
 }
 
 /** The refs that a fetch may name. */
-function fetchable(repo: Repo, audience: Audience): Map<string, Oid> {
-  const refs = listVisibleRefs(repo, audience)
+function fetchable(repo: Repo, audience: Audience, tags: Tags): Map<string, Oid> {
+  const refs = listVisibleRefs(repo, audience, tags)
   const head = refs.get(main)
   return head === undefined ? refs : refs.set('HEAD', head)
 }

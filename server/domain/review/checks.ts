@@ -4,13 +4,17 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import { isOid, type Oid } from '../../../gitstore/repo.ts'
 import { type CheckRow, hasChecks, listChecks } from '../../../index/derived/checks.ts'
 import { hasEntryOn } from '../../../index/derived/entries.ts'
+import { listMembersById } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { requireCommit } from '../branches/revisions.ts'
-import { type Check, toChecks, toReport } from '../consent/check-views.ts'
+import { requireRoomFor } from '../byte-quota.ts'
+import { type Check, isByFormerMember, toChecks, toReport } from '../consent/check-views.ts'
+import { isBotEmail } from '../format/bots.ts'
 import { excerpt } from '../format/excerpt.ts'
+import { readRules } from '../format/org-rules.ts'
 import { ledgerRef, main } from '../layout.ts'
 import { changedBy } from '../ledger/changed-by.ts'
 import {
@@ -18,6 +22,7 @@ import {
   findChecks,
   isWebUrl,
   maxChecks,
+  maxRead,
   parseChecks,
   type ReadChecks,
   withCheck,
@@ -40,14 +45,16 @@ export interface CheckInput {
 }
 
 /**
- * Reports a check of a commit. The same report by the same user changes nothing.
+ * Reports a check of a commit. The same report by the same user changes nothing. Only a user whom a rule names, or a
+ * bot, replaces the report of another one.
  *
- * @throws AppError commit_not_found, too_many_checks; ValidationError
+ * @throws AppError commit_not_found, check_exists, too_many_checks; ValidationError
  */
 export async function putCheck(deps: Deps, actor: Person, at: CheckAt, input: CheckInput): Promise<Check> {
   const access = await authorizeNode(deps, actor, at, 'editor')
   const { state, description = '', url } = input
   if (url !== undefined && !isWebUrl(url)) throw invalid(['body', 'url'], 'This is not a valid URL of a page', url)
+  await requireRoomFor(deps, at.orgId, '')
   const commit = await requireChecked(deps, access, at.commitId)
   const isOnMain = await isReachedByMain(access, commit)
   const record = await changeLedger(deps, actor, access, 'editor', async (ledger) => {
@@ -63,8 +70,11 @@ export async function putCheck(deps: Deps, actor: Person, at: CheckAt, input: Ch
       at: now,
     }
     const before = known.checks.get(at.name)
-    if (before !== undefined && 'by' in before && isSame(before, report)) return { moves: [], value: before }
-    requireRoom(known, at.name)
+    if (before !== undefined && 'by' in before) {
+      if (isSame(before, report)) return { moves: [], value: before }
+      await requireOwn(deps, access, before, actor, at.name)
+    }
+    await requireRoom(deps, access, known, at.name)
     const isFirst = file === undefined && !isOnMain && !(await hasEntryOn(deps.index.read, access.node.id, commit))
     const act = {
       commit,
@@ -90,10 +100,38 @@ function isSame(one: CheckRecord, other: CheckRecord): boolean {
   )
 }
 
-/** @throws AppError too_many_checks */
-function requireRoom({ values }: ReadChecks, name: string): void {
-  if (!Object.hasOwn(values, name) && Object.keys(values).length >= maxChecks)
-    throw new AppError('too_many_checks', `A commit has at most ${maxChecks} checks; report under a name it has`)
+/**
+ * Refuses to replace the report of another user. A user whom a rule names may, and a bot if no rule names the first user.
+ * Otherwise an editor could report before CI does, and keep its result out. Anyone may if that user has left, because the
+ * report no longer counts.
+ *
+ * @throws AppError check_exists
+ */
+async function requireOwn(deps: Deps, { org }: NodeAccess, { by: first }: CheckRecord, actor: Person, name: string) {
+  if (first.id === actor.id) return
+  const rules = await readRules(deps, org)
+  const isNamed = (id: string | undefined) =>
+    rules.some(({ checks }) => checks.some((one) => one.name === name && one.from !== undefined && one.from === id))
+  if (isNamed(actor.id) || (actor.isBot && !isBotEmail(first.email) && !isNamed(first.id))) return
+  const [member] = first.id === undefined ? [] : await listMembersById(deps.index.read, org.id, [first.id])
+  if (first.id !== undefined && isByFormerMember(first, member) && !isNamed(first.id)) return
+  const who = excerpt(first.name)
+  throw new AppError('check_exists', `${who} reported the check ${name} of this commit, so only ${who} can change it`)
+}
+
+/**
+ * Names that rules demand always find room. Otherwise 50 other names, which any editor can report, would keep them out.
+ *
+ * @throws AppError too_many_checks
+ */
+async function requireRoom(deps: Deps, { org }: NodeAccess, { values }: ReadChecks, name: string): Promise<void> {
+  const names = Object.keys(values)
+  if (Object.hasOwn(values, name) || names.length < maxChecks) return
+  const demanded = new Set((await readRules(deps, org)).flatMap(({ checks }) => checks.map((one) => one.name)))
+  const others = names.filter((one) => !demanded.has(one))
+  if (names.length < maxRead && (demanded.has(name) || others.length < maxChecks)) return
+  const detail = `A commit has at most ${maxChecks} checks, and those that rules demand; report under a name it has`
+  throw new AppError('too_many_checks', detail)
 }
 
 /** Lists the checks of a commit by name. @throws AppError commit_not_found */

@@ -5,6 +5,7 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
 import type { Person } from '../actor.ts'
+import { requireRoomFor } from '../byte-quota.ts'
 import type { AnchorInput } from '../format/anchors.ts'
 import { readResult } from '../indexing/index-node.ts'
 import { type CommentAnchor, type CommentRecord, parseEntry } from '../ledger/entries.ts'
@@ -65,6 +66,7 @@ export async function createComment(deps: Deps, actor: Person, at: PullAt, input
   const written = input.id === undefined ? undefined : await findEntryById(deps.index.read, at.nodeId, id)
   if (written) throw commentExistsError(at, written)
   const checked = await checkComment(deps, access, at, ['body'], input)
+  await requireRoomFor(deps, at.orgId, '')
   const entry = await writeEntries(deps, actor, access, at, async (ledger) => {
     const known = input.id === undefined ? undefined : await findById(deps, access, ledger.commit, id)
     if (known) throw commentExistsError(at, known)
@@ -81,10 +83,10 @@ export async function createComment(deps: Deps, actor: Person, at: PullAt, input
 
 function commentExistsError({ orgId, nodeId }: PullAt, { number, entry }: { number: number; entry: number }): AppError {
   const location = `/orgs/${orgId}/nodes/${nodeId}/pull-requests/${number}/comments/${entry}`
-  return new AppError('comment_exists', 'A comment with this id exists already', { location, entry })
+  return new AppError('comment_exists', 'A comment with this id already exists', { location, entry })
 }
 
-/** A comment whose text, anchor and mentions were checked against the present state. */
+/** A comment whose text, anchor and mentions were checked against the current state. */
 export interface CheckedComment {
   readonly text: string
   readonly anchor?: CommentAnchor
@@ -208,6 +210,7 @@ export async function updateComment(deps: Deps, actor: Person, at: EntryAt, patc
   const { text } = patch
   if (text !== undefined) refuseLongComment(['body', 'text'], text)
   await checkNewSuggestion(deps, access, at, patch)
+  await requireRoomFor(deps, at.orgId, '')
   const isNamed = patch.mentions !== undefined || text !== undefined
   const mentions = isNamed
     ? await resolveMentions(deps, at, ['body', 'mentions'], text ?? '', patch.mentions)

@@ -44,7 +44,7 @@ export interface Comment {
   readonly resolved_by?: string
 }
 
-/** A review without its state, which depends on the present heads. */
+/** A review without its state, which depends on the current heads. */
 export interface ReviewText {
   readonly entry: number
   readonly id: string

@@ -7,6 +7,7 @@ import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { headMovedError } from '../branches/branch-commits.ts'
+import { requireRoomFor } from '../byte-quota.ts'
 import type { VerdictState } from '../consent/judge.ts'
 import { readVerdicts } from '../consent/verdicts.ts'
 import { isOpener, type Opened } from '../format/ownership.ts'
@@ -67,6 +68,7 @@ export async function submitReview(deps: Deps, actor: Person, at: PullAt, input:
   for (const [n, comment] of comments.entries())
     checked.push(await checkComment(deps, access, at, ['body', 'comments', n], comment))
   const id = input.id?.toLowerCase() ?? newId()
+  await requireRoomFor(deps, at.orgId, '')
   const entry = await writeEntries(deps, actor, access, at, async (ledger) => {
     const known = input.id === undefined ? undefined : await findById(deps, access, ledger.commit, id)
     if (known) throw reviewExistsError(at, known)
@@ -92,7 +94,7 @@ export async function submitReview(deps: Deps, actor: Person, at: PullAt, input:
 
 function reviewExistsError({ orgId, nodeId }: PullAt, { number, entry }: { number: number; entry: number }): AppError {
   const location = `/orgs/${orgId}/nodes/${nodeId}/pull-requests/${number}/reviews/${entry}`
-  return new AppError('comment_exists', 'A review with this id exists already', { location, entry })
+  return new AppError('comment_exists', 'A review with this id already exists', { location, entry })
 }
 
 /** @throws ValidationError a review says nothing */
@@ -167,7 +169,7 @@ type StateOf = (entry: number, record: VerdictRecord) => ReviewState
 
 export async function readStates(deps: Deps, access: NodeAccess, pull: PullRow): Promise<StateOf> {
   const rows = await listLastVerdicts(deps.index.read, access.org.id, access.node.id, [pull.number])
-  const verdicts = await readVerdicts(access, pull, rows, () => readPresentChange(access, pull))
+  const verdicts = await readVerdicts(deps, access, pull, rows, () => readPresentChange(access, pull))
   const byEntry = new Map(verdicts.map((verdict) => [verdict.row.entry, verdict]))
   return (entry, { verdict, withdrawn, dismissed }) => {
     if (withdrawn) return 'withdrawn'

@@ -6,6 +6,7 @@ import type { Person } from '../actor.ts'
 import { emailInGit } from '../format/hidden-emails.ts'
 import { type Author, authorOf } from '../format/signatures.ts'
 import { normalizeLineEnds } from '../format/text-rules.ts'
+import { withTrailers } from '../format/trailers.ts'
 import type { CommentRecord, EntryUser } from '../ledger/entries.ts'
 
 interface Wanted {
@@ -30,19 +31,11 @@ export async function messageOf(
   const [one] = chosen
   const what = chosen.length === 1 && one ? `suggestion ${one.entry}` : `${chosen.length} suggestions`
   const text = normalizeLineEnds(message ?? `Apply ${what} of proposal ${number}`).trimEnd()
-  if (trailers.size === 0) return text
-  return `${text}${endsWithTrailers(text) ? '\n' : '\n\n'}${[...trailers].join('\n')}`
+  return trailers.size === 0 ? text : withTrailers(text, [...trailers])
 }
 
-/** Returns the present name and e-mail address for Git. If the account is deleted, they are those of the comment. */
+/** Returns the current name and e-mail address for Git. If the account is deleted, they are those of the comment. */
 async function authorNow(deps: Pick<Deps, 'credentials'>, by: EntryUser): Promise<Author> {
   const profile = by.id === undefined ? undefined : await findActiveProfile(deps.credentials.read, by.id)
   return profile ? { name: profile.name, email: emailInGit(profile) } : authorOf(by)
-}
-
-/** True if the last paragraph, which is not the subject, has only trailers. Source: git-interpret-trailers(1). */
-function endsWithTrailers(message: string): boolean {
-  const paragraphs = message.split(/\n\s*\n/)
-  const last = paragraphs.length > 1 ? (paragraphs.at(-1) ?? '') : ''
-  return last !== '' && last.split('\n').every((line) => /^[A-Za-z0-9-]+: \S/.test(line))
 }

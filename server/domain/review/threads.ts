@@ -1,4 +1,4 @@
-/** The threads of a pull request, placed on its present head. */
+/** The threads of a pull request, placed on its current head. */
 import { findEntryRow, listAnswers, listThreadRows, type ThreadState } from '../../../index/derived/entries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
@@ -25,7 +25,7 @@ export interface Thread {
   readonly resolved_by?: string
   /** True if the content that it is about is gone. False without an anchor. */
   readonly is_outdated: boolean
-  /** The present place of the anchor. For removed content it is on the merge base. */
+  /** The current place of the anchor. For removed content it is on the merge base. */
   readonly place?: Place
   /** For an outdated thread, where a page shows it. */
   readonly near?: Place

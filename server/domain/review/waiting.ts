@@ -131,7 +131,7 @@ function isNaming({ id }: Person) {
   return ({ rule }: HeldRule): boolean => rule.approvals > 0 && rule.by.people?.includes(id) === true
 }
 
-/** True if a rule that names the caller lacks approvals. A verdict on the present change ends it. */
+/** True if a rule that names the caller lacks approvals. A verdict on the current change ends it. */
 async function isAwaited(deps: Deps, actor: Person, row: WaitingRow): Promise<boolean> {
   const { missing = [], verdicts = [] } = (await readCurrent(deps, actor, row))?.consent ?? {}
   return (
@@ -151,7 +151,7 @@ async function readMarksOf(deps: Deps, actor: Person, rows: readonly WaitingRow[
   }
 }
 
-/** True if the caller's last verdict is on the present change. */
+/** True if the caller's last verdict is on the current change. */
 async function hasVerdict(deps: Deps, actor: Person, row: WaitingRow): Promise<boolean> {
   const verdicts = (await readCurrent(deps, actor, row))?.consent.verdicts ?? []
   return verdicts.some(({ author_id, state }) => author_id === actor.id && state === 'current')

@@ -21,6 +21,8 @@ export interface Ahead {
   during<T>(orgId: string, query: () => Promise<T>): Promise<T>
   /** Reads at once what is left. Returns true if nothing was, and no query runs. */
   settle(): Promise<boolean>
+  /** True while a query runs. */
+  readonly isQueried: () => boolean
   /** The number of organisations that are followed. */
   readonly followed: () => number
 }
@@ -55,18 +57,16 @@ export function openAhead({ followers, readStates, advanced, now = () => perform
 
   const follow = (orgId: string) => {
     noteQuery(queriedAt, orgId, now())
-    if (!isLooking) lookLater()
+    if (!isLooking) setTimeout(look, lookMs).unref()
     isLooking = true
   }
-
-  const lookLater = () => setTimeout(look, lookMs).unref()
 
   const look = async () => {
     for (const [orgId, at] of queriedAt) if (now() - at > followMs) queriedAt.delete(orgId)
     if (queries === 0 && !isSettling) running = catchUp(false)
     await running
     isLooking = queriedAt.size > 0
-    if (isLooking) lookLater()
+    if (isLooking) setTimeout(look, lookMs).unref()
   }
 
   /** Errors end the following. The next query meets the same error. @param isAll also changes that are left alone */
@@ -117,6 +117,7 @@ export function openAhead({ followers, readStates, advanced, now = () => perform
       isSettling = false
       return queries === 0 && advances === before
     },
+    isQueried: () => queries > 0,
     followed: () => queriedAt.size,
   }
 }

@@ -12,6 +12,7 @@ import { toMatched } from '../../../index/properties/query.ts'
 import { documentsOf, knowDocuments } from '../../../index/properties/search-filter.ts'
 import type { PropertyTable } from '../../../index/properties/table.ts'
 import { type UnknownName, unknownNames } from '../../../index/properties/unknown-names.ts'
+import { parseQuestion } from '../../../index/search/ranking/filters.ts'
 import { type PreparedView, viewOf } from '../../../index/search/ranking/view.ts'
 import { type Filters, type Retrieved, retrieve, type SearchQuestion } from '../../../index/search/retrieve.ts'
 import type { OrgIndex } from '../../../index/search/segments/org-index.ts'
@@ -29,8 +30,9 @@ import {
   meaningHere,
   vectorsOfView,
 } from './question-meaning.ts'
+import { type Patient, patientFor, said, type Unindexed } from './slices.ts'
 
-export interface FilteredQuestion extends SearchQuestion {
+export interface FilteredQuestion extends SearchQuestion, Patient {
   /** Nodes outside of it are neither matches nor reached from them. */
   readonly where?: Filter
   /** The day that `today` stands for, as `2026-12-01`. */
@@ -39,7 +41,7 @@ export interface FilteredQuestion extends SearchQuestion {
   readonly meaning?: AskedMeaning
 }
 
-export interface FilteredAnswer extends Omit<Retrieved, 'unsure'> {
+export interface FilteredAnswer extends Omit<Retrieved, 'unsure'>, Unindexed {
   /** The share of the nodes of main whose texts were embedded, 0 to 1. Only if the question may use meaning. */
   readonly covered?: number
   /** Present if the question may use meaning, and its words failed. */
@@ -95,17 +97,25 @@ export async function searchFiltered(
 async function searchHeld(searching: Searching, ...asked: Asked) {
   const [orgId, question, view, findMeaning] = asked
   const { indexes, tables, languageOf } = searching
-  const { where, today } = question
-  if (where === undefined && !mayHaveConditions(question.query, today))
-    return indexes.ask(orgId, (index, rows) => {
-      const searched = view === undefined ? { index, rows } : viewOf(index, rows, orgId, view)
-      if (searched === undefined) return 'moved'
-      const found = retrieveMeant(languageOf, searched, orgId, question, {}, findMeaning)
-      return { ...found, conditions: [], unknown: [] }
-    })
+  const { where, today, query, syntax } = question
+  const isPatient = patientFor(question)
+  const isPlain = syntax === 'plain'
+  if (where === undefined && (isPlain || !mayHaveConditions(query, today)))
+    return indexes.ask(
+      orgId,
+      (index, rows, unindexed) => {
+        const searched = view === undefined ? { index, rows } : viewOf(index, rows, orgId, view)
+        if (searched === undefined) return 'moved'
+        const found = retrieveMeant(languageOf, searched, orgId, question, {}, findMeaning)
+        return { ...partly(found, unindexed), conditions: [], unknown: [] }
+      },
+      isPatient,
+    )
   const shown = new Set(view?.view.nodes.flatMap((node) => Object.keys(toMatched(node).properties)))
   const box = await tables.ask(orgId, [], (table) =>
-    readConditions(question.query, today, (name) => shown.has(name) || table.hasName(name)),
+    isPlain
+      ? { words: query, conditions: [] }
+      : readConditions(query, today, (name) => shown.has(name) || table.hasName(name)),
   )
   if (box === undefined) return undefined
   const subjects = [where, box.filter].flatMap((filter) => (filter === undefined ? [] : columnSubjects(filter)))
@@ -113,12 +123,22 @@ async function searchHeld(searching: Searching, ...asked: Asked) {
     if ((await tables.ask(orgId, subjects, () => true)) === undefined) return undefined
     const found = await indexes.ask(
       orgId,
-      (index, rows) =>
-        tables.within(orgId, subjects, rows, (table) => searchWithTable(languageOf, table, index, rows, box, asked)) ??
-        'behind',
+      (index, rows, unindexed) => {
+        const answer = (table: PropertyTable) => searchWithTable(languageOf, table, index, rows, box, asked)
+        const answered = tables.within(orgId, subjects, rows, answer) ?? 'behind'
+        return typeof answered === 'string' ? answered : partly(answered, unindexed)
+      },
+      isPatient,
     )
     if (found !== 'behind') return found
   }
+}
+
+/** Adds to an answer how many nodes are not indexed yet. It then has no hint, because they could match. */
+function partly<A extends { readonly hint?: unknown }>(found: A, unindexed: number) {
+  if (unindexed === 0) return found
+  const { hint, ...answer } = found
+  return { ...answer, total_is_exact: false, ...said(unindexed) }
 }
 
 function searchWithTable(
@@ -156,13 +176,14 @@ function retrieveMeant(
   findMeaning: FindMeaning | undefined,
 ) {
   const { covered, given } = findMeaning?.(index, rows) ?? {}
+  const { query, syntax } = question
   const { unsure = false, ...found } = retrieve(index, rows, languageOf, orgId, question, filters, given)
   return {
     ...found,
     ...(covered !== undefined && { covered }),
     ...(unsure &&
       question.meaning && {
-        doubt: doubtOf(languageOf, question.meaning, filters.words ?? question.query, given),
+        doubt: doubtOf(languageOf, question.meaning, parseQuestion(filters.words ?? query, syntax), given),
       }),
   }
 }

@@ -22,14 +22,16 @@ import type { OrgState, SearchRows } from '../../../index/search/segments/rows.t
 import { ANALYZER_VERSION } from '../../../index/search/text/analyzer.ts'
 import type { LanguageOf } from '../../../index/search/text/languages.ts'
 import type { Follower } from './ahead.ts'
-import { type Range, readSegments, writeSegments } from './segment-files.ts'
-import { createSlices, type RowCounts, sliceMs } from './slices.ts'
+import { markUsed, type Range, readSegments, writeSegments } from './segment-files.ts'
+import { createSlices, type Occasion, type RowCounts, sliceMs } from './slices.ts'
 
 interface OpenIndex {
   readonly index: OrgIndex
   /** The ranges of its segments. */
   ranges: readonly Range[]
   isMerging: boolean
+  /** True after its first query. */
+  isAsked: boolean
   /** Its documents and bytes, as last counted. */
   held: Held
 }
@@ -42,10 +44,18 @@ export interface OpenIndexes extends Follower {
   /**
    * Calls `answer` within one snapshot, with an index that is up to date with it. Returns its result, or undefined if
    * the organisation does not exist.
+   *
+   * @param isPatient false: answers from what is indexed; `unindexed` then counts the changed nodes that are left
    */
-  ask<T>(orgId: string, answer: (index: OrgIndex, rows: SearchRows) => T): Promise<T | undefined>
+  ask<T>(orgId: string, answer: Answer<T>, isPatient?: () => boolean): Promise<T | undefined>
+  /** @param opens true: also opens an index. It is the first to be dropped until it is queried */
+  advance(orgId: string, opens?: boolean): Promise<boolean>
+  /** Writes an index to files, if it has many documents that are not in one. */
+  seal(orgId: string): Promise<void>
   readonly gauges: () => Gauges
 }
+
+type Answer<T> = (index: OrgIndex, rows: SearchRows, unindexed: number) => T
 
 export interface Gauges {
   /** Nodes in the indexes. */
@@ -60,6 +70,11 @@ export interface Gauges {
 
 /** The largest ratio of documents at which a segment is merged with the next one. */
 const tidyFactor = 3
+
+/** Milliseconds for which one organisation is prepared. Then the next one has its turn. */
+const turnMs = 5_000
+/** The fewest changes for which an index is prepared. A query reads fewer of them at once. */
+export const fewestPrepared = 100
 
 /**
  * Opens the indexes of all organisations.
@@ -81,12 +96,19 @@ export function openIndexes(
   const slices = createSlices()
   let opened = 0
 
-  const ask: OpenIndexes['ask'] = (orgId, answer) => mutex.run([orgId], () => answerNow(orgId, answer))
+  const ask: OpenIndexes['ask'] = (orgId, answer, isPatient = () => true) =>
+    mutex.run([orgId], () => answerNow(orgId, answer, isPatient))
 
-  const answerNow = async <T>(orgId: string, answer: (index: OrgIndex, rows: SearchRows) => T) => {
+  const stepNow = <T>(orgId: string, occasion: Occasion, answer: Answer<T>, isPatient = () => true) => {
+    const known = held.get(orgId)
+    const isOver = slices.begin(occasion)
+    return snapshots.read((rows) => stepOf(known, rows, languageOf, orgId, isOver, answer, isPatient))
+  }
+
+  const answerNow = async <T>(orgId: string, answer: Answer<T>, isPatient: () => boolean) => {
     for (;;) {
       const known = held.get(orgId)
-      const step = snapshots.read((rows) => stepOf(known, rows, languageOf, orgId, slices.begin('query'), answer))
+      const step = stepNow(orgId, 'query', answer, isPatient)
       if (step.kind === 'missing') {
         held.drop(orgId)
         return undefined
@@ -95,8 +117,10 @@ export function openIndexes(
         held.keep(orgId, await files.load(orgId, step.state))
         opened++
       } else if (known) {
-        await sealIfLarge(orgId, known)
+        if (isLarge(known.index)) await seal(orgId, known)
         held.keep(orgId, known)
+        if (!known.isAsked) await markUsed(join(folder, orgId))
+        known.isAsked = true
       }
       held.makeRoom(memoryBytes, (id) => id === orgId || mutex.isBusy(id))
       if (step.kind === 'answered') return step.answer
@@ -104,33 +128,51 @@ export function openIndexes(
     }
   }
 
-  const sealIfLarge = async (orgId: string, one: OpenIndex) => {
-    if (isLarge(one.index)) await files.sealAndTidy(orgId, one, () => held.get(orgId) === one)
-  }
+  const seal = (orgId: string, one: OpenIndex) => files.sealAndTidy(orgId, one, () => held.get(orgId) === one)
 
-  const advanceNow = async (orgId: string) => {
+  const advanceNow = async (orgId: string, opens: boolean) => {
     const known = held.get(orgId)
-    if (known === undefined) return false
-    const step = snapshots.read((rows) =>
-      stepOf(known, rows, languageOf, orgId, slices.begin('ahead'), () => undefined),
-    )
-    // Only a query replaces an index.
-    if (step.kind === 'missing' || step.kind === 'stale') return false
-    await sealIfLarge(orgId, known)
+    if (known === undefined && !opens) return false
+    const step = stepNow(orgId, 'ahead', () => undefined)
+    if (step.kind === 'missing') return false
+    if (step.kind === 'stale' && opens) {
+      held.keepLast(orgId, await files.load(orgId, step.state))
+      opened++
+      return true
+    }
+    if (step.kind === 'stale' || known === undefined) return false
+    if (isLarge(known.index)) await seal(orgId, known)
     held.recount(orgId)
-    held.makeRoom(memoryBytes, (id) => id !== orgId && mutex.isBusy(id))
+    held.makeRoom(memoryBytes, (id) => (id !== orgId || opens) && mutex.isBusy(id))
     return step.kind === 'behind' && held.get(orgId) === known
   }
 
   return {
     ask,
+    seal: async (orgId) => {
+      const known = held.get(orgId)
+      if (known && hasMany(known)) await mutex.run([orgId], () => seal(orgId, known))
+    },
     stateOf: (orgId) => {
       const index = held.get(orgId)?.index
       return index && { epoch: index.epoch, version: Math.min(index.nodes, index.tombstones) }
     },
-    advance: (orgId) => mutex.run([orgId], () => advanceNow(orgId)),
+    advance: (orgId, opens = false) => mutex.run([orgId], () => advanceNow(orgId, opens)),
     gauges: () => ({ ...held.total(), opened, rows: slices.counts() }),
   }
+}
+
+/**
+ * Opens and updates an index for some seconds, and writes it to files. Returns true if more changes are left.
+ *
+ * @param rest is awaited after each slice
+ */
+export async function prepareIndex(indexes: OpenIndexes, orgId: string, rest: () => Promise<unknown>) {
+  let isLeft = true
+  for (const endsAt = performance.now() + turnMs; isLeft && performance.now() < endsAt; await rest())
+    isLeft = await indexes.advance(orgId, true)
+  await indexes.seal(orgId)
+  return isLeft
 }
 
 /** Indexes in memory, the least recently used first, with their total size. */
@@ -161,6 +203,14 @@ function createHeldIndexes() {
       one.held = nothing
       count(one)
       open.set(orgId, one)
+    },
+    /** Makes it the least recently used index. */
+    keepLast: (orgId: string, one: OpenIndex) => {
+      drop(orgId)
+      const others = [...open]
+      open.clear()
+      for (const [id, each] of [[orgId, one] as const, ...others]) open.set(id, each)
+      count(one)
     },
     /** Counts it again, where it is in the order. */
     recount: (orgId: string) => {
@@ -223,7 +273,13 @@ function createIndexFiles(snapshots: Snapshots, folder: string, report: (error: 
         addSegments(index, segments)
         index.nodes = to
       }
-      return { index, ranges: stored.map(({ from, to }) => ({ from, to })), isMerging: false, held: nothing }
+      return {
+        index,
+        ranges: stored.map(({ from, to }) => ({ from, to })),
+        isMerging: false,
+        isAsked: false,
+        held: nothing,
+      }
     },
     /**
      * Seals the newest documents as a segment, and starts a merge.
@@ -255,6 +311,11 @@ export async function inSlices<T>(
   return step.value
 }
 
+/** True if the documents that are in no file are worth one. */
+function hasMany({ index }: OpenIndex): boolean {
+  return index.texts.live.documents.size >= fewestPrepared
+}
+
 function heldBy(index: OrgIndex): Held {
   return { documents: documentCount(index.texts), bytes: memoryOfIndex(index) }
 }
@@ -273,14 +334,17 @@ function stepOf<T>(
   languageOf: LanguageOf,
   orgId: string,
   isSliceOver: () => boolean,
-  answer: (index: OrgIndex, rows: SearchRows) => T,
+  answer: Answer<T>,
+  isPatient: () => boolean,
 ): Step<T> {
   const state = rows.orgState(orgId)
   if (state === undefined) return { kind: 'missing' }
   if (open?.index.epoch !== state.epoch || open.index.nodes > state.version) return { kind: 'stale', state }
   const isOver = () => isSliceOver() || isLarge(open.index)
-  if (!applyChanges(open.index, rows, orgId, state, languageOf, isOver)) return { kind: 'behind' }
-  return { kind: 'answered', answer: answer(open.index, rows) }
+  const isWhole = applyChanges(open.index, rows, orgId, state, languageOf, isOver)
+  if (!isWhole && isPatient()) return { kind: 'behind' }
+  const unindexed = isWhole ? 0 : rows.countChanged(orgId, open.index.nodes)
+  return { kind: 'answered', answer: answer(open.index, rows, unindexed) }
 }
 
 /** The number of the segment to merge with all that follow; undefined: nothing to merge. */

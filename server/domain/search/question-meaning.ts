@@ -2,7 +2,7 @@
 
 import { type ComparableVectors, similarityOf } from '../../../index/search/meaning/node-vectors.ts'
 import type { QuestionMeaning } from '../../../index/search/ordered-hits.ts'
-import { parseQuestion } from '../../../index/search/ranking/filters.ts'
+import type { QuestionParts } from '../../../index/search/ranking/filters.ts'
 import type { PreparedView } from '../../../index/search/ranking/view.ts'
 import { documentCount } from '../../../index/search/segments/corpus.ts'
 import type { OrgIndex } from '../../../index/search/segments/org-index.ts'
@@ -120,10 +120,9 @@ const otherScript = /[^\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]/u
 export function doubtOf(
   languageOf: LanguageOf,
   { languages }: AskedMeaning,
-  query: string,
+  { text, titles }: QuestionParts,
   given: QuestionMeaning | undefined,
 ): Doubt {
-  const { text, titles } = parseQuestion(query)
   const words = text === '' ? titles.join(' ') : text
   const isUnderstood = languages === undefined || (!otherScript.test(words) && languages.includes(languageOf(words)))
   return { words, isUnderstood, isMeant: given?.question !== undefined }

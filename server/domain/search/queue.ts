@@ -5,12 +5,12 @@ import { callerOf, type RequestContext } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 
 /** The time limit of an order, until its turn and again until its answer. */
-const waitTimeoutMs = 120_000
+const waitTimeoutMs = 60_000
 
 /**
  * Limits orders of this process. The thread answers one after the other, so each order that it has delays all others.
- * The delay is up to 0.2 s, or a share of the time while an index is built. The orders of one organisation are answered
- * in turn; the second one keeps the thread busy.
+ * The delay is up to 0.2 s, or 1 s while an index is built. The orders of one organisation are answered in turn; the
+ * second one keeps the thread busy.
  */
 const semaphore = createCallerSemaphore({
   all: { running: 8, waiting: 512 },
@@ -25,8 +25,7 @@ const semaphore = createCallerSemaphore({
 /**
  * Returns the result of `ask`, which sends one order to the thread.
  *
- * @throws AppError busy (too many orders, or the index takes too long to build), org_not_found if `ask` returns
- *   undefined
+ * @throws AppError busy (too many orders, or the answer takes too long), org_not_found if `ask` returns undefined
  * @throws the errors of `ask`; the reason of the caller's signal
  */
 export async function searchInTurn<T>(
@@ -40,11 +39,14 @@ export async function searchInTurn<T>(
   return found
 }
 
-/** Limits the wait. After it, the thread continues to build the index for the next query. @throws AppError busy */
+/** Limits the wait. After it, the thread continues, and the next query finds more. @throws AppError busy */
 async function withinTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const clock = new Promise<never>((_, reject) => {
-    const late = new AppError('busy', "This organisation's search index is still being built; try again in a moment")
+    const late = new AppError(
+      'busy',
+      'The answer took too long, because other searches run or an index is being built; try again in a moment',
+    )
     timer = setTimeout(() => reject(late), waitTimeoutMs)
   })
   try {

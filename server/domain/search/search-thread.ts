@@ -9,7 +9,7 @@ import type { toGraphEdge } from '../graph/graph-drawing.ts'
 import { WorkerClient, workerBundle } from '../worker-client.ts'
 import type { FilteredAnswer, FilteredQuestion } from './filtered-search.ts'
 import type { Gauges } from './open-indexes.ts'
-import { addCounts } from './slices.ts'
+import { addCounts, type Patient, type Unindexed } from './slices.ts'
 import type { BrokenPage, Impact, JudgedType } from './type-judging.ts'
 
 export interface ThreadOptions {
@@ -35,7 +35,10 @@ export interface SearchAnswer extends Omit<FilteredAnswer, 'nodes' | 'connection
 export interface SearchCalls {
   /** Returns 'moved' if nodes have changed since the view was read. */
   search(input: SearchInput): SearchAnswer | 'moved' | undefined
-  suggest(input: { readonly orgId: string; readonly question: SuggestQuestion }): Suggestions | undefined
+  suggest(input: {
+    readonly orgId: string
+    readonly question: SuggestQuestion & Patient
+  }): (Suggestions & Unindexed) | undefined
   /** Lists nodes by their properties. Returns 'moved' as search does. */
   query(input: QueryInput): PropertyAnswer | 'moved' | undefined
   listProperties(input: { readonly orgId: string }): readonly NamedKinds[] | undefined
@@ -45,6 +48,8 @@ export interface SearchCalls {
   countTypes(input: { readonly orgId: string }): readonly TypeCount[] | undefined
   listBroken(input: BrokenInput): BrokenPage | undefined
   compareTypes(input: CompareInput): Impact | undefined
+  /** Builds an index before its first query, for some seconds. Returns true if more is left. */
+  prepare(input: { readonly orgId: string }): boolean
   settle(input: undefined): boolean
 }
 
@@ -101,7 +106,7 @@ export interface SearchThread {
   /** Searches a view, otherwise the same as ask. Returns 'moved' if nodes have changed since the view was read. */
   askIn(view: View, orgId: string, question: FilteredQuestion): Promise<SearchAnswer | 'moved' | undefined>
   /** Suggests titles. Otherwise the same as ask. */
-  suggest(orgId: string, question: SuggestQuestion): Promise<Suggestions | undefined>
+  suggest(orgId: string, question: SuggestQuestion & Patient): Promise<(Suggestions & Unindexed) | undefined>
   /** Lists nodes of main by their properties. Otherwise the same as ask. */
   query(orgId: string, question: PropertyQuestion): Promise<PropertyAnswer | undefined>
   /** Lists nodes of a view by their properties. Otherwise the same as askIn. */
@@ -116,6 +121,8 @@ export interface SearchThread {
   listBroken(input: BrokenInput): Promise<BrokenPage | undefined>
   /** Says what a definition changes for the nodes of main. Otherwise the same as ask. */
   compareTypes(input: CompareInput): Promise<Impact | undefined>
+  /** Builds an index before its first query, for some seconds. Returns true if more is left. */
+  prepare(orgId: string, signal: AbortSignal): Promise<boolean>
   gauges(): ThreadGauges
   /** Reads at once what is left to read ahead. Returns true if nothing was, and no query runs. */
   settle(): Promise<boolean>
@@ -177,6 +184,7 @@ export function openSearchThread(options: ThreadOptions, observer: ThreadObserve
     countTypes: (orgId) => client.ask('countTypes', { orgId }),
     listBroken: (input) => client.ask('listBroken', input),
     compareTypes: (input) => client.ask('compareTypes', input),
+    prepare: (orgId, signal) => client.ask('prepare', { orgId }, signal),
     settle: async () => !client.isRunning || client.ask('settle', undefined),
     gauges: () => ({ ...known, ...addCountsOf(past, known) }),
     close: () => client.close(),

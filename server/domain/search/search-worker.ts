@@ -1,4 +1,5 @@
 /** The search thread: owns the indexes of its process, and answers queries. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
 import { GitError } from '../../../gitstore/errors.ts'
 import { columnSubjects } from '../../../index/properties/masks.ts'
@@ -11,12 +12,12 @@ import { openVectorRows } from '../../../index/vectors/read-rows.ts'
 import { toGraphEdge } from '../graph/graph-drawing.ts'
 import { type Handlers, notify, serveCalls } from '../worker-client.ts'
 import { openAhead } from './ahead.ts'
-import { searchFiltered } from './filtered-search.ts'
-import { inSlices, openIndexes } from './open-indexes.ts'
+import { type Searching, searchFiltered } from './filtered-search.ts'
+import { inSlices, openIndexes, prepareIndex } from './open-indexes.ts'
 import { openTables } from './open-tables.ts'
 import { openVectors } from './open-vectors.ts'
 import type { SearchCalls, SearchNotice, ThreadOptions } from './search-thread.ts'
-import { addCounts } from './slices.ts'
+import { addCounts, patientFor, said, sliceMs } from './slices.ts'
 import { openTypeJudging } from './type-judging.ts'
 
 const { file, vectorsFile, folder, memoryBytes } = workerData as ThreadOptions // search-thread.ts passes it
@@ -24,6 +25,8 @@ const report = (error: unknown) => {
   const code = error instanceof GitError ? error.code : undefined
   notify<SearchNotice>({ kind: 'warning', code, message: error instanceof Error ? error.message : String(error) })
 }
+/** Milliseconds after each slice of preparing an index while queries run. */
+const busyRestMs = 50
 void start()
 
 async function start(): Promise<void> {
@@ -49,20 +52,16 @@ async function start(): Promise<void> {
     advanced: tellGauges,
   })
 
-  const search: Handlers<SearchCalls>['search'] = async ({ orgId, question, view }) => {
-    const prepared = view && (await inSlices(prepareView(view, languageOf)))
-    const found = await searchFiltered(
-      { indexes, tables, vectors, storedVectors, languageOf },
-      orgId,
-      question,
-      prepared,
-    )
-    if (found === undefined || found === 'moved') return found
-    const nodes = found.nodes.map((node) => ({ ...node, org_id: orgId }))
-    return { ...found, nodes, connections: found.connections.map(toGraphEdge) }
-  }
+  const searching = { indexes, tables, vectors, storedVectors, languageOf }
   const suggestTitles: Handlers<SearchCalls>['suggest'] = ({ orgId, question }) =>
-    indexes.ask(orgId, ({ texts }, rows) => suggest(texts, rows, question))
+    indexes.ask(
+      orgId,
+      ({ texts }, rows, unindexed) => ({ ...suggest(texts, rows, question), ...said(unindexed) }),
+      patientFor(question),
+    )
+
+  /** Queries have most of the thread while any run. */
+  const rest = () => sleep(ahead.isQueried() ? busyRestMs : sliceMs)
 
   const query: Handlers<SearchCalls>['query'] = ({ orgId, question, view }) =>
     tables.ask(orgId, subjectsOf(question), (table, rows) =>
@@ -78,7 +77,7 @@ async function start(): Promise<void> {
       ahead.during(input.orgId, () => handler(input)).finally(tellGauges)
 
   serveCalls<SearchCalls>({
-    search: first(search),
+    search: first((input) => search(searching, input)),
     suggest: first(suggestTitles),
     query: first(query),
     listProperties: first(({ orgId }) => tables.ask(orgId, [], (table) => table.names())),
@@ -90,6 +89,16 @@ async function start(): Promise<void> {
     ),
     listBroken: first(({ orgId, judged, page }) => judging.listBroken(orgId, judged, page)),
     compareTypes: first(({ orgId, before, after }) => judging.compare(orgId, before, after)),
+    prepare: ({ orgId }) => prepareIndex(indexes, orgId, rest).finally(tellGauges),
     settle: () => ahead.settle(),
   })
+}
+
+/** Searches main or a view. */
+async function search(searching: Searching, { orgId, question, view }: Parameters<SearchCalls['search']>[0]) {
+  const prepared = view && (await inSlices(prepareView(view, searching.languageOf)))
+  const found = await searchFiltered(searching, orgId, question, prepared)
+  if (found === undefined || found === 'moved') return found
+  const nodes = found.nodes.map((node) => ({ ...node, org_id: orgId }))
+  return { ...found, nodes, connections: found.connections.map(toGraphEdge) }
 }

@@ -16,6 +16,7 @@ import { askByMeaning, type SearchMode } from './meant.ts'
 import type { AskedMeaning } from './question-meaning.ts'
 import { searchInTurn } from './queue.ts'
 import type { SearchAnswer } from './search-thread.ts'
+import { patience, type Unindexed } from './slices.ts'
 
 /** A search request, as in spec/openapi.yaml. */
 interface Question extends SearchQuestion {
@@ -39,11 +40,12 @@ export async function retrieve(deps: Deps, context: RequestContext, at: OrgAt, a
   const elsewhere = snapshotOf(asked.scope, ['body', 'scope'])
   const question = questionOf(deps, asked)
   const answered = deps.metrics.searchSeconds.startTimer({ expansion: asked.expansion_depth })
+  const patient = patience(deps.config)
   const ask = (meaning?: AskedMeaning) => {
-    const whole = { ...question, ...(meaning && { meaning }) }
+    const whole = () => ({ ...question, ...patient(), ...(meaning && { meaning }) })
     return elsewhere === undefined
-      ? searchInTurn(context, access, () => deps.search.ask(orgId, whole))
-      : askInView(deps, context, access, elsewhere, (view) => deps.search.askIn(view, orgId, whole))
+      ? searchInTurn(context, access, () => deps.search.ask(orgId, whole()))
+      : askInView(deps, context, access, elsewhere, (view) => deps.search.askIn(view, orgId, whole()))
   }
   const { answer, meaning } = await askByMeaning(deps, access, asked.mode ?? 'auto', context.signal, ask)
   answered()
@@ -75,10 +77,11 @@ export async function suggest(
   context: RequestContext,
   at: OrgAt,
   question: SuggestQuestion,
-): Promise<Suggestions> {
+): Promise<Suggestions & Unindexed> {
+  const patient = patience(deps.config)
   const access = await authorizeOrg(deps, context.actor, at, 'public')
   const answered = deps.metrics.searchSeconds.startTimer({ expansion: 'suggest' })
-  const answer = await searchInTurn(context, access, () => deps.search.suggest(at.orgId, question))
+  const answer = await searchInTurn(context, access, () => deps.search.suggest(at.orgId, { ...question, ...patient() }))
   answered()
   return answer
 }

@@ -24,7 +24,7 @@ type Wanted = Pick<Origin, 'analyzer' | 'epoch'>
 
 const dayMs = 24 * 60 * 60_000
 /** The ages at which an unused folder and an unfinished file are removed. */
-const unusedMs = 30 * dayMs
+export const unusedMs = 30 * dayMs
 const unfinishedMs = dayMs / 24
 
 function nameOf({ from, to }: Range): string {
@@ -58,7 +58,6 @@ export async function readSegments(folder: string, wanted: Wanted, version: numb
     // Later files may continue the chain one day, and newer ones belong to a later state.
     if (!isOfChain && range.from < at && range.to <= version) await rm(join(folder, nameOf(range)), { force: true })
   }
-  if (chain.length > 0) await markUsed(folder)
   return chain
 }
 
@@ -104,7 +103,8 @@ export async function writeSegments(folder: string, { texts, passages }: Segment
   }
 }
 
-async function markUsed(folder: string): Promise<void> {
+/** Notes that the segments are used. Nothing is lost if the folder is missing, or cannot be changed. */
+export async function markUsed(folder: string): Promise<void> {
   const now = new Date() // the file system's clock gives the age of the folder
   await utimes(folder, now, now).catch(() => {})
 }

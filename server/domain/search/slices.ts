@@ -3,6 +3,31 @@
 /** Milliseconds of reading rows in one transaction. */
 export const sliceMs = 8
 
+/** Milliseconds for which a search waits for its index. Then it is answered from what is indexed. */
+const longestWaitMs = 1_000
+
+/** A question that may not wait until its index is built. */
+export interface Patient {
+  /** Milliseconds. Absent: it waits. */
+  readonly patienceMs?: number
+}
+
+/** Returns a function that says how long a question may still wait, wherever it does. */
+export function patience({
+  searchWaitMs = longestWaitMs,
+}: {
+  readonly searchWaitMs?: number
+}): () => Required<Patient> {
+  const endsAt = performance.now() + searchWaitMs
+  return () => ({ patienceMs: Math.max(0, endsAt - performance.now()) })
+}
+
+/** Returns a function that is false once the question has waited. */
+export function patientFor({ patienceMs = Number.POSITIVE_INFINITY }: Patient): () => boolean {
+  const endsAt = performance.now() + patienceMs
+  return () => performance.now() < endsAt
+}
+
 /** A query waits for the rows, or they are read before one does. */
 export type Occasion = 'query' | 'ahead'
 
@@ -27,4 +52,13 @@ export function createSlices() {
 
 export function addCounts(one: RowCounts, other: RowCounts): RowCounts {
   return { query: one.query + other.query, ahead: one.ahead + other.ahead }
+}
+
+/** Nodes that have changed since they were indexed, in an answer. Absent without any. */
+export interface Unindexed {
+  readonly unindexed_nodes?: number
+}
+
+export function said(unindexed: number): Unindexed {
+  return unindexed > 0 ? { unindexed_nodes: unindexed } : {}
 }

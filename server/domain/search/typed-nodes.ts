@@ -5,6 +5,7 @@ import { AppError } from '../../base/errors.ts'
 import { authorizeOrg, type OrgAccess } from '../access.ts'
 import type { Person, RequestContext } from '../actor.ts'
 import { readOrgTypes } from '../branches/type-rules.ts'
+import { requireRoomInOrg } from '../byte-quota.ts'
 import { changeType, readHistory, requireDefinition, requireType } from '../orgs/types.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import type { OrgAt, TypeAt } from '../targets.ts'
@@ -52,6 +53,7 @@ export async function readType(deps: Deps, context: RequestContext, at: TypeAt) 
 export async function putType(deps: Deps, context: RequestContext<Person>, at: TypeAt, input: TypeChange) {
   const access = await authorizeOrg(deps, context.actor, at, 'maintainer')
   const definition = requireDefinition(input.definition)
+  await requireRoomInOrg(deps, at.orgId, JSON.stringify(definition))
   const impact = await impactOf(deps, context, access, at, definition)
   const { newly_broken, mended, still_broken } = impact
   if (newly_broken > (input.max_newly_broken ?? Infinity)) {

@@ -140,11 +140,11 @@ function countOne(token: string): number {
   return /^(?:[$^|]|\\b)$/i.test(token) ? 2 : 1
 }
 
-/** Returns the states of a part with its quantifier. */
+/** Returns the states of a part with its quantifier. A part that occurs 0 times leaves an empty one with a state. */
 function countRepeated(quantifier: string, part: number): number {
   const [, least = '0', comma = '', most = ''] = /^\{(\d+)(,?)(\d*)\}$/.exec(quantifier) ?? []
   const low = quantifier === '+' ? 1 : Number(least)
   if (quantifier === '*' || quantifier === '+' || (comma && most === '')) return Math.max(1, low) * part + 2
   const high = quantifier === '?' ? 1 : Number(comma ? most : least)
-  return high * part + (high - low)
+  return Math.max(1, high * part + (high - low))
 }

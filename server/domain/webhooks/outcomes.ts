@@ -91,6 +91,18 @@ async function noteFailure(trx: EventsTransaction, { state, outcome, waitMs }: F
   return reason
 }
 
+/** Disables a webhook. Returns false if it is disabled already. */
+export async function disableHook(
+  trx: EventsTransaction,
+  { hookId, reason, now }: { readonly hookId: string; readonly reason: DisabledReason; readonly now: Date },
+): Promise<boolean> {
+  const state = (await findHookStates(trx, [hookId])).get(hookId)
+  if (state === undefined || state.reason !== null) return false
+  await updateHookState(trx, hookId, { reason })
+  await appendDisabled(trx, { state, reason, now })
+  return true
+}
+
 async function appendDisabled(
   trx: EventsTransaction,
   { state, reason, now }: { readonly state: HookState; readonly reason: DisabledReason; readonly now: Date },

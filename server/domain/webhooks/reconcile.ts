@@ -11,6 +11,7 @@ import {
   listWebhooksAfter,
   updateWebhookRow,
 } from '../../../index/credentials/webhooks.ts'
+import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import { findLog } from '../../../index/log/events.ts'
 import {
   deleteHookState,
@@ -21,8 +22,10 @@ import {
   listHookStatesAfter,
 } from '../../../index/log/hook-states.ts'
 import type { Deps } from '../../base/deps.ts'
+import { isSweeper } from '../../base/sweeper.ts'
+import { isClosed } from '../format/org-format.ts'
 import { orgRepo } from '../layout.ts'
-import { isUnsealed, openSecret, sealSecret } from './secrets.ts'
+import { isUnsealed, lostSecretsSentence, openSecret, sealSecret } from './secrets.ts'
 
 const rowsAtOnce = 200
 /** Milliseconds before a state without a webhook is deleted. The state of a new webhook is written first. */
@@ -30,27 +33,44 @@ const newStateMs = 60_000
 /** Milliseconds for which the webhooks of a deleted organisation are kept: 30 days. */
 const deletedOrgMs = 30 * 24 * 3_600_000
 
-/** True if this service sends the events of an organisation, which is or was here. */
+/** True if this service sends the events of an organisation, which is or was here. A closed one waits. */
 export async function isServedHere(deps: Deps, orgId: string): Promise<boolean> {
+  const row = await findOrgRow(deps.index.read, orgId)
+  if (row && isClosed(row)) return false
   return deps.placement.isHere(orgId) ? true : (await findLastEvent(deps.events.read, orgId))?.type === 'org.deleted'
 }
 
 export async function reconcileHooks(deps: Deps): Promise<void> {
-  await addStates(deps)
+  await reportLost(deps, await addStates(deps))
   await deleteStates(deps)
 }
 
-/** Adds missing states. They begin with the oldest event of the log, because nobody knows what was sent. */
-async function addStates(deps: Deps): Promise<void> {
+/** Reports webhooks whose secrets cannot be read. One process logs it, at the start and when the number changes. */
+async function reportLost({ config, metrics, log }: Deps, lost: number): Promise<void> {
+  const before = (await metrics.webhookSecretsLost.get()).values[0]?.value ?? 0
+  metrics.webhookSecretsLost.set(lost)
+  if (lost === 0 || lost === before || !isSweeper()) return
+  log.warn({ webhooks: lost }, lostSecretsSentence({ config }, lost))
+}
+
+/**
+ * Adds missing states. They begin with the oldest event of the log, because nobody knows what was sent. Returns the
+ * number of webhooks whose secrets cannot be read.
+ */
+async function addStates(deps: Deps): Promise<number> {
+  let lost = 0
   for (let after = ''; ; ) {
     const hooks = await listWebhooksAfter(deps.credentials.read, after, rowsAtOnce)
     const states = await findHookStates(
       deps.events.read,
       hooks.map(({ id }) => id),
     )
-    for (const hook of hooks) await reconcileHook(deps, hook, states.get(hook.id))
+    for (const hook of hooks) {
+      await reconcileHook(deps, hook, states.get(hook.id))
+      if (openSecret(deps, hook.id, hook.secret_sealed) === undefined) lost++
+    }
     const last = hooks.at(-1)
-    if (last === undefined || hooks.length < rowsAtOnce || deps.draining.aborted) return
+    if (last === undefined || hooks.length < rowsAtOnce || deps.draining.aborted) return lost
     after = last.id
   }
 }
@@ -67,7 +87,7 @@ async function reconcileHook(deps: Deps, hook: Webhook, state: HookState | undef
   if (sealedNow(deps, hook) !== undefined) await sealLater(deps, hook)
 }
 
-/** Encrypts the secrets of a webhook that were stored before the operator set a key. */
+/** Encrypts the secrets of a webhook with the current key. */
 async function sealLater(deps: Deps, { id }: Webhook): Promise<void> {
   await deps.credentials.write(async (trx) => {
     const hook = (await findWebhooks(trx, [id])).get(id)
@@ -79,7 +99,7 @@ async function sealLater(deps: Deps, { id }: Webhook): Promise<void> {
 /** The secrets as they should be stored. Undefined: they are. */
 function sealedNow(deps: Deps, { id, secret_sealed, previous_sealed }: Webhook) {
   const seal = (stored: string | null) => {
-    const secret = stored !== null && isUnsealed(deps, stored) ? openSecret(deps, id, stored) : undefined
+    const secret = stored !== null && isUnsealed(deps, id, stored) ? openSecret(deps, id, stored) : undefined
     return secret === undefined ? undefined : sealSecret(deps, id, secret)
   }
   const [newest, previous] = [seal(secret_sealed), seal(previous_sealed)]

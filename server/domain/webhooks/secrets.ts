@@ -4,6 +4,7 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
 import type { Webhook } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
+import { plural } from '../../base/plural.ts'
 
 const secretPrefix = 'whsec_'
 const [plainPrefix, sealedPrefix] = ['plain:', 'aes-256-gcm:']
@@ -22,7 +23,7 @@ export function newSecret(): string {
 
 /** Returns the secret as it is stored: encrypted, if the operator has set a key. */
 export function sealSecret({ config }: Keyed, webhookId: string, secret: string): string {
-  const key = keyOf(config)
+  const key = keyOf(config.secretKey)
   if (key === undefined) return plainPrefix + secret
   const nonce = randomBytes(nonceBytes)
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(boundTo(webhookId))
@@ -30,10 +31,14 @@ export function sealSecret({ config }: Keyed, webhookId: string, secret: string)
   return sealedPrefix + sealed.toString('base64')
 }
 
-/** Returns a stored secret. Undefined: the key is not the one that encrypted it. */
+/** Returns a stored secret. Undefined: neither the key nor the former one has encrypted it. */
 export function openSecret({ config }: Keyed, webhookId: string, stored: string): string | undefined {
   if (stored.startsWith(plainPrefix)) return stored.slice(plainPrefix.length)
-  const key = keyOf(config)
+  return openWith(config.secretKey, webhookId, stored) ?? openWith(config.secretKeyOld, webhookId, stored)
+}
+
+function openWith(secretKey: string | undefined, webhookId: string, stored: string): string | undefined {
+  const key = keyOf(secretKey)
   if (key === undefined || !stored.startsWith(sealedPrefix)) return undefined
   const bytes = Buffer.from(stored.slice(sealedPrefix.length), 'base64')
   if (bytes.length < nonceBytes + tagBytes) return undefined
@@ -46,12 +51,20 @@ export function openSecret({ config }: Keyed, webhookId: string, stored: string)
   }
 }
 
-/** True if the secret was stored before the operator set a key. */
-export function isUnsealed({ config }: Keyed, stored: string): boolean {
-  return keyOf(config) !== undefined && stored.startsWith(plainPrefix)
+/** Says why so many secrets cannot be read, and what to do. */
+export function lostSecretsSentence({ config }: Keyed, lost: number): string {
+  const cause =
+    config.secretKey === undefined ? 'SECRET_KEY is not set' : 'SECRET_KEY is not the key that encrypted them'
+  const remedy = 'set that key, or also set it as SECRET_KEY_OLD. Otherwise, owners have to replace the secrets'
+  return `the secrets of ${plural(lost, 'webhook')} cannot be read, so they send nothing: ${cause}; ${remedy}`
 }
 
-function keyOf({ secretKey }: Keyed['config']): Buffer | undefined {
+/** True if the secret was stored before the operator set the current key. */
+export function isUnsealed({ config }: Keyed, webhookId: string, stored: string): boolean {
+  return config.secretKey !== undefined && openWith(config.secretKey, webhookId, stored) === undefined
+}
+
+function keyOf(secretKey: string | undefined): Buffer | undefined {
   return secretKey === undefined ? undefined : Buffer.from(secretKey, 'base64')
 }
 
@@ -60,7 +73,7 @@ function boundTo(webhookId: string): Buffer {
   return Buffer.from(`webhook ${webhookId}`)
 }
 
-/** The time until which the present secret also signs, if it is replaced now. */
+/** The time until which the current secret also signs, if it is replaced now. */
 export function previousUntil(now: Date): string {
   return new Date(now.getTime() + previousHours * 3_600_000).toISOString()
 }

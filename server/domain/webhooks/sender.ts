@@ -11,9 +11,8 @@ import { type HookState, listHooksDue } from '../../../index/log/hook-states.ts'
 import type { Deps } from '../../base/deps.ts'
 import { Pauses } from '../../base/rounds.ts'
 import { syncEvents } from '../event-log/durable-events.ts'
-import { wakeReaders } from '../event-log/wake.ts'
 import { isLiveProcess } from '../live-processes.ts'
-import { auditHook } from './audited.ts'
+import { endIfUnkept, noteDisabled } from './keepers.ts'
 import { recordLost, recordOutcome } from './outcomes.ts'
 import { planAll } from './plan.ts'
 import { type Attempt, sendMessage } from './receivers.ts'
@@ -156,7 +155,7 @@ class Sender {
       const state = lane.shift()
       const hook = state && hooks.get(state.hook_id)
       if (state === undefined || hook === undefined || this.#isFull(state, hook)) continue
-      if (!(await this.#sendNext(hook))) continue
+      if ((await endIfUnkept(this.#deps, hook)) || !(await this.#sendNext(hook))) continue
       lane.push(state)
       return true
     }
@@ -200,7 +199,7 @@ class Sender {
   }
 
   async #send(hook: Webhook, secrets: readonly string[], delivery: ClaimedDelivery): Promise<void> {
-    const { events, store, metrics, now, log } = this.#deps
+    const { events, store, metrics, now } = this.#deps
     const { body, event_id } = delivery
     if (body === null) {
       const lost = { delivery, by: store.process, now: now() }
@@ -213,9 +212,7 @@ class Sender {
     const outcome = { delivery, by: store.process, attempt, now: now() }
     const reason = await events.write((trx) => recordOutcome(trx, outcome))
     if (reason === undefined) return
-    await auditHook(this.#deps, undefined, hook, 'webhook.disabled', { reason })
-    wakeReaders(this.#deps, hook.org_id)
-    log.warn({ orgId: hook.org_id, webhookId: hook.id, reason }, 'a webhook was disabled')
+    await noteDisabled(this.#deps, hook, reason)
   }
 
   /** Lets attempts end for a while, and gives the others back. */

@@ -16,7 +16,7 @@ import { findHookStates, insertHookState, skipToNow, updateHookState } from '../
 import type { DisabledReason } from '../../../index/log/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
-import { authorizeOrg, requireSignedIn } from '../access.ts'
+import { authorizeOrg, requireSignedIn, requireVerifiedEmail } from '../access.ts'
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { appendServiceEvent } from '../event-log/service-events.ts'
@@ -25,6 +25,7 @@ import { type Page, pageOf } from '../pagination.ts'
 import type { OrgAt, WebhookAt } from '../targets.ts'
 import { auditHook, hostsOf } from './audited.ts'
 import { requireTypes } from './event-types.ts'
+import { keptBy } from './keepers.ts'
 import { noteSuccess } from './outcomes.ts'
 import { requireReceiver, sendMessage } from './receivers.ts'
 import { deleteHook } from './reconcile.ts'
@@ -57,7 +58,7 @@ export interface WebhookInput {
  * Creates a webhook. It gets the events after this request. Its secret is shown only in this answer.
  *
  * @throws ValidationError url, types, node_id
- * @throws AppError org_not_found, forbidden, token_scope, too_many_webhooks
+ * @throws AppError org_not_found, forbidden, email_unverified, token_scope, too_many_webhooks
  */
 export async function createWebhook(
   deps: Deps,
@@ -66,6 +67,7 @@ export async function createWebhook(
   { url, types = ['*'], node_id, ordered = false, active = true, content_type = 'application/json' }: WebhookInput,
 ): Promise<Webhook & Secret> {
   await authorizeOrg(deps, actor, at, 'owner')
+  await requireVerifiedEmail(deps, actor)
   if (actor.onlyNode !== undefined && node_id !== actor.onlyNode)
     throw new AppError('token_scope', `This token is limited to a node: send node_id ${actor.onlyNode}`)
   requireTypes(types)
@@ -77,6 +79,7 @@ export async function createWebhook(
     ...{ id, org_id: at.orgId, node_id: node_id ?? null, url, types: JSON.stringify(types), content_type },
     ...{ ordered: ordered ? 1 : 0, active: active ? 1 : 0, secret_sealed: sealSecret(deps, id, secret) },
     ...{ previous_sealed: null, previous_until: null, created_by: actor.id, created_at: now.toISOString() },
+    ...keptBy(actor),
   }
   // The position comes first: a webhook without one would begin with the oldest event.
   const reason = active ? null : 'by_owner'
@@ -118,7 +121,8 @@ export interface WebhookChange extends Partial<Omit<WebhookInput, 'node_id'>> {
 }
 
 /**
- * Changes a webhook. `active: true` ends its being paused or disabled, and sends what waits.
+ * Changes a webhook. `active: true` ends its being paused or disabled, and sends what waits. The caller then answers
+ * for it, as after a change of the URL.
  *
  * @throws ValidationError url, types, from without active
  * @throws AppError org_not_found, forbidden, webhook_not_found, secret_lost
@@ -143,7 +147,8 @@ export async function updateWebhook(
     ...(ordered !== undefined && { ordered: ordered ? (1 as const) : (0 as const) }),
     ...(active !== undefined && { active: active ? (1 as const) : (0 as const) }),
   }
-  const row = await deps.credentials.write((trx) => updateWebhookRow(trx, before.id, change))
+  const kept = url !== undefined || active === true ? keptBy(actor) : {}
+  const row = await deps.credentials.write((trx) => updateWebhookRow(trx, before.id, { ...change, ...kept }))
   if (row === undefined) throw webhookNotFound()
   const changed = Object.keys(change).filter((field) => field !== 'active' || active)
   if (changed.length > 0) await auditHook(deps, actor, row, 'webhook.updated', { changed, ...hostsOf(row, before) })
@@ -208,7 +213,8 @@ export async function deleteWebhook(deps: Deps, actor: Person, at: WebhookAt): P
 }
 
 /**
- * Replaces the secret. For 24 hours, the previous one also signs.
+ * Replaces the secret. For 24 hours, the previous one also signs. The caller then answers for the webhook, because they
+ * know its secret.
  *
  * @throws AppError org_not_found, forbidden, webhook_not_found
  */
@@ -220,6 +226,7 @@ export async function rotateSecret(deps: Deps, actor: Person, at: WebhookAt): Pr
     if (before === undefined) throw webhookNotFound()
     const isKept = openSecret(deps, id, before.secret_sealed) !== undefined
     return updateWebhookRow(trx, id, {
+      ...keptBy(actor),
       secret_sealed: sealSecret(deps, id, secret),
       previous_sealed: isKept ? before.secret_sealed : null,
       previous_until: isKept ? previousUntil(deps.now()) : null,

@@ -45,10 +45,10 @@ export function publicPath(res: Response, path: string): string {
   return `${res.app.get('public path')}${path}`
 }
 
-/** The path of the page of error codes. */
+/** The path of the error code page. */
 const errorDocsPath = '/docs/errors'
 
-/** The entry of a code on the page of error codes. @param publicPath of the service, empty if it has none */
+/** The entry of a code on the error code page. @param publicPath of the service, empty if it has none */
 export function errorLink(publicPath: string, code: ErrorCode): string {
   return `${publicPath}${errorDocsPath}#${code}`
 }

@@ -173,7 +173,7 @@ function showError(res: Response, page: ErrorPage, meaning: AppError | undefined
   page({ status, code, detail: message, request_id })
 }
 
-const passing: readonly RefusalCode[] = ['busy', 'draining', 'moving', 'maintenance']
+const passing: readonly RefusalCode[] = ['busy', 'draining', 'moving', 'maintenance', 'org_needs_newer_version']
 
 /** Logs a fault. Transient refusals are logged without a stack. */
 function logFault(log: Logger, err: unknown, meaning: AppError | undefined, request_id: string): void {

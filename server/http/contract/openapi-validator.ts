@@ -119,7 +119,7 @@ export function compileOnFirstUse(compiler: ResponseCompiler): void {
 /**
  * Finds one step of each name.
  *
- * @throws Error the validator has no steps of these names, so nothing would be validated
+ * @throws Error the validator has no steps with these names, so nothing would be validated
  */
 export function stepsNamed<S extends { readonly name: string }>(steps: readonly S[], names: readonly string[]): S[] {
   return names.map((name) => {

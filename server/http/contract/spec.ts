@@ -20,6 +20,8 @@ export interface Operation {
   readonly token: Access | 'none'
   /** False if maintenance mode refuses it: the operation changes content. */
   readonly isServedInMaintenance: boolean
+  /** False if a full disk refuses it: the operation stores more and frees nothing. */
+  readonly isServedOnFullDisk: boolean
   /** The status of a successful response. */
   readonly status: number
   /** The media types of that response. The first one is the default. */
@@ -120,6 +122,7 @@ function toOperation(
     security: rights[id].authorization,
     token: rights[id].token,
     isServedInMaintenance: rights[id].maintenance === 'served',
+    isServedOnFullDisk: rights[id].fullDisk === 'served',
     status: Number(status),
     types: Object.keys(content),
     body: bodyKind(requestBody),

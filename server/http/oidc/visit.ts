@@ -147,8 +147,7 @@ async function requireOwner(
   { person, isFromPage, purpose }: Pick<Visitor, 'person' | 'isFromPage'> & Pick<Beginning, 'purpose'>,
 ): Promise<void> {
   if (person === undefined) throw new AppError('unauthenticated', 'Sign in first')
-  if (person.sessionId === undefined || !isFromPage)
-    throw new AppError('forbidden', 'Begin this on the pages of your account')
+  if (person.sessionId === undefined || !isFromPage) throw new AppError('forbidden', 'Begin this on your account pages')
   if (purpose === 'link') await requireConfirmed(deps, person)
 }
 

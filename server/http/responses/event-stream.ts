@@ -4,6 +4,7 @@ import { answerOf } from '../../base/error-mapping.ts'
 import { ClientDisconnectedError, statusOf, ValidationError } from '../../base/errors.ts'
 import { mostOpenFiles } from '../../base/open-files.ts'
 import type { EventStream, StreamBatch } from '../../domain/events/stream.ts'
+import { networkOf } from '../connection/addresses.ts'
 import { disconnectSignal } from '../connection/disconnect.ts'
 import { note, streamOp } from '../log/request-notes.ts'
 import { stateOf } from '../request-state.ts'
@@ -34,7 +35,7 @@ export async function sendFollowed(
   expiresAt: number | undefined,
 ): Promise<void> {
   const files = Math.floor(mostOpenFiles() * ofFiles)
-  const stream = await open({ lastEventId: req.get('Last-Event-ID'), expiresAt, files })
+  const stream = await open({ lastEventId: req.get('Last-Event-ID'), expiresAt, files, from: networkOf(req) })
   const gone = disconnectSignal(req, res)
   gone.addEventListener('abort', () => stream.close(), { once: true })
   try {
@@ -118,5 +119,7 @@ function drained(res: Response): Promise<void> {
 function endsQuietly(error: unknown): boolean {
   const meaning = answerOf(error)
   if (meaning === undefined || meaning instanceof ValidationError) return false
-  return statusOf[meaning.code] < 500 || ['busy', 'moving', 'draining'].includes(meaning.code)
+  return (
+    statusOf[meaning.code] < 500 || ['busy', 'moving', 'draining', 'org_needs_newer_version'].includes(meaning.code)
+  )
 }

@@ -3,6 +3,8 @@
  * the URL, so only the browser has it.
  */
 
+import { purpose } from '../../base/purpose.ts'
+
 /** The policy of the page: it loads and runs nothing. */
 export const joinPolicy = "default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -14,7 +16,7 @@ export function joinPage(base: string): string {
 <title>Invitation to Grove</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <h1>Invitation to Grove</h1>
-<p>Grove is a content service. Someone who uses it invites you, probably to an organisation: a group of people who write together.</p>
+<p>Grove is the ${purpose.is}. Someone who uses it invites you, probably to an organisation: a group of people who write together.</p>
 <p>The invitation is in the URL of this page: everything after <code>#token=</code>, beginning with <code>grv_invite_</code>. Anyone who has it can use it until it expires or is used up. Keep it secret.</p>
 <h2>If you have no account</h2>
 <p><a href="${escaped(base)}/sign-up">Sign up</a> with the invitation in the field of that name. Or without a browser:</p>

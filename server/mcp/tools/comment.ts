@@ -127,7 +127,7 @@ function idOf(caller: string, asked: Asked): string {
   )
 }
 
-/** The place in the present head of the proposal. Undefined for an answer, and for the whole proposal. */
+/** The place in the current head of the proposal. Undefined for an answer, and for the whole proposal. */
 async function anchorOf({ api }: Session, { org_id, node_id, number, path, quote, first_line, num_lines }: Asked) {
   if (path === undefined) return undefined
   const { pr } = await api.getPull({ path: { org_id, node_id, number } })

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { own } from '../quoted.ts'
 import { nodePage, sourceOf } from '../session.ts'
-import { anyNodeId, connectionType, orgId, properties, tool } from '../tool.ts'
+import { connectionType, nodeId, orgId, properties, tool } from '../tool.ts'
 
 const mostConnections = 100
 
@@ -18,19 +18,17 @@ export const createNode = tool({
     org_id: orgId,
     title: z.string().min(1).max(500),
     text: z.string().optional().describe('The text, as Markdown'),
-    parents: z.array(anyNodeId).max(100).default([]).describe('Ids of the parent nodes'),
+    parents: z.array(nodeId).max(100).default([]).describe('Ids of the parent nodes'),
     tags: z.array(z.string().min(1).max(100)).max(100).optional(),
     properties: properties
       .optional()
       .describe('Properties, such as {"type": "recipe", "serves": 4}. list_types has the fields of each type'),
     connections: z
-      .array(
-        z.strictObject({ target: anyNodeId, type: connectionType.optional(), label: z.string().max(500).optional() }),
-      )
+      .array(z.strictObject({ target: nodeId, type: connectionType.optional(), label: z.string().max(500).optional() }))
       .max(mostConnections)
       .optional()
       .describe('Typed connections from the new node to others, such as those that its type demands'),
-    id: anyNodeId.optional().describe('A random UUID for the node. Default: the service generates one'),
+    id: nodeId.optional().describe('A random UUID for the node. Default: the service generates one'),
   }),
   run: async (session, { org_id, title, text, parents, tags, properties, connections, id }) => {
     const body = {

@@ -44,7 +44,7 @@ export const readDiscussion = tool({
     org_id: orgId,
     node_id: nodeId,
     number: proposalNumber,
-    state: z.enum(['open', 'resolved', 'all']).default('open').describe('Which threads to list'),
+    state: z.enum(['open', 'resolved', 'all']).default('open').describe('Threads to list'),
     offset: offset.describe('Number of threads to skip'),
     after: z
       .int()
@@ -198,7 +198,7 @@ function threadFacts({ is_resolved, resolved_by, num_comments }: Thread, chars: 
   }
 }
 
-/** The present place of a thread. If it is outdated, the place where it was written. */
+/** The current place of a thread. If it is outdated, the place where it was written. */
 function placeFacts({ anchor }: Comment, { is_outdated, place, near }: Thread, pr: Pull, chars: number): object {
   if (anchor === undefined) return {}
   const { commit, path, first_line, num_lines, pointer } = place ?? anchor

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Output } from '../../../spec/client/api.ts'
 import { answer, list } from '../answer.ts'
 import { asItem, brief, cleaned, own } from '../quoted.ts'
-import { sourceOf } from '../session.ts'
+import { sourcesOf } from '../session.ts'
 import { branch, maxChars, nodeId, offset, orgId, pageOf, revision, tool } from '../tool.ts'
 
 const shownMessage = 500
@@ -19,7 +19,7 @@ export const history = tool({
   name: 'history',
   title: 'History of a node',
   description:
-    'Lists the commits of a node, newest first: id, author, time, message, source. `path` limits the list to commits that changed this file.',
+    'Lists the commits of a node, newest first: id, author, time, message. `path` limits the list to commits that changed this file.',
   access: 'read',
   operations: ['listCommits'],
   input: z.strictObject({
@@ -40,11 +40,14 @@ export const history = tool({
         author: brief(author, shownName),
         created_at,
         message: brief(message, shownMessage),
-        source: sourceOf(org_id, node_id, id),
       }),
     )
     const rest = (next: number) => `call again with offset: ${next}`
-    return answer(max_chars, [own`Commits: ${total}.`], [list({ of: 'commits', items, total, offset, rest })])
+    return answer(
+      max_chars,
+      [own`Commits: ${total}.`, ...(items.length > 0 ? [sourcesOf(org_id, node_id)] : [])],
+      [list({ of: 'commits', items, total, offset, rest })],
+    )
   },
 })
 

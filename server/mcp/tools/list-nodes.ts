@@ -6,8 +6,8 @@ import { answer, list } from '../answer.ts'
 import { asItem, brief, own } from '../quoted.ts'
 import { readAs, shortened } from '../read-filter.ts'
 import { ToolError } from '../refusals.ts'
-import { type Session, sourceOf } from '../session.ts'
-import { anyNodeId, maxChars, offset, orgId, pageOf, tool } from '../tool.ts'
+import { type Session, sourcesOf } from '../session.ts'
+import { maxChars, nodeId, offset, orgId, pageOf, tool } from '../tool.ts'
 
 const shownTitle = 240
 const shownTags = 10
@@ -42,7 +42,7 @@ const input = z.strictObject({
     ),
   properties: z.array(propertyName).min(1).max(20).optional().describe('Properties to show of each node'),
   tag: z.string().min(1).max(100).optional().describe('Only without where, sort, facets and properties'),
-  parent_id: anyNodeId.optional().describe('Only children of this node, without where, sort, facets and properties'),
+  parent_id: nodeId.optional().describe('Only children of this node, without where, sort, facets and properties'),
   order: z
     .enum(['created', 'changed'])
     .optional()
@@ -59,7 +59,7 @@ export const listNodes = tool({
   name: 'list_nodes',
   title: 'List nodes',
   description:
-    'Lists the nodes of an organisation, a page at a time: id, title, tags, source. `where` filters them by their properties, exactly and with a total; list_properties names the properties. `facets` counts values. Without `sort`, the oldest are first. Order `changed` lists the latest changes first.',
+    'Lists the nodes of an organisation, a page at a time: id, title, tags, commit. `where` filters them by their properties, exactly and with a total; list_properties names the properties. `facets` counts values. Without `sort`, the oldest are first. Order `changed` lists the latest changes first.',
   access: 'read',
   operations: ['listNodes', 'queryNodes'],
   input,
@@ -73,13 +73,13 @@ export const listNodes = tool({
         title: brief(title, shownTitle),
         tags: tags.slice(0, shownTags),
         updated_at,
-        source: sourceOf(org_id, id, head),
+        commit: head,
         ...(properties.length > 0 && { properties: shownProperties(values, properties) }),
       }),
     )
     const rest = (next: number) => `call again with offset: ${next}`
     const sections = [...readAs(found), list({ of: 'nodes', items, total, offset, rest })]
-    return answer(max_chars, [own`Nodes: ${total}.`], sections)
+    return answer(max_chars, [own`Nodes: ${total}.`, ...(items.length > 0 ? [sourcesOf(org_id)] : [])], sections)
   },
 })
 

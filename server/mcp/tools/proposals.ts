@@ -5,16 +5,18 @@ import { z } from 'zod'
 import type { OperationId, Output } from '../../../spec/client/api.ts'
 import { overriddenOf } from '../../base/consent-words.ts'
 import { mergeProperties } from '../../domain/format/merged-properties.ts'
+import { type PassageEdit, replacePassages } from '../../domain/format/text-edits.ts'
+import { diffWords } from '../../pages/text/word-diff.ts'
 import { answer, list } from '../answer.ts'
 import { isKnownCode } from '../codes.ts'
 import { asItem, brief, own } from '../quoted.ts'
 import { factsOf, ToolError } from '../refusals.ts'
 import { proposalPage, type RefusalFacts, type Session } from '../session.ts'
 import {
-  anyNodeId,
   commitId,
   connectionType,
   maxChars,
+  mostContent,
   nodeId,
   offset,
   orgId,
@@ -25,8 +27,17 @@ import {
 import { consentFacts } from './consent.ts'
 
 const mostFiles = 100
+/** The most edits of a file. */
+const mostEdits = 100
 const shownTitle = 240
 const shownName = 120
+
+/** A new content of a file, or edits of its content on main. Null removes it. */
+interface Asking {
+  readonly path: string
+  readonly content?: string | null | undefined
+  readonly edits?: readonly PassageEdit[] | undefined
+}
 
 interface Change {
   readonly path: string
@@ -38,14 +49,11 @@ interface Proposal {
   readonly node_id: string
   readonly title: string
   readonly description: string
-  readonly changes: readonly Change[]
+  readonly changes: readonly Asking[]
   /** Properties to set in node.json. Null removes one. */
   readonly set_properties?: Readonly<Record<string, unknown>> | undefined
   readonly expected_head?: string | undefined
 }
-
-/** Largest file in characters. The message that holds it has at most 1 MiB. */
-const mostContent = 1_048_576
 
 const operations: readonly [OperationId, ...OperationId[]] = [
   'getBranch',
@@ -55,6 +63,7 @@ const operations: readonly [OperationId, ...OperationId[]] = [
   'listPulls',
   'getPull',
   'deleteBranch',
+  'compareCommits',
 ]
 
 export const listProposals = tool({
@@ -145,7 +154,7 @@ export const proposeChange = tool({
   name: 'propose_change',
   title: 'Propose a change',
   description:
-    'Proposes new contents for files of one node, or their removal, and new values of its properties. The node does not change until a user merges the proposal. The text is in content.md. Title and tags are in node.json. Read a file before you change it, because its whole content is replaced; `set_properties` keeps all other properties. If the type of the node is strict, a change that breaks a rule is refused, with one line for each field. A repeated call returns the existing proposal, if main has not moved and the proposal is not closed.',
+    'Proposes changes of files of one node, and new values of its properties. The node does not change until a user merges the proposal. The text is in content.md, title and tags are in node.json. To change a part of a file, pass `edits`; all else stays. `content` replaces the whole file, so read all of it before. If the type of the node is strict, a change that breaks a rule is refused, with one line for each field. The answer counts the lines and words that the proposal removes and adds. A repeated call returns the existing proposal, if main has not moved and the proposal is not closed.',
   access: 'propose',
   isIdempotent: true,
   operations: [...operations, 'getFile'],
@@ -158,11 +167,17 @@ export const proposeChange = tool({
       .array(
         z.strictObject({
           path: z.string().min(1).max(1_024),
-          // With a bound, zod writes an anyOf. Some models do not support a list of types.
+          edits: z
+            .array(z.strictObject({ old: z.string().min(1), new: z.string() }))
+            .min(1)
+            .max(mostEdits)
+            .optional()
+            .describe('Parts to replace. Each `old` is copied from the file, and occurs there exactly once'),
           content: z
             .string()
             .max(mostContent)
             .nullable()
+            .optional()
             .describe('The new content of the whole file; null removes the file'),
         }),
       )
@@ -195,7 +210,7 @@ export const connect = tool({
   input: z.strictObject({
     org_id: orgId,
     node_id: nodeId.describe('The node where the connection starts. The proposal belongs to this node'),
-    target: anyNodeId.describe('The node where the connection ends'),
+    target: nodeId.describe('The node where the connection ends'),
     type: connectionType.default('related_to'),
     label: z.string().max(500).default(''),
     description: z.string().max(20_000).default('').describe('Why, with sources'),
@@ -219,6 +234,9 @@ const json = 'node.json'
 function requireChanges({ changes, set_properties }: Proposal): void {
   if (changes.length === 0 && Object.keys(set_properties ?? {}).length === 0)
     throw new ToolError(422, 'invalid', 'Nothing was proposed: pass `changes`, `set_properties` or both')
+  const unclear = changes.findIndex(({ content, edits }) => (content === undefined) === (edits === undefined))
+  if (unclear >= 0)
+    throw new ToolError(422, 'invalid', `Pass either \`edits\` or \`content\` for the file of changes.${unclear}`)
   if (set_properties !== undefined && changes.some(({ path }) => path === json))
     throw new ToolError(422, 'invalid', '`set_properties` changes node.json; leave node.json out of `changes`')
 }
@@ -274,15 +292,33 @@ async function attempt(session: Session, proposal: Proposal): Promise<string> {
   }
 }
 
-/** Returns the changes of files. Properties change node.json as it is at this commit. */
+/** Returns the changes of files. Edits and properties change files as they are at this commit. */
 async function changesAt({ api }: Session, proposal: Proposal, head: string): Promise<readonly Change[]> {
   const { org_id, node_id, changes, set_properties = {} } = proposal
-  if (Object.keys(set_properties).length === 0) return changes
-  const { content, encoding } = await api.getFile({ path: { org_id, node_id, branch: head, path: json } })
-  const merged = encoding === 'base64' ? undefined : mergeProperties(content, set_properties)
+  const read = async (path: string) => {
+    const { content, encoding } = await api.getFile({ path: { org_id, node_id, branch: head, path } })
+    return encoding === 'base64' ? undefined : content
+  }
+  const written: Change[] = []
+  for (const { path, content = null, edits } of changes)
+    written.push({ path, content: edits ? edited(path, await read(path), edits) : content })
+  if (Object.keys(set_properties).length === 0) return written
+  const text = await read(json)
+  const merged = text === undefined ? undefined : mergeProperties(text, set_properties)
   if (merged === undefined)
     throw new ToolError(409, 'invalid_content', 'node.json on main is not a JSON object. Replace it with `changes`')
-  return [...changes, { path: json, content: merged }]
+  return [...written, { path: json, content: merged }]
+}
+
+/** @throws ToolError invalid, not_a_text */
+function edited(path: string, text: string | undefined, edits: readonly PassageEdit[]): string {
+  if (text === undefined) throw new ToolError(422, 'not_a_text', 'Only files with text can be edited')
+  const result = replacePassages(text, edits)
+  if ('text' in result) return result.text
+  const { at, problem } = result
+  throw new ToolError(422, 'invalid', 'Nothing was proposed', [
+    { loc: ['body', path, 'edits', at, 'old'], msg: problem },
+  ])
 }
 
 /**
@@ -345,13 +381,37 @@ async function open(
       return api.getPull({ path: { ...at, number } })
     })
   const { number, source_commit, can_merge, merge_reasons } = pr
+  const size = await sizeOf(session, at, pr).catch((error: unknown) => session.ends(error))
   const { length: broken } = (pr as Partial<typeof pr>).type_problems ?? [] // an earlier service does not send them
   return [
     own`Proposal ${number} of node ${node_id} is open: ${proposalPage(session, org_id, node_id, number)}`,
     `${own`Branch ${name}, commit ${source_commit}; can_merge: ${can_merge}`}${can_merge ? '' : ` (${merge_reasons.filter(isKnownCode).join(', ')})`}.`,
     ...(broken === 0 ? [] : [own`It breaks ${broken} rules of its type; list_proposals with node_id has them.`]),
+    ...(size ? [size] : []),
     'The node has not changed. A user reviews the proposal on that page, and merges or closes it.',
   ].join('\n')
+}
+
+/** Counts the lines and words of a proposal. A model then notices what it has left out. */
+async function sizeOf(
+  { api }: Session,
+  path: { readonly org_id: string; readonly node_id: string },
+  { source_commit: head, target_commit: base }: Output<'getPull'>['pr'],
+): Promise<string | undefined> {
+  if (base === null || head === null) return undefined
+  const { text } = await api.compareCommits({ path, query: { base, head, text: 'true' } })
+  const entities = text?.entities ?? []
+  const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0)
+  const [removed, added] = [
+    sum(entities.map((one) => one.deletions ?? 0)),
+    sum(entities.map((one) => one.additions ?? 0)),
+  ]
+  const lines = entities.flatMap(({ hunks = [] }) => hunks.flatMap((hunk) => hunk.lines))
+  const side = (other: 'added' | 'removed') => lines.flatMap(({ kind, text }) => (kind === other ? [] : [text]))
+  const isWhole = text?.truncated === false && entities.every(({ truncated }) => !truncated)
+  const words = isWhole ? diffWords(side('added').join('\n'), side('removed').join('\n')) : undefined
+  const counted = words && own`; ${words.removed} words removed, ${words.added} added`
+  return `${own`Files changed: ${text?.total ?? 0}; ${removed} lines removed, ${added} added`}${counted ?? ''}.`
 }
 
 function written(changes: readonly Change[]) {
@@ -376,7 +436,7 @@ function hashOf(facts: unknown): string {
 }
 
 /** Returns the path of the file for a place such as `body.changes.3.content`. */
-function fieldOf(changes: readonly Change[], [, list, index, ...rest]: readonly (string | number)[]): string {
+function fieldOf(changes: readonly Asking[], [, list, index, ...rest]: readonly (string | number)[]): string {
   // After the changes of the input comes that of the properties.
   const path = list === 'changes' && typeof index === 'number' ? (changes[index]?.path ?? json) : undefined
   return path === undefined ? [list, index, ...rest].filter((part) => part !== undefined).join('.') : path

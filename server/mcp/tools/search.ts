@@ -5,8 +5,8 @@ import type { Output } from '../../../spec/client/api.ts'
 import { answer, list } from '../answer.ts'
 import { asItem, brief, wellFormed } from '../quoted.ts'
 import { readAs } from '../read-filter.ts'
-import { type Session, sourceOf } from '../session.ts'
-import { anyNodeId, maxChars, orgId, tool } from '../tool.ts'
+import { type Session, sourcesOf } from '../session.ts'
+import { maxChars, nodeId, orgId, tool } from '../tool.ts'
 
 /** Largest number of nodes around the matches. */
 const nodesAround = 40
@@ -30,13 +30,14 @@ export const search = tool({
   input: z.strictObject({
     org_id: orgId,
     query: z.string().min(1).max(16_384),
+    syntax: z.literal('plain').optional().describe('All of the query is words'),
     top_k: z.int().min(1).max(20).default(5).describe('Maximum number of matches'),
     expand: z
       .enum(['none', 'shallow', 'standard', 'deep'])
       .default('none')
       .describe('How far to follow parents, children and connections'),
     tags: z.array(z.string().min(1).max(100)).max(100).optional().describe('Only nodes that have all of these tags'),
-    under: anyNodeId.optional().describe('Only this node and its descendants'),
+    under: nodeId.optional().describe('Only this node and its descendants'),
     where: z
       .string()
       .min(1)
@@ -52,11 +53,12 @@ export const search = tool({
     max_chars: maxChars,
   }),
   where: (_, loc) => (loc[1] === 'scope' ? loc.slice(2) : loc.slice(1)).join('.'),
-  run: async (session, { org_id, query, top_k, expand, tags, under, where, branch, max_chars }) => {
+  run: async (session, { org_id, query, syntax, top_k, expand, tags, under, where, branch, max_chars }) => {
     const found = await session.api.searchNodes({
       path: { org_id },
       body: {
         query,
+        ...(syntax === undefined ? {} : { syntax }),
         top_k,
         expansion_depth: expand,
         scope: {
@@ -84,7 +86,7 @@ function answerOf(org: string, found: Found, chars: number): string {
       rank,
       id: node_id,
       title: brief(title, snippetChars),
-      source: sourceOf(org, node_id, commit_id),
+      commit: commit_id,
       ...(isByMeaning(match) && { found_by: 'meaning' }),
       ...(passage === undefined ? {} : { heading: passage.heading || undefined, line: passage.line }),
       snippet: brief(snippet, snippetChars),
@@ -100,15 +102,15 @@ function answerOf(org: string, found: Found, chars: number): string {
       relation,
       via,
       tags: tags.slice(0, 10),
-      source: sourceOf(org, id, commit_id),
+      commit: commit_id,
     }),
   )
   const numMeant = matches.filter(isByMeaning).length
   const meant = numMeant === 0 ? '' : `, ${numMeant} found by meaning, not by words`
-  const lead = `Matches, best first: ${matches.length} of ${isExact ? '' : 'at least '}${total}${meant}. Nodes around them: ${around.length}${truncated ? ', and more' : ''}.${withoutMeaning(found)}`
+  const lead = `Matches, best first: ${matches.length} of ${isExact ? '' : 'at least '}${total}${meant}. Nodes around them: ${around.length}${truncated ? ', and more' : ''}.${withoutSome(found)}${withoutMeaning(found)}`
   return answer(
     chars,
-    [lead],
+    [lead, sourcesOf(org)],
     [
       ...readAs(found),
       list({ of: 'matches', items, share: matchesShare }),
@@ -138,6 +140,11 @@ const reasons: Partial<Record<NonNullable<Found['meaning']>['state'], string>> =
   language: 'the model for meaning does not know the language of the query.',
 }
 
+/** A sentence for a lead line about nodes that could not be found yet. */
+function withoutSome({ unindexed_nodes: left }: Found): string {
+  return left === undefined ? '' : ` The index is being built: ${left} nodes were not searched yet. Search again later.`
+}
+
 /** A sentence for a lead line. Else a model takes a search by words for one by meaning that found nothing. */
 function withoutMeaning({ meaning }: Found): string {
   const reason = meaning && reasons[meaning.state]
@@ -149,7 +156,7 @@ async function nothingFound({ api }: Session, org_id: string, query: string, fou
   const read = readAs(found)
   const q = wellFormed(query.slice(0, titlePrefix))
   const { suggestions: titles } = await api.suggestTitles({ path: { org_id }, query: { q, limit: suggestions } })
-  const lead = `No matches.${hint === undefined ? '' : ` ${hints[hint]}`}${withoutMeaning(found)}`
+  const lead = `No matches.${hint === undefined ? '' : ` ${hints[hint]}`}${withoutSome(found)}${withoutMeaning(found)}`
   const items = titles.map(({ node_id, title }) => asItem({ id: node_id, title: brief(title, snippetChars) }))
   if (items.length === 0) return answer(chars, [lead], read)
   return answer(chars, [`${lead} Nodes with a similar title:`], [...read, list({ of: 'titles', items })])

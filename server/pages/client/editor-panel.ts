@@ -42,7 +42,7 @@ export class PanelForm {
     return this.key() !== this.start
   }
 
-  /** Returns what the user has changed; undefined if nothing. @throws RowError */
+  /** Returns what the user has changed; undefined if nothing. @throws EntryError */
   fields(): Fields | undefined {
     const panel = panelIn(new FormData(this.form))
     return panel && this.isChanged ? fieldsOf(panel) : undefined

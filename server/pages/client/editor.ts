@@ -2,7 +2,7 @@
 
 import { Conflict, GroveError, grove, Invalid } from '../../../spec/client/client.ts'
 import { createNode, type Edit, proposeEdit, saveEdit, withLineEnds } from '../edits.ts'
-import { RowError } from '../properties.ts'
+import { EntryError } from '../properties.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
 import type { Attached } from './attachments.ts'
 import { Drafts } from './drafts.ts'
@@ -320,7 +320,7 @@ function later(ms: number, run: () => unknown): { soon(): void; now(): void } {
 
 /** Returns the message for an error while saving. */
 function messageOf(error: unknown, root: string): string | Node {
-  if (error instanceof RowError) return `${error.message} Your text is still here.`
+  if (error instanceof EntryError) return `${error.message} Your text is still here.`
   if (!(error instanceof GroveError)) return `${error instanceof Error ? error.message : error}. Nothing is saved yet.`
   const { status, code, message } = error
   if (status === 401) return signIn(root)

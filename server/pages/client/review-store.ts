@@ -71,7 +71,7 @@ export class TalkStore {
   }
 }
 
-/** True without a text, if the suggestion is the present text. */
+/** True without a text, if the suggestion is the same as the current text. */
 export function isBlank({ text, fields: { suggestion, original } }: Draft): boolean {
   return text.trim() === '' && suggestion === original
 }

@@ -1,4 +1,4 @@
-/** The form of a suggestion, with a preview of its difference from the present text. */
+/** The form of a suggestion, with a preview of its difference from the current text. */
 
 import { diffWordsWithSpace } from 'diff'
 

@@ -4,7 +4,7 @@ import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { type Account, AccountMarks } from '../parts/account-state.tsx'
-import { When } from '../parts/dates.tsx'
+import { plural, When } from '../parts/dates.tsx'
 import { Field, field, mostEmail, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { AdminTabs } from '../parts/me-tabs.tsx'
 import { ResetLink } from '../parts/reset-link.tsx'
@@ -21,6 +21,7 @@ const notices: Readonly<Record<string, string>> = {
   dismiss: 'This user is no longer an administrator.',
   disable: 'The account is disabled. Its sessions and tokens are refused from the next request.',
   enable: 'The account is enabled. The user can sign in again.',
+  end: 'All sessions, tokens and connections of the account have ended.',
 }
 
 export function showAccount(visit: PageContext): Promise<Page> {
@@ -46,7 +47,9 @@ export async function takeAccount(visit: PageContext): Promise<PageResult> {
     case 'disable':
       return change({ disabled: true, ...(reason && { disabled_reason: reason }) })
     case 'enable':
-      return change({ disabled: false })
+      return change({ disabled: false, end_access: form.has('end_access') })
+    case 'end':
+      return change({ end_access: true })
     case 'reset':
       try {
         return await accountPage(visit, { token: await api.resetAccount({ path }) })
@@ -166,6 +169,18 @@ function Acts({ visit, account, trouble }: ActsProps) {
         </form>
       </section>
       <section>
+        <h2>Sessions and tokens</h2>
+        <form method="post" action={action} class="ask">
+          <p>
+            If a device was lost or a token has leaked. Ends all sessions, connections of programs, and{' '}
+            {plural(account.tokens ?? 0, 'token')}. The password stays.
+          </p>
+          <button class="btn stop" type="submit" name="act" value="end">
+            End all
+          </button>
+        </form>
+      </section>
+      <section>
         <h2>Administrator</h2>
         <form method="post" action={action} class="ask">
           <p>Administrators manage accounts. They see no content of organisations in which they have no role.</p>
@@ -189,7 +204,14 @@ function DisableSection({ visit: { form }, account, trouble, action }: SectionPr
       <section>
         <h2>Enable the account</h2>
         <form method="post" action={action} class="ask">
-          <p>The user can sign in again, and tokens work again. Sessions stay ended.</p>
+          <p>The user can sign in again. Sessions stay ended.</p>
+          <label class="check">
+            <input type="checkbox" name="end_access" />
+            <span>
+              End the tokens of the account ({account.tokens ?? 0}). Otherwise they work again, also one that has
+              leaked.
+            </span>
+          </label>
           <button class="btn" type="submit" name="act" value="enable">
             Enable
           </button>

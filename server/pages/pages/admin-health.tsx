@@ -16,6 +16,7 @@ const checkNames: Readonly<Record<Status['checks'][number]['name'], string>> = {
   repositories: 'Repositories',
   storage: 'Storage',
   jobs: 'Background jobs',
+  webhooks: 'Webhooks',
   cell: 'Cell',
 }
 

@@ -196,13 +196,15 @@ function movingPage(address: string, title: string, says: string): Page {
 interface Wrong {
   readonly detail: string
   readonly address?: string
+  readonly isLoopback?: boolean
 }
 
-/** An error, with a link back to a program that is known. Nothing redirects before a click. */
-function wrongPage({ detail, address }: Wrong): Page {
+/** An error, with a link back to a known program. It moves on to a program on the user's computer, which waits for it. */
+function wrongPage({ detail, address, isLoopback = false }: Wrong): Page {
+  const movesTo = isLoopback && address !== undefined ? { movesTo: address } : {}
   return {
     ...{ kind: 'page', status: 400, place: {}, facts: { detail, address } },
-    head: { title: 'The program cannot be connected · Grove', noIndex: true, hasNoScript: true },
+    head: { title: 'The program cannot be connected · Grove', noIndex: true, hasNoScript: true, ...movesTo },
     body: () => (
       <main id="main" class="sheet">
         <h1>The program cannot be connected</h1>

@@ -7,24 +7,26 @@ import type { Api, Output } from '../../../spec/client/api.ts'
 import { AppError } from '../../base/errors.ts'
 import { withoutHead } from '../../markdown/front-matter-lines.ts'
 import { unlessBusy } from '../parts/degraded.ts'
-import { asQuoted, type Card, firstBlocks } from '../text/embeds.ts'
+import { type Tools, toolsFor } from '../text/drawing.ts'
+import { asQuoted, type Card, fewCards, firstBlocks, mostCards } from '../text/embeds.ts'
 import { cardKey, resolver } from '../text/links.ts'
-import { longestText, markdown } from '../text/markdown.ts'
-import { newEnv, withoutTitle } from '../text/rendering.ts'
+import { type Env, longestText, TooMuchError } from '../text/markdown.ts'
+import { newEnv, parsing, withoutTitle, writing } from '../text/rendering.ts'
 import { type Part, partOf } from '../text/sections.ts'
-import { parseInTurns } from '../text/texts.ts'
+import { inTurns } from '../text/texts.ts'
 import type { Urls } from '../urls.ts'
 import { readText } from './version.ts'
 
 type Links = Output<'listLinks'>['links']
 type LinkedNode = NonNullable<Links[number]['node']>
 
-/** Maximum embeds of a page that are shown. The others are links. */
-const maxEmbeds = 20
 /** Maximum UTF-16 units of Markdown that are shown of one embed. */
 const maxShown = 32 * 1024
 /** Maximum UTF-16 units of Markdown that are parsed for all embeds of a page. */
 const maxParsed = 512 * 1024
+/** Maximum UTF-16 units of HTML of one embed, and of all embeds of a page. */
+const maxHtml = 256 * 1024
+const maxAllHtml = 512 * 1024
 /** Maximum links in an embedded text. */
 const maxLinks = 1_000
 /** Milliseconds after which no further embed is read. */
@@ -56,7 +58,7 @@ export async function findEmbeds(api: Api, at: { org_id: string; node_id: string
   return Promise.all(
     [...wanted.values()].map(async ({ id, title, heading, block }, index) => ({
       ...{ id, title, ...(heading !== undefined && { heading }), ...(block !== undefined && { block }) },
-      ...(index < maxEmbeds ? await read(id) : { why: `Only the first ${maxEmbeds} embedded pages are shown here.` }),
+      ...(index < mostCards ? await read(id) : { why: fewCards }),
     })),
   )
 }
@@ -98,6 +100,7 @@ const kept = new LRUCache<string, Rendered>({ maxSize: 8 * 1_048_576 })
 
 interface Page {
   readonly api: Api
+  readonly signal: AbortSignal
   readonly urls: Urls
   readonly org: string
 }
@@ -106,13 +109,17 @@ interface Page {
 export async function showEmbeds(page: Page, embeds: readonly Embed[]): Promise<Map<string, Card>> {
   const cards = new Map<string, Card>()
   let units = 0
+  let written = 0
   for (const embed of embeds) {
     const { title: name, heading, why } = embed
     const title = heading === undefined ? name : `${name} › ${heading.split('#').join(' › ')}`
     const shown =
-      why !== undefined || units > maxParsed ? { html: undefined, why: why ?? tooMuch } : await render(page, embed)
+      why !== undefined || units > maxParsed || written > maxAllHtml
+        ? { html: undefined, why: why ?? tooMuch }
+        : await render(page, embed)
     if ('units' in shown) units += shown.units
     const { html, why: reason } = shown
+    written += html?.length ?? 0
     cards.set(cardKey(embed), {
       title,
       ...(html !== undefined && { html }),
@@ -126,7 +133,7 @@ const tooMuch = 'This page embeds too much text to show all of it here.'
 
 async function render(page: Page, { id, title, heading, block, source }: Embed): Promise<Rendered> {
   if (source === undefined) return { html: undefined, ...unreadable, units: 0 }
-  const { api, urls, org } = page
+  const { api, urls, org, signal } = page
   const { commit, blob, links } = source
   const key = createHash('sha256')
     .update(JSON.stringify([urls.org(org), id, title, heading, block, blob, links]))
@@ -135,31 +142,35 @@ async function render(page: Page, { id, title, heading, block, source }: Embed):
   if (known !== undefined) return known
   const text = await readText(api, { org_id: org, node_id: id }, commit)
   const resolve = resolver(urls, { org, node: id, revision: 'main', isQuoted: true }, links)
-  const rendered = await renderPart(
-    text,
-    { id, title, part: { ...(heading !== undefined && { heading }), ...(block !== undefined && { block }) } },
-    resolve,
-  )
+  const part = { ...(heading !== undefined && { heading }), ...(block !== undefined && { block }) }
+  const steps = partOfText(text, { title, part }, newEnv(resolve, id), await toolsFor(text))
+  const rendered = await inTurns(steps, signal)
   kept.set(key, rendered, { size: 2 * ((rendered.html?.length ?? 0) + key.length) + 500 })
   return rendered
 }
 
-async function renderPart(
+/** Renders the part of a text in steps. */
+function* partOfText(
   text: string,
-  { id, title, part }: { readonly id: string; readonly title: string; readonly part: Part },
-  resolve: ReturnType<typeof resolver>,
-): Promise<Rendered> {
+  { title, part }: { readonly title: string; readonly part: Part },
+  env: Env,
+  tools: Tools,
+): Generator<undefined, Rendered, undefined> {
   const units = text.length
   if (units > longestText) return { html: undefined, ...tooLong, units: 0 }
-  const env = newEnv(resolve, id)
-  const tokens = await parseInTurns(text, env)
-  const whole = part.heading === undefined && part.block === undefined ? withoutTitle(tokens, title) : tokens
-  const found = partOf(whole, part)
-  if (found === undefined) {
-    const what = part.block === undefined ? `no heading “${part.heading}”` : `no block “^${part.block}”`
-    return { html: undefined, why: `This page has ${what}.`, units }
+  try {
+    const tokens = yield* parsing(text, env, tools)
+    const whole = part.heading === undefined && part.block === undefined ? withoutTitle(tokens, title) : tokens
+    const found = partOf(whole, part)
+    if (found === undefined) {
+      const what = part.block === undefined ? `no heading “${part.heading}”` : `no block “^${part.block}”`
+      return { html: undefined, why: `This page has ${what}.`, units }
+    }
+    const shown = firstBlocks(found, withoutHead(text), maxShown)
+    const html = yield* writing(asQuoted(shown), env, maxHtml)
+    return { html, units, ...(shown.length < found.length && { why: 'Only the beginning is shown here.' }) }
+  } catch (error) {
+    if (error instanceof TooMuchError) return { html: undefined, ...tooLong, units }
+    throw error
   }
-  const shown = firstBlocks(found, withoutHead(text), maxShown)
-  const html = markdown.renderer.render(asQuoted(shown), markdown.options, env)
-  return { html, units, ...(shown.length < found.length && { why: 'Only the beginning is shown here.' }) }
 }

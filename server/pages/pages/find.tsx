@@ -44,18 +44,19 @@ export async function showFind(visit: PageContext): Promise<PageResult> {
 }
 
 /** The part of a query before the words. Without quotes in it, the tag can be found in any case. */
-function tagPart({ tag }: Asked): string {
-  return tag === '' || tag.includes('"') ? '' : `tag:"${tag}" `
+function tagPart({ tag, syntax }: Asked): string {
+  return syntax !== '' || tag === '' || tag.includes('"') ? '' : `tag:"${tag}" `
 }
 
 /** Returns the search to ask for. Without words, it lists the latest changes. */
 function bodyOf(asked: Asked, offset: number) {
-  const { words, under, tag, since } = asked
+  const { words, under, tag, since, syntax } = asked
   const isBlank = `${words}${under}${tag}${since}` === ''
   const byQuery = tagPart(asked) !== ''
   const query = `${tagPart(asked)}${words}`.trim()
   return {
     query: query === '' ? '*' : query,
+    ...(syntax === 'plain' && ({ syntax } as const)),
     top_k: isBlank ? most.recent : most.matches,
     offset: isBlank ? 0 : offset,
     scope: {
@@ -113,6 +114,7 @@ function page({ urls }: PageContext, facts: Facts): Page {
           <div class="wide found">
             <h1>Search</h1>
             <SearchForm {...{ urls, org, asked, places, tags }} />
+            <IndexNotice found={facts.found} />
             {isBlank ? <Start urls={urls} facts={facts} /> : <Results urls={urls} facts={facts} />}
           </div>
         </main>
@@ -221,6 +223,9 @@ function FoundConditions({ urls, org, asked, found: { conditions = [] } }: Condi
         urlWithout={(one) => searchUrl(urls, org, { ...asked, words: without([one]) })}
         urlWithoutAll={searchUrl(urls, org, { ...asked, words: rest })}
       />
+      <p class="more">
+        <a href={searchUrl(urls, org, { ...asked, syntax: 'plain' })}>Search for these words instead</a>
+      </p>
       {rest === '' && (
         <p class="more">
           <a href={urls.table(org, { where })}>Show as a table</a>
@@ -247,6 +252,12 @@ function saidOf(
   if (hint === 'scope_is_empty')
     return hasFilter(asked) ? 'No page matches the filters.' : 'There is nothing to search yet.'
   return asked.words === '' ? 'No page matches the filters.' : `No results for “${asked.words}”.`
+}
+
+/** Says that some pages are missing, because the index is being built. */
+function IndexNotice({ found: { unindexed_nodes: left } }: { readonly found: Found }) {
+  if (left === undefined) return null
+  return <p class="why">The search index is being built: {plural(left, 'page')} left. Search again in a moment.</p>
 }
 
 /** Says why the meaning of the words was not compared, if that can change. */

@@ -147,13 +147,13 @@ function beginningOf(text: string): string {
 }
 
 /** Renders the text as HTML. */
-export async function showHome({ urls }: PageContext, org: Org, { node, version }: Home): Promise<string> {
+export async function showHome({ urls, turn }: PageContext, org: Org, { node, version }: Home): Promise<string> {
   const { text, title, links } = version
   const place = { org: org.id, node: node.id, revision: 'main', isEditable: mayWrite(org.role) }
   const key = createHash('sha256')
     .update(JSON.stringify([urls.org(org.id), place, title, text, links]))
     .digest('base64')
-  return (await showText({ key, text, title, resolve: resolver(urls, place, links) })).html
+  return (await showText({ key, text, title, resolve: resolver(urls, place, links) }, turn.signal)).html
 }
 
 interface HomeTextProps {

@@ -80,10 +80,12 @@ async function identitiesPage(visit: PageContext, { trouble, linking }: More = {
           </p>
         )}
         <TroubleOf trouble={trouble} fields={[]} />
-        <p class="why">
-          {hasPassword ? 'You have a password.' : 'You have no password.'}{' '}
-          <a href={urls.me('password')}>{hasPassword ? 'Change it' : 'Set one'}</a>.
-        </p>
+        {oidc.hasPasswords && (
+          <p class="why">
+            {hasPassword ? 'You have a password.' : 'You have no password.'}{' '}
+            <a href={urls.me('password')}>{hasPassword ? 'Change it' : 'Set one'}</a>.
+          </p>
+        )}
         {!hasPassword && <ConfirmLinks visit={visit} next={urls.me('identities')} />}
         {identities.length === 0 ? (
           <p>No other service is linked yet.</p>

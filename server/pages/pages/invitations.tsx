@@ -80,6 +80,11 @@ function NewInvitation({ made }: { readonly made: MadeInvitation }) {
   )
 }
 
+const mailWords = {
+  waiting: 'its mail was not delivered yet, and is sent again',
+  failed: 'its mail was refused: check the address, and invite again',
+} as const
+
 function OpenInvitations({ action, open }: Pick<InvitationsProps, 'action' | 'open'>) {
   return (
     <ul class="rows">
@@ -90,6 +95,7 @@ function OpenInvitations({ action, open }: Pick<InvitationsProps, 'action' | 'op
             <small>
               {one.role} · for {plural(one.uses_left, 'more person', 'more people')} · expires{' '}
               <When time={one.expires_at} />
+              {one.mail !== undefined && ` · ${mailWords[one.mail]}`}
             </small>
           </div>
           <form method="post" action={action}>

@@ -202,14 +202,17 @@ async function countProposals(api: Api, path: NodePath): Promise<Proposals> {
 
 const notShown: ShownText = { html: '', headings: [], summary: '' }
 
-async function shownOf({ api, urls }: PageContext, { org, node, revision, version, embeds }: Read): Promise<ShownText> {
+async function shownOf(
+  { api, urls, turn }: PageContext,
+  { org, node, revision, version, embeds }: Read,
+): Promise<ShownText> {
   const { text, links, title } = version
-  const cards = await showEmbeds({ api, urls, org: org.id }, embeds)
+  const cards = await showEmbeds({ api, urls, org: org.id, signal: turn.signal }, embeds)
   const place = { org: org.id, node: node.id, revision, isEditable: revision === 'main' && mayWrite(org.role) }
   const key = createHash('sha256')
     .update(JSON.stringify([urls.org(org.id), place, title, text, links, ...cards]))
     .digest('base64')
-  return showText({ key, text, title, resolve: resolver(urls, { ...place, cards }, links) })
+  return showText({ key, text, title, resolve: resolver(urls, { ...place, cards }, links) }, turn.signal)
 }
 
 function description({ properties }: Node): string | undefined {
@@ -315,7 +318,7 @@ function Meta({ visit: { urls }, node, may, revision, commits, latest, time, pro
           {tag}
         </a>
       ))}
-      <span class="act">
+      <div class="act">
         {revision === 'main' && may.write && (
           <a class="btn small" href={urls.newNode(org_id, { parent: id })}>
             New subpage
@@ -328,7 +331,7 @@ function Meta({ visit: { urls }, node, may, revision, commits, latest, time, pro
           </a>
         )}
         {menu}
-      </span>
+      </div>
     </div>
   )
 }

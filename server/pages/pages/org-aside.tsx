@@ -9,7 +9,7 @@ import type { Urls } from '../urls.ts'
 
 type Org = AnswerOf<'getOrg'>
 
-/** What only members see. */
+/** The data that only members see. */
 export interface Aside {
   readonly proposals?: AnswerOf<'listOrgPulls'>
   readonly members?: AnswerOf<'listMembers'>

@@ -118,6 +118,12 @@ async function rulesPage(visit: PageContext, { sent, trouble }: More = {}): Prom
             A rule says what a proposal needs before it is merged into a branch. Branches with a rule change only by
             proposals. All rules that match a branch hold together.
           </p>
+          <p class="why">
+            If the rule of a new branch asks for approvals or checks, it begins at a commit of main. It may also begin
+            at one of another branch whose rules are as strict. If this organisation is published and a rule holds for
+            main, visitors see only tags of commits on main. While a rule holds for main, no new page gets the id of a
+            deleted one.
+          </p>
           <RuleList org={org} urls={urls} names={read} heldUp={heldUp} />
           {org.role !== 'owner' && <p>Only owners can change these rules. Your role: {org.role}.</p>}
           {draft && <RuleForm {...{ draft, urls, trouble }} org={org.id} titles={read.pages} />}

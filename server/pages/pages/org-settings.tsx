@@ -149,7 +149,7 @@ async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page>
   const description = sent ? field(form, 'description') : org.description
   const meaning = meaningFacts(visit, org)
   return {
-    ...{ kind: 'page', place: { org, crumb: 'Settings' }, facts: { org, open, meaning, trouble } },
+    ...{ kind: 'page', place: { org, crumb: 'Settings' }, facts: { org, usage: org.usage, open, meaning, trouble } },
     head: { title: `Settings · ${org.name}`, noIndex: true },
     body: () => (
       <>

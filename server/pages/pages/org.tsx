@@ -107,7 +107,9 @@ function headOf({ urls }: PageContext, org: Org, latest: Nodes): Page['head'] {
   const head = { title: org.name, canonical: urls.absolute(urls.org(org.id)) }
   if (!org.published) return { ...head, noIndex: true }
   const feed = { type: 'application/atom+xml', title: `Changes in ${org.name}`, href: urls.feed(org.id) }
-  return { ...head, kind: 'website', description: org.description || contentOf(org, latest), alternates: [feed] }
+  const sitemap = { rel: 'sitemap', type: 'application/xml', title: 'Sitemap', href: urls.sitemap(org.id) }
+  const description = org.description || contentOf(org, latest)
+  return { ...head, kind: 'website', description, alternates: [feed, sitemap] }
 }
 
 /** Returns a description for an organisation without one. */

@@ -76,7 +76,7 @@ interface PasswordProps {
   readonly name: string
   readonly autocomplete: 'current-password' | 'new-password'
   readonly trouble?: Trouble | undefined
-  /** Prefix of the id, if another form has a field of this name. */
+  /** Prefix of the id, if another form has a field with this name. */
   readonly of?: string
 }
 

@@ -50,7 +50,7 @@ export async function showPeople(visit: PageContext): Promise<Page> {
   }
 }
 
-/** Every member may leave, which the page of the settings offers. */
+/** Every member may leave, which the settings page offers. */
 function Manage({ urls, org }: { readonly urls: Urls; readonly org: Org }) {
   const href = urls.settings(org.id, 'members')
   return (

@@ -352,11 +352,12 @@ function readableAt({ status, source_branch, source_commit }: Pull): string {
 }
 
 /** Renders the description as HTML; '' without one. */
-async function descriptionOf({ visit: { urls }, at: { path }, pr }: Talk): Promise<string> {
+async function descriptionOf({ visit: { urls, turn }, at: { path }, pr }: Talk): Promise<string> {
   if (pr.description.trim() === '') return ''
   const place = { org: path.org_id, node: path.node_id, revision: 'main' }
   const key = `proposal ${pr.id} ${pr.updated_at} ${urls.node(path.org_id, path.node_id)}`
-  const { html } = await showText({ key, text: pr.description, title: pr.title, resolve: resolver(urls, place, []) })
+  const resolve = resolver(urls, place, [])
+  const { html } = await showText({ key, text: pr.description, title: pr.title, resolve }, turn.signal)
   return html
 }
 

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
+import { purpose } from '../../base/purpose.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
 import { EmailField, Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { oidcPath } from '../parts/oidc-path.ts'
@@ -95,7 +96,9 @@ function resetTokenIn(form: URLSearchParams): string {
 export async function takeSignOut(visit: PageContext): Promise<PageResult> {
   const farewell = await visit.oidc.farewell()
   await visit.signOut()
-  return farewell === undefined ? redirect(303, visit.urls.home()) : signedOutPage(visit, farewell)
+  return farewell === undefined
+    ? redirect(303, ownPath(visit.urls, visit.form.get('next')))
+    : signedOutPage(visit, farewell)
 }
 
 interface Farewell {
@@ -220,6 +223,7 @@ export function signUpPage(visit: PageContext, signup: Signup, trouble?: Trouble
   const isGiven = invitation !== '' && trouble?.field !== 'invitation'
   return page('Sign up', { next, trouble, signup, services: oidc.services }, () => (
     <Sheet title="Sign up" trouble={trouble} fields={signup === 'closed' || !oidc.hasPasswords ? [] : signUpFields}>
+      <p class="lede">Grove is the {purpose.is}.</p>
       <ServiceLinks visit={visit} next={next} invitation={invitation} />
       {!oidc.hasPasswords ? null : signup === 'closed' ? (
         <p>Sign-up is closed. Ask the operator for an account.</p>

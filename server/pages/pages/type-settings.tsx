@@ -199,7 +199,7 @@ class Taking {
     const now = await this.readNow()
     if (now && JSON.stringify(now.definition) === JSON.stringify(definition)) return this.saved()
     if (draft.known === undefined) {
-      const says = 'A type of this name exists already. Enter another name, or change that type.'
+      const says = 'A type with this name already exists. Enter another name, or change that type.'
       return { ...(await this.faulty(new Map([['name', [says]]]))), status: 409 }
     }
     const notice = now

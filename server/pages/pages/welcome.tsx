@@ -1,5 +1,6 @@
 /** The home page for visitors: what Grove is, and the ways in. */
 
+import { purpose } from '../../base/purpose.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { assetName } from '../assets.ts'
 import type { Page, PageContext } from '../page-context.ts'
@@ -12,8 +13,8 @@ type Signup = AnswerOf<'getAuthConfig'>['signup']
 const picture = { width: 1480, height: 1010 } as const
 
 const about = {
-  title: 'Write together and keep the history of every word',
-  first: 'Grove is a place for pages that link to each other, and each page is its own Git repository.',
+  title: `The ${purpose.is}`,
+  first: purpose.keeps,
   second: 'Write in the browser or push with git; propose changes, review them word by word, and accept them.',
 } as const
 

@@ -105,7 +105,7 @@ function CreatedPages({ urls, org, names, act, event, count }: Said) {
 
 type AtPage = Pick<Said, 'urls' | 'org' | 'names' | 'event'>
 
-/** The page of the act by its title. A deleted one has no link. */
+/** A link to the act's page, with its title. A deleted one has no link. */
 function ThePage({ urls, org, names, event: { node = '' } }: AtPage) {
   const title = names.pages[node]
   if (names.deleted.includes(node)) return title === undefined ? <>a deleted page</> : <em>{title}</em>

@@ -20,7 +20,7 @@ export interface ThreadsShown {
   readonly offset: number
   /** The old lines of outdated threads, by first comment. */
   readonly quotes: ReadonlyMap<number, string>
-  /** The present text of the lines for which the visitor suggests another. */
+  /** The current text of the lines for which the visitor suggests another. */
   readonly original: string | undefined
 }
 

@@ -76,7 +76,7 @@ interface NewThreadProps {
   readonly talk: Talk
   /** Undefined: about the whole proposal. */
   readonly place?: NewPlace
-  /** The present text of the lines, if the form suggests another. */
+  /** The current text of the lines, if the form suggests another. */
   readonly original?: string | undefined
   /** True for the form that the script copies. */
   readonly isTemplate?: boolean
@@ -124,7 +124,7 @@ interface FieldProps {
   readonly isTemplate?: boolean
 }
 
-/** The suggested text, which begins as the present one. */
+/** The suggested text, which begins as the current one. */
 function SuggestionField({ text, isTemplate = false }: FieldProps) {
   return (
     <div class="suggest" data-suggest hidden={isTemplate}>

@@ -44,7 +44,7 @@ export function ConsentBox({ talk }: { readonly talk: Talk }) {
       </ul>
       {pr.consent.objections_elsewhere?.map(({ number, author }) => (
         <p class="why">
-          <Name>{author}</Name> asks for changes of the same commit in{' '}
+          <Name>{author}</Name> asks for changes of the same change in{' '}
           <a href={visit.urls.proposal(at.org.id, pr.node_id, number, at.node.title)}>#{number}</a>
         </p>
       ))}
@@ -132,7 +132,7 @@ function reasonOf(why: Verdict['why']): string {
     case 'own_pull_request':
       return ' on an own proposal'
     case 'own_commit':
-      return ', because they wrote one of its commits'
+      return ', because they wrote or pushed one of its commits'
     case 'another_commit':
       return ' for later commits'
     case 'not_asked':

@@ -2,9 +2,9 @@
 
 import type { ComponentChildren } from 'preact'
 import { AppError, ValidationError } from '../../base/errors.ts'
-import { editMessage, longestTitle, newMessage } from '../edits.ts'
+import { editMessage, longestText, longestTitle, newMessage } from '../edits.ts'
 import type { PageContext } from '../page-context.ts'
-import { type Fields, fieldsOf, type Panel, panelIn, panelKey, RowError } from '../properties.ts'
+import { EntryError, type Fields, fieldsOf, type Panel, panelIn, panelKey } from '../properties.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
 import { EditorPanel } from './editor-panel.tsx'
 import { EditorToolbar } from './editor-toolbar.tsx'
@@ -20,8 +20,8 @@ export interface Written {
   readonly panelBase?: string | undefined
 }
 
-/** Maximum lengths of the fields in UTF-16 units. Longer texts are edited in a clone. */
-export const most = { title: longestTitle, text: 262_144, message: 10_000 } as const
+/** Maximum lengths of the fields in UTF-16 units. */
+export const most = { title: longestTitle, text: longestText, message: 10_000 } as const
 
 interface FormProps {
   readonly written: Written
@@ -91,11 +91,11 @@ function Writing({ text, isFocused }: { readonly text: string; readonly isFocuse
       </div>
       {/* Tab reaches the text before the tools, which are above it. */}
       <div class="panes">
-        <div class="pane" data-pane id="pane-write">
+        <div class="pane" data-pane id="pane-write" role="tabpanel" aria-label="Write">
           {/* HTML parsers drop a newline at the start of a textarea. */}
           <textarea id="text" name="text" rows={22} spellcheck data-text autofocus={isFocused}>{`\n${text}`}</textarea>
         </div>
-        <section class="pane prose" data-preview id="pane-preview" aria-label="Preview" hidden />
+        <div class="pane prose" data-preview id="pane-preview" role="tabpanel" aria-label="Preview" hidden />
       </div>
       <EditorToolbar />
       <ViewSwitch />
@@ -110,7 +110,7 @@ function Acts({ acts, back }: Pick<FormProps, 'acts' | 'back'>) {
     <>
       {acts.length > 1 && (
         <p class="why acts-why" id="acts-why">
-          Save publishes at once. Propose asks for a review.
+          Save changes the page at once. Propose asks for a review.
         </p>
       )}
       <div class="editor-acts">
@@ -171,7 +171,7 @@ export function writtenIn({ form }: PageContext): Written {
   }
 }
 
-/** Returns what the panel says if the user has changed it. @throws RowError */
+/** Returns what the panel says if the user has changed it. @throws EntryError */
 export function changedFields({ panel, panelBase }: Written): Fields | undefined {
   return panel === undefined || panelKey(panel) === panelBase ? undefined : fieldsOf(panel)
 }
@@ -182,7 +182,7 @@ export function problemOf(error: unknown): [says: string, status: number] {
     const { field = '', says } = brokenField(error.problems)
     return [`${labels[field] ?? ''}${says}`, 422]
   }
-  if (error instanceof RowError) return [error.message, 422]
+  if (error instanceof EntryError) return [error.message, 422]
   if (!(error instanceof AppError)) throw error
   return [asSentence(error.message), statuses[error.code] ?? 409]
 }

@@ -82,7 +82,7 @@ interface FieldProps {
   readonly name: string
   readonly hint?: ComponentChildren
   readonly trouble?: Trouble | undefined
-  /** Prefix of the id, if another form has a field of this name. */
+  /** Prefix of the id, if another form has a field with this name. */
   readonly of?: string
   readonly children: (tied: Tied) => ComponentChildren
 }

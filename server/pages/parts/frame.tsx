@@ -5,11 +5,12 @@ import { assetName } from '../assets.ts'
 import type { Head, MaintenanceNotice, PageContext, PagePlace } from '../page-context.ts'
 import type { Urls } from '../urls.ts'
 import { When } from './dates.tsx'
+import { DemoBanner } from './demo-banner.tsx'
 import { Icon } from './icons.tsx'
 import { initial } from './people.tsx'
 
 interface FrameProps {
-  readonly visit: Pick<PageContext, 'urls' | 'person' | 'here' | 'query' | 'maintenance' | 'oidc'>
+  readonly visit: Pick<PageContext, 'urls' | 'person' | 'here' | 'query' | 'maintenance' | 'oidc' | 'demo'>
   readonly head: Head
   readonly place: PagePlace
   readonly children: ComponentChildren
@@ -34,6 +35,7 @@ export function Frame({ visit, head, place, children }: FrameProps) {
         </a>
         <Bar visit={visit} head={head} place={place} />
         {visit.maintenance && <Maintenance notice={visit.maintenance} />}
+        {visit.demo && <DemoBanner visit={visit} demo={visit.demo} />}
         {children}
       </body>
     </html>

@@ -29,12 +29,12 @@ interface RefusedProps {
   readonly refusal: Refusal
 }
 
-/** Says why the form was refused, and offers it again. It now names the present head. */
+/** Says why the form was refused, and offers it again. It now names the current head. */
 export function RefusedForm({ talk, refusal }: RefusedProps) {
   const { act, says, fields, seen, comments: named = [] } = refusal
   const { visit, pr } = talk
   const { text = '', suggestion, verdict, commit, target, comments, ...hidden } = fields
-  // If the form already named the present head, only the anchors can be of another history.
+  // If the form already named the current head, only the anchors can be of another history.
   const isRewritten = seen === pr.source_commit && comments !== undefined
   const collected = isRewritten ? withLooserAnchors(comments, seen) : comments
   const hasText = text.trim() !== '' || suggestion !== undefined || textActs.has(act)

@@ -14,7 +14,7 @@ export interface Restorable {
   readonly head: string
 }
 
-/** Returns the branch of this name. Undefined if there is none, or the visitor may not write. */
+/** Returns the branch with this name. Undefined if there is none, or the visitor may not write. */
 export async function findRestorable(
   { api }: Pick<PageContext, 'api'>,
   { path, org, node }: AtNode,

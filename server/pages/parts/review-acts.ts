@@ -106,7 +106,7 @@ async function comment({ api, form, person }: PageContext, path: PullPath, text:
   const anchor = anchorIn(form)
   const suggested = suggestionIn(form)
   if (text.trim() === '' && suggested.suggestion === undefined && form.has('suggestion'))
-    throw new AppError('bad_request', 'The suggestion is the present text. Change it, or write a comment')
+    throw new AppError('bad_request', 'The suggestion is the same as the current text. Change it, or write a comment')
   const said = { text, ...(thread !== undefined && { thread }), ...(anchor && { anchor }), ...suggested }
   const seed = JSON.stringify([person?.id, path, said, form.get('seen')])
   try {

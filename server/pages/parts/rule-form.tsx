@@ -167,12 +167,12 @@ function Demands({ fields, trouble }: PartProps) {
     <>
       <Field
         label="Checks"
-        hint="one name a line. After a colon, the e-mail address of the only member who may report it"
+        hint="one name a line. After a colon, the e-mail address of the member or bot that reports it. Without one, the first report counts, by any editor but the authors"
         name="checks"
         trouble={trouble}
       >
         {(tied) => (
-          <textarea {...tied} rows={2} spellcheck={false}>
+          <textarea {...tied} rows={2} spellcheck={false} placeholder="links: ci@example.org">
             {`\n${fields.checks}`}
           </textarea>
         )}

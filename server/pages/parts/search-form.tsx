@@ -20,6 +20,8 @@ export interface Asked {
   readonly tag: string
   /** A date, such as 2026-07-30. */
   readonly since: string
+  /** `plain`: the words have no syntax. */
+  readonly syntax: string
 }
 
 const longest = { query: 1_000, tag: 100 } as const
@@ -32,6 +34,7 @@ export function searchIn(query: URLSearchParams): Asked {
     words: sent('q', longest.query),
     under: /^[0-9a-f-]{36}$/.test(under) ? under : '',
     tag: sent('tag', longest.tag),
+    syntax: query.get('syntax') === 'plain' ? 'plain' : '',
     since: /^\d{4}-\d{2}-\d{2}$/.test(since) && !Number.isNaN(Date.parse(since)) ? since : '',
   }
 }
@@ -41,8 +44,8 @@ export function hasFilter({ under, tag, since }: Asked): boolean {
 }
 
 /** Returns the URL of a search, without empty fields. */
-export function searchUrl(urls: Urls, org: string, { words, under, tag, since }: Partial<Asked>): string {
-  const fields = Object.entries({ q: words, under, tag, since }).filter(([, value]) => value)
+export function searchUrl(urls: Urls, org: string, { words, ...others }: Partial<Asked>): string {
+  const fields = Object.entries({ q: words, ...others }).filter(([, value]) => value)
   return `${urls.find(org)}?${new URLSearchParams(fields.map(([name, value]) => [name, value ?? '']))}`
 }
 
@@ -87,7 +90,7 @@ interface SearchFormProps {
 }
 
 export function SearchForm({ urls, org, asked, places, tags }: SearchFormProps) {
-  const { words, under, tag, since } = asked
+  const { words, under, tag, since, syntax } = asked
   return (
     <search class="find-form">
       <div class="search here">
@@ -116,10 +119,13 @@ export function SearchForm({ urls, org, asked, places, tags }: SearchFormProps) 
         <label>
           Changed since <input type="date" name="since" form="find" value={since} />
         </label>
+        <label>
+          <input type="checkbox" name="syntax" value="plain" form="find" checked={syntax !== ''} /> Plain words
+        </label>
         <button type="submit" class="btn" form="find">
           Search
         </button>
-        {hasFilter(asked) && <a href={searchUrl(urls, org.id, { words })}>Clear filters</a>}
+        {hasFilter(asked) && <a href={searchUrl(urls, org.id, { words, syntax })}>Clear filters</a>}
       </div>
       <p class="why syntax">
         <code>"exact words"</code>, <code>-without</code>, <code>title:word</code>, <code>tag:name</code>,{' '}

@@ -2,7 +2,7 @@
 
 import { nodeJson } from '../edits.ts'
 import { type FormRow, formKinds, formRow, isKind, storedRow } from '../properties.ts'
-import { jsonObject, jsonOf, RowError, rowsOf } from '../property-rows.ts'
+import { EntryError, jsonObject, jsonOf, rowsOf } from '../property-rows.ts'
 import {
   ActButton,
   type BuildChange,
@@ -99,7 +99,7 @@ export const changeProperties: BuildChange = async ({ visit: { api, form }, at: 
     const content = withProperties(await nodeJson(api, path, head, { properties: {} }), json)
     return { changes: [{ action: 'put', path: 'node.json', content }], message: 'Edit properties' }
   } catch (error) {
-    throw error instanceof RowError ? new FormError(error.message) : error
+    throw error instanceof EntryError ? new FormError(error.message) : error
   }
 }
 

@@ -4,6 +4,7 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
 import { showComment } from '../text/comment-text.ts'
 import { resolver } from '../text/links.ts'
+import { asSource } from '../text/rendering.ts'
 import type { Effort } from '../text/word-diff.ts'
 import type { AtNode } from './node-head.tsx'
 import { mayWrite } from './rights.ts'
@@ -80,15 +81,26 @@ export interface Spoken {
   readonly edited_at?: string
 }
 
-/** Renders texts, so that components can show them. */
+/** UTF-16 units of HTML of all texts, after which no other is rendered. */
+const mostHtml = 524_288
+
+/** Renders texts, so that components can show them. Beyond a limit, texts are shown as their source. */
 export async function renderTexts(talk: Talk, texts: readonly Spoken[]): Promise<void> {
   const { visit, at, pr, html } = talk
   const resolve = resolver(visit.urls, { org: at.path.org_id, node: at.path.node_id, revision: 'main' }, [])
+  let left = mostHtml
   for (const { entry, text, mentions = [], edited_at } of texts) {
     if (text.trim() === '') continue
+    if (left <= 0) {
+      html.set(entry, asSource(text, 'is on a page whose other texts are long').html)
+      continue
+    }
     const key = `comment ${pr.id} ${entry} ${edited_at ?? ''} ${visit.urls.node(at.path.org_id, at.path.node_id)}`
     const names = mentions.map((id) => nameOf(talk, id))
-    html.set(entry, await showComment({ key, scope: `comment-${entry}`, text, names, resolve }))
+    const said = { key, scope: `comment-${entry}`, text, names, resolve }
+    const shown = await showComment(said, visit.turn.signal)
+    left -= shown.length
+    html.set(entry, shown)
   }
 }
 

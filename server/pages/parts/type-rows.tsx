@@ -147,7 +147,7 @@ interface MoreProps {
   readonly called: string
 }
 
-/** What a range counts. The chosen kind hides the others. */
+/** The unit that a range counts. The chosen kind hides the others. */
 const rangeUnits = (
   <>
     <span class="of-characters">characters of a text</span> <span class="of-items">items of a list</span>

@@ -25,6 +25,7 @@ const reasons: Readonly<Record<NonNullable<Webhook['reason']>, string>> = {
   by_owner: 'An owner turned it off.',
   gone: 'The receiver answered 410, so it wants no more events.',
   failing: 'Nothing arrived for 5 days.',
+  revoked: 'The user who added or enabled it is no longer an owner, or the token or program that did so has ended.',
   secret_lost: 'Its secret cannot be read, because the key of the service has changed. Replace the secret.',
 }
 

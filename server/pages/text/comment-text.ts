@@ -15,8 +15,8 @@ interface Said {
 }
 
 /** Renders a comment. Only its footnotes have ids, so that no other fragment of the page leads into it. */
-export async function showComment({ key, scope, text, names, resolve }: Said): Promise<string> {
-  const { html } = await showText({ key, scope, text, title: '', resolve })
+export async function showComment({ key, scope, text, names, resolve }: Said, signal: AbortSignal): Promise<string> {
+  const { html } = await showText({ key, scope, text, title: '', resolve }, signal)
   return withMentions(html, names)
 }
 

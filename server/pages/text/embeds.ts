@@ -13,6 +13,10 @@ export interface Card {
   readonly why?: string
 }
 
+/** Maximum cards of a text. */
+export const mostCards = 20
+export const fewCards = `Only the first ${mostCards} embedded pages are shown here.`
+
 /** Number of cards by text. Ids of a card begin with its number, so that they are unique on the page. */
 const counts = new WeakMap<object, number>()
 
@@ -21,8 +25,8 @@ export function cardBlock({ href, card }: { readonly href: string; readonly card
   const number = (counts.get(env) ?? 0) + 1
   counts.set(env, number)
   const link = `<a class="node" href="${escaped(href)}">${escaped(card.title)}</a>`
-  const { html } = card
-  const why = card.why === undefined ? '' : `<p class="why">${escaped(card.why)}</p>\n`
+  const { html, why: reason } = number > mostCards ? { why: fewCards } : card
+  const why = reason === undefined ? '' : `<p class="why">${escaped(reason)}</p>\n`
   if (html === undefined) return `<div class="embed">\n<p class="embed-of">${link}</p>\n${why}</div>\n`
   const text = withOwnIds(html, `embed_${number}_`, href.replace(/#.*$/, ''))
   return `<blockquote class="embed">\n<p class="embed-of">${link}</p>\n<div class="embed-text">\n${text}</div>\n${why}</blockquote>\n`

@@ -36,6 +36,12 @@ export const longestText = 128 * 1024
 /** Maximum length of a paragraph in UTF-16 units. Parsing its links may take quadratic time. */
 const longestBlock = 8 * 1024
 
+/** Maximum blocks of a text, as tokens of markdown-it. A usual text of 128 KiB has 19,000. */
+const mostBlocks = 60_000
+
+/** A text has more blocks, or would make more HTML, than a page shows. */
+export class TooMuchError extends Error {}
+
 export interface Heading {
   readonly level: number
   readonly id: string
@@ -80,6 +86,13 @@ export interface Env {
 export const markdown = newMarkdown({ html: false })
 // `Resolve` decides which targets become links.
 markdown.validateLink = () => true
+const { State } = markdown.block
+markdown.block.State = class extends State {
+  override push(...token: Parameters<InstanceType<typeof State>['push']>) {
+    if (this.tokens.length >= mostBlocks) throw new TooMuchError()
+    return super.push(...token)
+  }
+}
 addMarks(markdown)
 addFootnotes(markdown)
 addInlineHtml(markdown)
@@ -109,7 +122,7 @@ export function* readingInline({ tokens, env }: CoreState): Generator<undefined>
   }
 }
 
-/** The inline rule of markdown-it. `texts.ts` replaces it by `readingInline`, step by step. */
+/** The inline rule of markdown-it. `rendering.ts` replaces it by `readingInline`, step by step. */
 export const readInline = (state: CoreState): void => {
   for (const _ of readingInline(state));
 }
@@ -122,7 +135,9 @@ rules.link_open = (tokens, index, _options, env) => {
   const token = tokens[index]
   const target = envOf(env).resolve(String(token?.attrGet('href') ?? ''), false)
   closings(env).push(target === undefined ? '</span>' : '</a>')
-  return target === undefined ? missing : opening(target)
+  const title = token?.attrGet('title')
+  const titled = title ? ` title="${escapeHtml(String(title))}"` : ''
+  return target === undefined ? missing : opening(target, titled)
 }
 rules.link_close = (_tokens, _index, _options, env) => closings(env).pop() ?? ''
 
@@ -199,7 +214,7 @@ function broken({ target, isWiki, alt }: Embedded): string {
   const name = path.split('/').at(-1) ?? ''
   if (isWiki && !isMediaName(path)) return `${missing}${escapeHtml(alt || target)}</span>`
   const says = `Missing file: ${name.slice(0, 200) || 'no name'}`
-  return `<span class="missing" title="This page has no file of this name">${escapeHtml(alt === '' || alt === name ? says : `${alt} · ${says}`)}</span>`
+  return `<span class="missing" title="This page has no file with this name">${escapeHtml(alt === '' || alt === name ? says : `${alt} · ${says}`)}</span>`
 }
 
 rules.inline_text = (tokens, index) => escapeHtml(tokens[index]?.content ?? '')
@@ -239,9 +254,10 @@ addMermaid(markdown)
 const toBeMade = ' title="No page has this name yet. Create it"'
 const missing = '<span class="missing" title="No page or file has this name yet">'
 
-function opening({ href, kind }: Target): string {
+/** @param titled the attribute with the title that the text gives the link */
+function opening({ href, kind }: Target, titled = ''): string {
   const rel = kind === 'outside' ? ' rel="nofollow noopener"' : ''
-  return `<a class="${kind}" href="${escapeHtml(href)}"${kind === 'missing' ? toBeMade : rel}>`
+  return `<a class="${kind}" href="${escapeHtml(href)}"${kind === 'missing' ? toBeMade : `${titled}${rel}`}>`
 }
 
 function alignment(token: Token | undefined): string {

@@ -2,11 +2,22 @@
 
 import { withoutHead } from '../../markdown/front-matter-lines.ts'
 import { drawing, type Tools } from './drawing.ts'
-import { type Env, type Heading, longestText, markdown, plainText, type Resolve, titleText } from './markdown.ts'
+import {
+  type Env,
+  type Heading,
+  longestText,
+  markdown,
+  plainText,
+  type Resolve,
+  readInline,
+  readingInline,
+  TooMuchError,
+  titleText,
+} from './markdown.ts'
 
 export interface ShownText {
   readonly html: string
-  /** The headings of levels 2 and 3. */
+  /** The first headings of levels 2 and 3. */
   readonly headings: readonly Heading[]
   /** The beginning as plain text; '' without a paragraph. */
   readonly summary: string
@@ -14,34 +25,84 @@ export interface ShownText {
 
 const summaryCharacters = 200
 
+/** Limits of a rendered text: UTF-16 units of HTML, and headings in the contents. */
+const most = { html: 1_572_864, headings: 500 } as const
+
 type Tokens = ReturnType<typeof markdown.parse>
 
 /**
- * Renders a text.
+ * Renders a text at once.
  *
  * @param title the node's title; a first heading that repeats it is left out
  * @param tools without them, formulas stay TeX and code has no colours
  */
 export function renderText(text: string, title: string, resolve: Resolve, tools: Tools = {}): ShownText {
-  if (text.length > longestText) return asSource(text)
-  const env = newEnv(resolve)
-  const tokens = markdown.parse(withoutHead(text), env)
-  for (const _ of drawing(tokens, tools));
-  return renderPage(tokens, title, env)
+  const steps = rendering(text, title, newEnv(resolve), tools)
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
 }
 
 export function newEnv(resolve: Resolve, scope?: string): Env {
   return { ...(scope === undefined ? {} : { scope }), resolve, ids: new Map(), headings: [], closings: [] }
 }
 
-/** Renders tokens that were parsed with `env`. */
-export function renderPage(read: Tokens, title: string, env: Env): ShownText {
-  const { headings } = env
-  const tokens = belowTitle(withoutTitle(read, title))
-  const html = markdown.renderer.render(tokens, markdown.options, env)
+/** Renders a text in steps of some milliseconds. A text beyond a limit is shown as source. */
+export function* rendering(
+  text: string,
+  title: string,
+  env: Env,
+  tools: Tools,
+): Generator<undefined, ShownText, undefined> {
+  if (text.length > longestText) return asSource(text, 'is longer than 128 KiB')
+  try {
+    const tokens = belowTitle(withoutTitle(yield* parsing(text, env, tools), title))
+    const html = yield* writing(tokens, env, most.html)
+    return { html, headings: contentsOf(env), summary: summaryOf(tokens) }
+  } catch (error) {
+    if (!(error instanceof TooMuchError)) throw error
+    return asSource(text, 'has too many parts')
+  }
+}
+
+/** Parses a text and draws its formulas, in steps. @throws TooMuchError it has too many blocks */
+export function* parsing(text: string, env: Env, tools: Tools): Generator<undefined, Tokens, undefined> {
+  const state = new markdown.core.State(withoutHead(text), markdown, env)
+  for (const rule of markdown.core.ruler.getRules('')) {
+    if (rule === readInline) yield* readingInline(state)
+    else rule(state)
+    yield
+  }
+  yield* drawing(state.tokens, tools)
+  return state.tokens
+}
+
+/**
+ * Writes the HTML of tokens that were parsed with `env`, block by block.
+ *
+ * @throws TooMuchError the HTML has more than `longest` UTF-16 units
+ */
+export function* writing(tokens: Tokens, env: Env, longest: number): Generator<undefined, string, undefined> {
+  let html = ''
+  let from = 0
+  for (const [at, { level, nesting }] of tokens.entries()) {
+    if (level > 0 || nesting > 0) continue
+    html += markdown.renderer.render(tokens.slice(from, at + 1), markdown.options, env)
+    from = at + 1
+    if (html.length > longest) throw new TooMuchError()
+    yield
+  }
+  return html
+}
+
+function contentsOf({ headings }: Env): readonly Heading[] {
+  return headings.filter(({ level }) => level === 2 || level === 3).slice(0, most.headings)
+}
+
+function summaryOf(tokens: Tokens): string {
   const at = tokens.findIndex(({ type, attrs }) => type === 'paragraph_open' && attrs === null)
-  const summary = at < 0 ? '' : cut(plainText(tokens[at + 1]?.children ?? []))
-  return { html, headings: headings.filter(({ level }) => level === 2 || level === 3), summary }
+  return at < 0 ? '' : cut(plainText(tokens[at + 1]?.children ?? []))
 }
 
 /** Lowers all headings by one level if the text has an h1. The title is the page's h1. */
@@ -63,9 +124,10 @@ export function withoutTitle<T extends { type: string; tag: string; children: Pa
   return tokens.slice(isTitle ? 3 : 0)
 }
 
-/** Shows a text that is too long to parse as plain text. */
-export function asSource(text: string): ShownText {
-  const html = `<pre class="long" tabindex="0">${markdown.utils.escapeHtml(text)}</pre>`
+/** Shows a text as its source. @param why what the text is or has, after "This text" */
+export function asSource(text: string, why: string): ShownText {
+  const reason = `<p class="why">This text ${why}, so it is shown as its source.</p>`
+  const html = `${reason}\n<pre class="long" tabindex="0">${markdown.utils.escapeHtml(text)}</pre>`
   return { html, headings: [], summary: '' }
 }
 

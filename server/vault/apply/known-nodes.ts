@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listNodeContents, listNodeProperties, listOrgsOfNodes } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { idsTrashedElsewhere } from '../../domain/nodes/taken-ids.ts'
+import { idsKeptInTrash } from '../../domain/nodes/taken-ids.ts'
 import { guestProperty, type KnownContent, type KnownNode } from '../plan/inventory.ts'
 
 /** Rows read by one statement. Texts have a few KiB, at most 10 MiB. */
@@ -35,17 +35,13 @@ export async function* contentsOf({ index }: Deps, ids: readonly string[]): Asyn
   }
 }
 
-/** Returns the ids that nodes of other organisations have, also in the trash. */
-export async function takenElsewhere(
-  { index, store }: Deps,
-  orgId: string,
-  ids: readonly string[],
-): Promise<Set<string>> {
-  const trashed = await idsTrashedElsewhere(store, orgId)
+/** Returns the ids that nodes of other organisations, or nodes in the trash, keep. */
+export async function takenElsewhere(deps: Deps, orgId: string, ids: readonly string[]): Promise<Set<string>> {
+  const trashed = await idsKeptInTrash(deps, orgId)
   const taken = new Set(ids.filter((id) => trashed.has(id)))
   for (let from = 0; from < ids.length; from += rowsAtOnce) {
     const some = ids.slice(from, from + rowsAtOnce)
-    for (const { id, org_id } of await listOrgsOfNodes(index.read, some)) if (org_id !== orgId) taken.add(id)
+    for (const { id, org_id } of await listOrgsOfNodes(deps.index.read, some)) if (org_id !== orgId) taken.add(id)
   }
   return taken
 }

@@ -72,7 +72,7 @@ export async function judgeImport(
     faults += advisory.length
   }
   const broken = `${counted(notes, 'note')} break${notes === 1 ? 's' : ''} ${counted(faults, 'rule')} of their types more than before`
-  return { strict, advice: faults === 0 ? undefined : `${broken}; the pages of the types list them` }
+  return { strict, advice: faults === 0 ? undefined : `${broken}; the type pages list them` }
 }
 
 function propertiesOf({ files }: JudgedNode): Readonly<Record<string, unknown>> {

@@ -69,13 +69,17 @@ export function readDocument(path: string, text: string): Document {
 }
 
 /** Reports a cut title and left-out tags. The note still has them, in its text or its properties. */
-function cutIn({ title, written, tags }: FrontMatter, prose: Prose): string[] {
+function cutIn({ title, written, tags, properties }: FrontMatter, prose: Prose): string[] {
+  const unread = (['title', 'tags'] as const).filter(
+    (key) => Object.hasOwn(properties, key) && written[key].length === 0,
+  )
   const whole = title === '' ? prose.heading : written.title
   const all = new Map([...written.tags, ...prose.tags].map((tag) => [tag.toLowerCase(), tag]))
   for (const tag of distinct([...tags, ...prose.tags])) all.delete(tag.toLowerCase())
   const first = [...all.values()].slice(0, examples).map((tag) => toSingleLine(tag, maxTag))
   const more = all.size > examples ? ', …' : ''
   return [
+    ...unread.map((key) => `its ${key} in the front matter is not ${kinds[key]}, so it is only a property of the node`),
     ...(whole.length > maxTitle ? [`its title is cut to ${maxTitle} of ${whole.length} characters`] : []),
     ...(all.size > 0
       ? [
@@ -85,6 +89,7 @@ function cutIn({ title, written, tags }: FrontMatter, prose: Prose): string[] {
   ]
 }
 
+const kinds = { title: 'a text', tags: 'a list of words' } as const
 /** Longest title of a node, in UTF-16 units. */
 const maxTitle = 500
 /** Number of tags that are named. */

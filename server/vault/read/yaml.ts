@@ -1,5 +1,6 @@
 /** Reads a YAML 1.2 mapping as JSON values, with limits against hostile files. */
-import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml'
+import { isDeepStrictEqual } from 'node:util'
+import { type Document, isAlias, isCollection, isMap, isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml'
 
 /** Largest YAML in UTF-16 units. */
 export const maxYaml = 65_536
@@ -56,6 +57,7 @@ function mappingOf(yaml: string, maxBytes: number): Mapping {
   const root = document.contents
   if (root === null || (isScalar(root) && root.value === null)) return { values: {}, sourceOf: () => undefined }
   if (!isMap(root)) throw new Error('it is not a mapping of keys to values')
+  readPlaceholders(document, yaml)
   const values = asJson(document.toJS({ maxAliasCount: 100 }), maxDepth) as Record<string, unknown> // root is a mapping
   if (Buffer.byteLength(JSON.stringify(values)) > maxBytes)
     throw new Error(`it is longer than ${maxBytes} bytes as JSON`)
@@ -65,6 +67,42 @@ function mappingOf(yaml: string, maxBytes: number): Mapping {
     const node = isMap(root) ? root.get(key, true) : undefined
     if (!isScalar(node) || node.value === null) return undefined
     return typeof node.value === 'string' ? node.value : (node.source ?? String(node.value))
+  }
+}
+
+/** A key such as `{date}`, on one line and without references. */
+const placeholderKey = /^\{[^{}\n&*!#]*\}$/
+
+/**
+ * Replaces the key of each placeholder by its source: `{{date}}` is the object `{"{date}": null}`.
+ *
+ * YAML reads `{{date}}` of a template as an object whose key is an object. JSON has only strings as keys.
+ *
+ * @throws Error if another key is an object or a list
+ */
+function readPlaceholders(document: Document, yaml: string): void {
+  visit(document, {
+    Pair(_, pair, path) {
+      const key = isAlias(pair.key) ? pair.key.resolve(document) : pair.key
+      if (!isCollection(key)) return
+      const around = path.at(-1)
+      const source = key === pair.key && key.range ? yaml.slice(key.range[0], key.range[1]) : ''
+      const isAlone = around !== document.contents && isMap(around) && around.flow && around.items.length === 1
+      if (!isAlone || !isMap(key) || pair.value !== null || !placeholderKey.test(source))
+        throw new Error('one of its keys is an object or a list')
+      pair.key = document.createNode(source)
+    },
+  })
+}
+
+/** Returns the placeholder that YAML reads as this value, such as `{{date}}`. Undefined for other values. */
+export function placeholderOf(value: unknown): string | undefined {
+  const [[key, member] = ['', undefined], ...others] = Object.entries(Object(value))
+  if (others.length > 0 || member !== null || !placeholderKey.test(key)) return undefined
+  try {
+    return isDeepStrictEqual(readMapping(`key: {${key}}`).values.key, value) ? `{${key}}` : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -7,6 +7,7 @@ import type { Deps } from '../../base/deps.ts'
 import { answerOf } from '../../base/error-mapping.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { recheckAccess } from '../../domain/access.ts'
+import { diskFullError } from '../../domain/disk-reserve.ts'
 import { toSingleLine } from '../../markdown/single-line.ts'
 import { localDestination } from '../apply/destination.ts'
 import { syncFolder } from '../apply/sync.ts'
@@ -100,13 +101,14 @@ async function identify(deps: Deps, orgId: string, dir: string, signal: AbortSig
   await makeVaultId(dir, await vaultOf(deps, orgId, org?.vault_id ?? undefined, files))
 }
 
-/** Stops the import when the user loses the right to write, or the sign-in ends. */
+/** Stops the import when it may not write. The user loses the right, the sign-in ends, or the disk is full. */
 function watchRights(
   deps: Deps,
   { person, orgId }: Omit<ImportOrder, 'config'>,
   stop: AbortController,
 ): NodeJS.Timeout {
   return setInterval(() => {
+    if (deps.reserve.isFreed()) stop.abort(diskFullError())
     recheckAccess(deps, person, orgId, 'editor').catch((error: unknown) => {
       // A database that does not answer says nothing about rights.
       if (error instanceof AppError) stop.abort(error)

@@ -10,8 +10,8 @@ import { guestProperty } from '../plan/inventory.ts'
 /**
  * Returns the id of the vault that the files belong to.
  *
- * It is the one of which at least half of the imported nodes come from these files, if there is one. Otherwise the
- * organisation's own, if no node comes from it. Otherwise a new one, whose nodes stay separate.
+ * It is the vault that has at least half of its imported nodes from these files. Without one, it is the organisation's
+ * own, if no node comes from that. Otherwise it is a new one, whose nodes stay separate.
  *
  * @param own the vault of the organisation
  */

@@ -1,9 +1,10 @@
 /** Writes a node as a Markdown file, with everything except its text in front matter. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Document, isScalar, Scalar, visit } from 'yaml'
+import { Document, isScalar, Scalar, type ScalarTag, visit } from 'yaml'
 import type { ConnectionEntity } from '../../domain/format/node-format.ts'
 import { digestOf, type NodeMembers, type StatedNode, statementKey } from '../read/statement.ts'
+import { placeholderOf } from '../read/yaml.ts'
 
 export interface ExportedNote extends NodeMembers, StatedNode {
   /** The blob id of the text; '' if there is no text. */
@@ -89,14 +90,39 @@ function withoutLines(text: string, count: number): string {
   return text.slice(from)
 }
 
+/** The `{{date}}` of a template, which other programs replace as text. */
+class Placeholder {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+const placeholderTag: ScalarTag = {
+  tag: 'tag:yaml.org,2002:str',
+  default: true,
+  identify: (value) => value instanceof Placeholder,
+  resolve: (text) => text,
+  stringify: ({ value }) => (value as Placeholder).text, // identify has checked it
+}
+
+function withPlaceholder(_: string, value: unknown): unknown {
+  const text = placeholderOf(value)
+  return text === undefined ? value : new Placeholder(text)
+}
+
 function yamlOf(members: ReadonlyMap<string, unknown>): string {
   // Through JSON, which has no -0.
-  const values = new Map([...members].map(([key, value]) => [key, JSON.parse(JSON.stringify(value)) as unknown])) // JSON's own type
-  const document = new Document(values, { aliasDuplicateObjects: false, schema: 'core' })
+  const values = new Map(
+    [...members].map(([key, value]) => [key, JSON.parse(JSON.stringify(value), withPlaceholder) as unknown]), // JSON's own type
+  )
+  const document = new Document(values, { aliasDuplicateObjects: false, schema: 'core', customTags: [placeholderTag] })
   visit(document, { Scalar: (_, node) => spell(node) })
   const yaml = document.toString({
     lineWidth: 0,
     minContentWidth: 0,
+    nullStr: '',
     doubleQuotedMinMultiLineLength: Number.POSITIVE_INFINITY,
   })
   return yaml.replace(lineEnds, escaped)

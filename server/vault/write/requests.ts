@@ -1,7 +1,8 @@
 /** Limits the exports that a service streams, and checks access. */
 import type { Deps } from '../../base/deps.ts'
 import { authorizeNodeInOrg, authorizeOrg } from '../../domain/access.ts'
-import { type Actor, callerOf } from '../../domain/actor.ts'
+import { type PersonalRecord, personalRecords } from '../../domain/accounts/personal-data.ts'
+import { type Actor, callerOf, type Person } from '../../domain/actor.ts'
 import { audit } from '../../domain/audit/audit.ts'
 import { createCallerSemaphore } from '../../domain/caller-semaphore.ts'
 import { slugOf } from '../../domain/format/slug.ts'
@@ -10,6 +11,9 @@ import { listMatchingIds } from '../../domain/search/queries.ts'
 import type { OrgAt } from '../../domain/targets.ts'
 import { noteName } from '../../markdown/vault-paths.ts'
 import { type ExportedFile, exportFiles } from './exported-files.ts'
+
+/** Characters after which records continue in another file. */
+const charactersOfFile = 1_048_576
 
 /** Limits simultaneous exports of this process. A slow client occupies its slot. */
 const semaphore = createCallerSemaphore({
@@ -75,4 +79,39 @@ export async function openExport(
       return semaphore.run({ caller: callerOf({ actor, from }), signal }, send)
     },
   }
+}
+
+/** Opens the archive of the caller's own data. Each of its files has records of one source, as JSON lines. */
+export function openMyData(deps: Deps, actor: Person): OrgExport {
+  const name = 'personal-data'
+  return {
+    ...{ name, folder: name },
+    send: (write, { signal, from }) => {
+      const time = Math.floor(deps.now().getTime() / 1_000)
+      return semaphore.run({ caller: callerOf({ actor, from }), signal }, () =>
+        write(recordFiles(personalRecords(deps, actor, actor), time)),
+      )
+    },
+  }
+}
+
+async function* recordFiles(records: AsyncGenerator<PersonalRecord>, time: number): AsyncGenerator<ExportedFile> {
+  const counts = new Map<string, number>()
+  let [source, lines] = ['', '']
+  const file = (): ExportedFile => {
+    const number = (counts.get(source) ?? 0) + 1
+    counts.set(source, number)
+    const bytes = Buffer.from(lines)
+    lines = ''
+    const read = async function* () {
+      yield bytes
+    }
+    return { path: `${source}-${number}.jsonl`, size: bytes.length, time, read }
+  }
+  for await (const { source: next, record } of records) {
+    if (lines !== '' && (next !== source || lines.length > charactersOfFile)) yield file()
+    source = next
+    lines += `${JSON.stringify(record)}\n`
+  }
+  yield file()
 }

@@ -35,7 +35,7 @@ function perform(vectors: NodeVectors, edits: Edits): NodeVectors {
   return vectors
 }
 
-/** What is left of the edits. */
+/** The rows after the edits. */
 const leftOf = (edits: Edits) =>
   [...new Map(edits)].flatMap(([id, vector]): [string, Int8Array][] => (vector === undefined ? [] : [[id, vector]]))
 

@@ -1,9 +1,7 @@
 /** The identities of a user at providers: listed, linked and removed. */
 
 import { v7 as newId } from 'uuid'
-import { deleteAccessTokens } from '../../../../index/credentials/access-tokens.ts'
 import { removePassword, setAccount } from '../../../../index/credentials/accounts.ts'
-import { deleteFeedToken } from '../../../../index/credentials/feed-tokens.ts'
 import {
   countIdentities,
   deleteIdentitiesOf,
@@ -12,7 +10,6 @@ import {
   insertIdentity,
   listIdentities,
 } from '../../../../index/credentials/identities.ts'
-import { deleteGrants } from '../../../../index/credentials/oauth.ts'
 import type { CredentialsDb, Identity as Row } from '../../../../index/credentials/schema.ts'
 import {
   deleteResetTokens,
@@ -26,6 +23,8 @@ import { audit } from '../../audit/audit.ts'
 import { queueNotice } from '../../mail/notices.ts'
 import { type Page, pageOf } from '../../pagination.ts'
 import type { IdentityAt } from '../../targets.ts'
+import { endTokens } from '../access-tokens.ts'
+import { dropAddressChange } from '../email-tokens.ts'
 import { type PasswordProof, provePassword, requireStillProved } from '../password-proof.ts'
 import { dummyHash } from '../passwords.ts'
 import { maxIdentities } from './freshness.ts'
@@ -37,7 +36,7 @@ export interface Identity {
   /** The provider's id in the configuration. */
   readonly provider: string
   readonly provider_name: string
-  /** The address that the provider last named. */
+  /** The address that the provider last confirmed, or named when it was linked. */
   readonly email?: string
   readonly created_at: string
   /** When the user last passed the provider. */
@@ -147,9 +146,8 @@ export async function recordLink(deps: Deps, actor: Person, { id, provider }: Ro
 export async function endEveryWayIn(trx: CredentialsDb, accountId: string, now: string): Promise<void> {
   await removePassword(trx, accountId, dummyHash)
   await setSessionsRevoked(trx, accountId, now)
-  await deleteAccessTokens(trx, accountId)
-  await deleteGrants(trx, accountId)
-  await deleteFeedToken(trx, accountId)
+  await endTokens(trx, accountId)
   await deleteResetTokens(trx, accountId)
+  await dropAddressChange(trx, accountId)
   await deleteIdentitiesOf(trx, accountId)
 }

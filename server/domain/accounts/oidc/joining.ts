@@ -5,7 +5,8 @@ import { findPendingMembership, insertPendingMembership } from '../../../../inde
 import type { CredentialsDb, PendingMembership } from '../../../../index/credentials/schema.ts'
 import { findRole } from '../../../../index/derived/org-queries.ts'
 import type { Deps } from '../../../base/deps.ts'
-import { findOrg } from '../../access.ts'
+import { findAnyOrg } from '../../access.ts'
+import { isClosed } from '../../format/org-format.ts'
 import type { Provider } from './providers.ts'
 
 /**
@@ -19,7 +20,9 @@ export async function membershipFor(
 ): Promise<PendingMembership | undefined> {
   if (org === undefined) return undefined
   const isElsewhere = (await deps.placement.findElsewhere(org.id)) !== undefined
-  if (!isElsewhere && (await findOrg(deps, org.id)) === undefined) {
+  const row = isElsewhere ? undefined : await findAnyOrg(deps, org.id)
+  if (row && isClosed(row)) return undefined
+  if (!isElsewhere && row === undefined) {
     deps.log.warn({ provider: id, orgId: org.id }, 'the organisation that users of a provider join does not exist')
     return undefined
   }

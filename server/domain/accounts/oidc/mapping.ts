@@ -29,6 +29,8 @@ export interface Known {
   readonly identity: Identity | undefined
   /** The account of the identity, or else of the address. */
   readonly account: Account | undefined
+  /** True if the account has an identity of the issuer, of any subject. */
+  readonly hasIdentity: boolean
   /** The account of the session. Absent for a sign-in. */
   readonly signedIn?: string | undefined
 }
@@ -75,7 +77,7 @@ function isScalar(value: unknown): boolean {
 export function decide(
   provider: Provider,
   passed: Passed,
-  { purpose, identity, account, signedIn }: Known,
+  { purpose, identity, account, hasIdentity, signedIn }: Known,
   isEmail: (email: string) => boolean,
 ): Decision {
   const { name } = provider
@@ -93,6 +95,12 @@ export function decide(
     )
   if (account === undefined) return { act: 'create', email }
   if (account.disabled_at !== null) return disabled
+  // The provider names two users, and one address. The account is the first one's, who had the address before.
+  if (hasIdentity)
+    return refuse(
+      'account_exists',
+      `The account with your e-mail address belongs to another user at ${name}, who may have had the address before you. Ask the operator, or that user to change the address of the account`,
+    )
   if (provider.linksByEmail) return { act: 'link-by-email', account, endsAll: account.email_verified_at === null }
   const advice = `There is an account with your e-mail address. Sign in with its password, and link ${name} at /me/identities`
   return refuse('account_exists', advice)
@@ -104,7 +112,10 @@ function refuse(code: RefusalCode, detail: string) {
   return { act: 'refuse', code, detail } as const
 }
 
-function confirm(name: string, { identity, account, signedIn }: Omit<Known, 'purpose'>): Decision {
+function confirm(
+  name: string,
+  { identity, account, signedIn }: Pick<Known, 'identity' | 'account' | 'signedIn'>,
+): Decision {
   if (identity === undefined || account === undefined || identity.account_id !== signedIn)
     return refuse('provider_refused', `You are another user at ${name} than the one of this account`)
   return { act: 'confirm', identity, account }

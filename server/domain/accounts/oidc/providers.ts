@@ -47,7 +47,7 @@ export function requireProvider(deps: Pick<Deps, 'config'>, id: string): Provide
 }
 
 /**
- * Returns a client of the provider. It has no keys yet, so it fetches the present ones: a provider may have replaced
+ * Returns a client of the provider. It has no keys yet, so it fetches the current ones: a provider may have replaced
  * them at any time.
  *
  * @throws AppError provider_unavailable

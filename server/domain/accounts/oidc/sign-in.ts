@@ -8,23 +8,26 @@ import {
   lockAccount,
   setAccount,
 } from '../../../../index/credentials/accounts.ts'
-import { findIdentity, setIdentityPassed } from '../../../../index/credentials/identities.ts'
+import { findIdentity, hasIdentityOf, setIdentityPassed } from '../../../../index/credentials/identities.ts'
 import type { Account, CredentialsDb, Identity } from '../../../../index/credentials/schema.ts'
 import { setSessionConfirmed } from '../../../../index/credentials/sessions.ts'
+import { isDuplicate } from '../../../../index/sqlite/database.ts'
 import type { Deps } from '../../../base/deps.ts'
 import { AppError } from '../../../base/errors.ts'
 import { requireSignedIn } from '../../access.ts'
 import { anonymous, type Person } from '../../actor.ts'
 import { auditRepeat } from '../../audit/audit.ts'
 import { auditSignUp, joinFirst, newAccount, openAndAnswer } from '../accounts.ts'
+import { findOwnOrgs, takeOver } from '../arrivals.ts'
 import { requireConfirmed } from '../confirmation.ts'
+import { followAddress, recordChange } from '../email-changes.ts'
 import { anonymousName, isEmail, isGitName } from '../identity.ts'
 import { requireSignUpAllowed, signUpRefusedError, takeInvitation } from '../invitations.ts'
 import { lockActiveAccount, readAccount } from '../password-proof.ts'
 import { dummyHash } from '../passwords.ts'
 import type { Session, SignInFrom } from '../sessions.ts'
 import { personOf } from '../user-view.ts'
-import { endEveryWayIn, JustLinkedError, link, linkAndNotify, newIdentity, recordLink } from './identities.ts'
+import { JustLinkedError, link, linkAndNotify, newIdentity, recordLink } from './identities.ts'
 import { membershipFor, takeMembership } from './joining.ts'
 import { type Decision, decide, type Passed, type Purpose } from './mapping.ts'
 import type { Provider } from './providers.ts'
@@ -60,7 +63,7 @@ export async function arrive(deps: Deps, returned: Return): Promise<Arrival> {
     try {
       return await carryOut(deps, returned, await decisionFor(deps, returned))
     } catch (error) {
-      if (!(error instanceof JustLinkedError) || tries === mostTries) throw error
+      if (!(error instanceof JustLinkedError || isDuplicate(error)) || tries === mostTries) throw error
     }
   }
 }
@@ -73,7 +76,8 @@ async function decisionFor(deps: Deps, { provider, passed, purpose, actor }: Ret
     : passed.email === undefined
       ? undefined
       : findAccountByEmail(read, passed.email))
-  const known = { purpose, identity, account, ...(actor === undefined ? {} : { signedIn: actor.id }) }
+  const hasIdentity = account !== undefined && (await hasIdentityOf(read, account.id, passed.issuer))
+  const known = { purpose, identity, account, hasIdentity, ...(actor === undefined ? {} : { signedIn: actor.id }) }
   const decision = decide(provider, passed, known, isEmail)
   if (decision.act === 'refuse') await auditRefusal(deps, provider, decision.code, account)
   return decision
@@ -114,62 +118,99 @@ async function carryOut(deps: Deps, returned: Return, decision: Decision): Promi
 /** Opens a session. `first` runs in its transaction, when the account is locked. */
 async function signInKnown(
   deps: Deps,
-  { provider, passed, client }: Return,
+  returned: Return,
   { identity, account }: { readonly identity: Identity; readonly account: Account },
   first: (trx: CredentialsDb) => Promise<void> = async () => {},
   message = `Welcome back, ${account.name}`,
 ): Promise<Session> {
+  const { provider, passed, client } = returned
   const pending = await membershipFor(deps, provider, account.id)
-  const now = deps.now().toISOString()
-  const email = passed.email ?? null
-  return openAndAnswer(deps, account, client, message, {
+  let isMoved = false
+  const session = await openAndAnswer(deps, account, client, message, {
     method: 'oidc',
     identityId: identity.id,
     provider: provider.id,
     prove: async (trx) => {
-      await lockActiveAccount(trx, account.id)
+      const locked = await lockActiveAccount(trx, account.id)
       await first(trx)
-      await confirmAddress(trx, account, passed, now)
-      if (!(await setIdentityPassed(trx, identity.id, { provider: provider.id, email, confirmed_at: now })))
-        throw new AppError('sign_in_failed', 'The identity was removed during the sign-in; start again')
+      isMoved = await takeConfirmed(deps, trx, locked, identity, passed)
+      await recordPass(deps, trx, identity, returned)
       if (pending) await takeMembership(trx, pending)
     },
   })
+  if (isMoved) await recordChange(deps, 'account.email_changed', account)
+  return session
 }
 
-/** A provider that confirms the account's address proves what a mail to it would prove. */
-async function confirmAddress(trx: CredentialsDb, account: Account, passed: Passed, now: string): Promise<void> {
-  const { email, isConfirmed } = passed
-  if (!isConfirmed || email === undefined || emailKey(email) !== account.email_key) return
-  if (account.email_verified_at === null) await setAccount(trx, account.id, { email_verified_at: now })
+/** An unconfirmed address replaces no confirmed one, which the account may have to follow later. */
+async function recordPass(
+  deps: Deps,
+  trx: CredentialsDb,
+  { id }: Identity,
+  { provider, passed }: Return,
+): Promise<void> {
+  const email = passed.isConfirmed && passed.email !== undefined ? { email: passed.email } : {}
+  const row = { provider: provider.id, confirmed_at: deps.now().toISOString(), ...email }
+  if (!(await setIdentityPassed(trx, id, row)))
+    throw new AppError('sign_in_failed', 'The identity was removed during the sign-in; start again')
 }
 
-async function confirm(deps: Deps, { provider, passed, actor }: Return, identity: Identity): Promise<Arrival> {
+/**
+ * A provider that confirms the account's address proves what a mail to it would prove. If it names another address
+ * than before, the account follows, unless its user has chosen one.
+ *
+ * @param account locked
+ * @returns true if the account has another address now
+ */
+async function takeConfirmed(
+  deps: Deps,
+  trx: CredentialsDb,
+  account: Account,
+  { email: former }: Identity,
+  { email, isConfirmed }: Passed,
+): Promise<boolean> {
+  if (!isConfirmed || email === undefined) return false
+  if (emailKey(email) === account.email_key) {
+    if (account.email_verified_at === null)
+      await setAccount(trx, account.id, { email_verified_at: deps.now().toISOString() })
+    return false
+  }
+  const isProviders = former !== null && emailKey(former) === account.email_key && isEmail(email)
+  return isProviders && followAddress(trx, account.id, email, deps.now())
+}
+
+async function confirm(deps: Deps, returned: Return, identity: Identity): Promise<Arrival> {
+  const { passed, actor } = returned
   const now = deps.now().toISOString()
   const sessionId = actor?.sessionId
   if (actor === undefined || sessionId === undefined) throw sessionGone()
-  const email = passed.email ?? null
-  await deps.credentials.write(async (trx) => {
+  const moved = await deps.credentials.write(async (trx) => {
+    const account = await lockActiveAccount(trx, actor.id)
     await requireSignedIn(trx, actor)
-    await setIdentityPassed(trx, identity.id, { provider: provider.id, email, confirmed_at: now })
+    const isMoved = await takeConfirmed(deps, trx, account, identity, passed)
+    await recordPass(deps, trx, identity, returned)
     await setSessionConfirmed(trx, sessionId, now)
+    return isMoved ? account : undefined
   })
+  if (moved) await recordChange(deps, 'account.email_changed', moved)
   return { act: 'confirmed' }
 }
 
-async function linkSession(deps: Deps, { provider, passed, actor }: Return): Promise<Arrival> {
+async function linkSession(deps: Deps, returned: Return): Promise<Arrival> {
+  const { provider, passed, actor } = returned
   if (actor === undefined) throw sessionGone()
   await requireConfirmed(deps, actor)
-  const now = deps.now().toISOString()
   const known = await findIdentity(deps.credentials.read, passed.issuer, passed.subject)
   const row = known ?? newIdentity(deps, provider, passed, actor.id)
-  await deps.credentials.write(async (trx) => {
+  const moved = await deps.credentials.write(async (trx) => {
     const account = await lockActiveAccount(trx, actor.id)
     await requireSignedIn(trx, actor)
-    await confirmAddress(trx, account, passed, now)
+    const isMoved = await takeConfirmed(deps, trx, account, row, passed)
     if (known === undefined) await linkAndNotify(deps, trx, row)
-    else await setIdentityPassed(trx, known.id, { provider: provider.id, email: row.email, confirmed_at: now })
+    else await recordPass(deps, trx, known, returned)
+    return isMoved ? account : undefined
   })
+  if (moved) await recordChange(deps, 'account.email_changed', moved)
   if (known === undefined) await recordLink(deps, actor, row)
   return { act: 'linked' }
 }
@@ -186,18 +227,18 @@ async function linkByEmail(
 ): Promise<Session> {
   const { provider, passed } = returned
   const identity = newIdentity(deps, provider, passed, account.id)
-  const now = deps.now().toISOString()
+  const orgs = endsAll ? await findOwnOrgs(deps, account.id) : undefined
+  let recordTakeOver: Awaited<ReturnType<typeof takeOver>> | undefined
   const session = await signInKnown(deps, returned, { identity, account }, async (trx) => {
     const locked = await lockAccount(trx, account.id)
     if (locked?.email_key !== account.email_key || (locked.email_verified_at === null) !== endsAll)
       throw new JustLinkedError()
-    if (endsAll) {
-      await endEveryWayIn(trx, account.id, now)
-      await setAccount(trx, account.id, { email_verified_at: now })
-    }
+    if (await hasIdentityOf(trx, account.id, passed.issuer)) throw new JustLinkedError()
+    if (orgs !== undefined) recordTakeOver = await takeOver(deps, trx, account.id, orgs)
     await linkAndNotify(deps, trx, identity)
   })
   await recordLink(deps, personOf(account), identity)
+  await recordTakeOver?.(personOf(account))
   return session
 }
 
