@@ -214,7 +214,7 @@ function textOf(commit: string, named: readonly (readonly [string, number])[], s
   )
   const file = { commit, checks, more: [[null]] }
   const shapes = ['{', JSON.stringify({ ...file, checks: [] }), JSON.stringify({ ...file, commit: 'x' })]
-  shapes.push(`${JSON.stringify(file)}${' '.repeat(524_288)}`)
+  shapes.push(`${JSON.stringify(file)}${' '.repeat(1_048_576)}`)
   shapes.push(JSON.stringify(file).replace('[[null]]', `${'['.repeat(101)}${']'.repeat(101)}`))
   return shapes[shape] ?? JSON.stringify(file)
 }
@@ -259,7 +259,7 @@ function secondReading(git: Git): unknown[][] {
     try {
       file = JSON.parse(text)
     } catch {}
-    const isFile = file?.commit === commit && text.length <= 524_288 && !text.includes('['.repeat(100))
+    const isFile = file?.commit === commit && text.length <= 1_048_576 && !text.includes('['.repeat(100))
     if (!isFile || Array.isArray(file.checks)) {
       damaged('')
       continue
