@@ -155,7 +155,7 @@ export interface StagedRepos {
    * repository has it. First checks that no name is taken. If a name is taken after that check, the work ends, and the
    * repositories before it stay.
    *
-   * @throws GitError repo_exists (facts.name), repo_missing, storage_*
+   * @throws GitError repo_exists (facts.name), storage_*; repo_missing (their folder was moved away, perhaps with them)
    */
   publish(published: (name: string) => void): Promise<void>
   /** Removes repositories that are not published. Must be called in any case. */
@@ -208,7 +208,7 @@ function stageFew(folder: string): StagedRepos {
         for (const [oid, object] of objects) rememberObject(repo, oid, object)
         published(name)
       }
-      await syncDirectory(folder)
+      await syncDirectory(folder).catch(throwMissing)
     },
     close: async () => {
       open.splice(0).forEach(closeSync)
@@ -250,7 +250,7 @@ function stageMany(folder: string): StagedRepos {
         renameInto(join(staging, name), join(folder, name), name)
         published(name)
       }
-      await allDone([syncDirectory(folder), syncDirectory(staging)])
+      await allDone([syncDirectory(folder), syncDirectory(staging)]).catch(throwMissing)
     },
     close: async () => {
       await rmdir(staging).catch(() => rm(staging, { recursive: true, force: true }))

@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -78,34 +78,48 @@ describe('gitstore: a new repository', () => {
     expect(git(dir, 'fsck', '--full', '--strict')).to.equal('')
   })
 
+  /** Stages repositories and publishes them. @param each is called when one has its name */
+  async function stage(home: string, names: readonly string[], each = (_: string) => {}) {
+    const staged = stageRepos(home, names.length)
+    try {
+      for (const name of names) {
+        const objects = new Map<string, PendingObject>()
+        const draft = newObjectDraft({ dir: join(home, name) }, objects)
+        const tree = await treeOf(draft, { name })
+        const head = await draft.commit({ tree, parents: [], author: ann, committer: ann, message: name })
+        await staged.add(name, { refs: new Map([['refs/heads/main', head]]), objects })
+      }
+      await staged.sync()
+      const published: string[] = []
+      await staged.publish((name) => {
+        published.push(name)
+        each(name)
+      })
+      return published
+    } finally {
+      await staged.close()
+    }
+  }
+
   it('takes no name that is taken, alone or among others, and leaves nothing unfinished', async () => {
     const home = join(folder, `home-${++made}`)
     mkdirSync(home)
     await create(join(home, 'b.git'), { b: 'b' })
     expect(await refusal(create(join(home, 'b.git'), { b: 'c' }))).to.include({ code: 'repo_exists' })
-    const stage = async (names: readonly string[]) => {
-      const staged = stageRepos(home, names.length)
-      try {
-        for (const name of names) {
-          const objects = new Map<string, PendingObject>()
-          const draft = newObjectDraft({ dir: join(home, name) }, objects)
-          const tree = await treeOf(draft, { name })
-          const head = await draft.commit({ tree, parents: [], author: ann, committer: ann, message: name })
-          await staged.add(name, { refs: new Map([['refs/heads/main', head]]), objects })
-        }
-        await staged.sync()
-        const published: string[] = []
-        await staged.publish((name) => published.push(name))
-        return published
-      } finally {
-        await staged.close()
-      }
-    }
-    const error = await refusal(stage(['a.git', 'b.git', 'c.git']))
+    const error = await refusal(stage(home, ['a.git', 'b.git', 'c.git']))
     expect(error).to.include({ code: 'repo_exists' })
     expect(readdirSync(home)).to.deep.equal(['b.git'])
-    expect(await stage(['a.git', 'c.git'])).to.deep.equal(['a.git', 'c.git'])
+    expect(await stage(home, ['a.git', 'c.git'])).to.deep.equal(['a.git', 'c.git'])
     expect(readdirSync(home).sort()).to.deep.equal(['a.git', 'b.git', 'c.git'])
     for (const name of readdirSync(home)) expect(git(join(home, name), 'fsck', '--full', '--strict')).to.equal('')
+  })
+
+  it('is missing if its folder is moved away after it has its name, alone or among others', async () => {
+    for (const names of [['a.git'], ['a.git', 'b.git', 'c.git', 'd.git', 'e.git']]) {
+      const home = join(folder, `home-${++made}`)
+      mkdirSync(home)
+      const moveAway = (name: string) => name === names.at(-1) && renameSync(home, `${home}-moved`)
+      expect(await refusal(stage(home, names, moveAway))).to.include({ code: 'repo_missing' })
+    }
   })
 })
