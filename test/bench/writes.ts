@@ -9,7 +9,6 @@ import { rowOf, timeOf } from './measure.ts'
 import { nanoseconds } from './processes.ts'
 import type { Report, Row } from './report.ts'
 import { type BenchNode, openScene, type Scene } from './scene.ts'
-import { sayStatements } from './statements.ts'
 
 const rounds = 6
 /** Unmeasured rounds, because V8 compiles the code of a GET only after thousands of requests. */
@@ -54,7 +53,6 @@ export async function benchWrites(report: Report): Promise<void> {
   } finally {
     await scene.close()
   }
-  await sayStatements(report)
 }
 
 /** Nodes of each client. A GET includes children, so those that are read are no parents. */

@@ -10,17 +10,21 @@
 //   SYNC 0         every sync fails
 //   FULL 0         calls that need room fail with ENOSPC: new files and folders, links, writes
 //   READONLY 0     calls that change anything fail with EROFS
+// If GROVE_CALLS names a file, it gets a line for each of these calls, and for each open, stat, list of a folder, write and
+// start of a program: the call and its path.
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <mutex>
 #include <string>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -72,6 +76,31 @@ bool isCounted(const Question &now, const char *name, const char *path) {
   return strstr(path, ".git") == nullptr || strstr(path, now.filter.c_str()) != nullptr;
 }
 
+/** Records a call for GROVE_CALLS. */
+void called(const char *name, const char *path) {
+  static const char *file = getenv("GROVE_CALLS");
+  if (file == nullptr || inside) return;
+  inside = true;
+  static int out = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  dprintf(out, "%s %s\n", name, path);
+  inside = false;
+}
+
+/** The path of an open file, or an empty text for a socket or a pipe. */
+std::string pathOf(int descriptor) {
+  char path[4096] = {0};
+  if (readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), path, sizeof path - 1) < 0) return "";
+  return path[0] == '/' ? path : "";
+}
+
+/** Records a call on an open file for GROVE_CALLS. */
+void calledOn(const char *name, int descriptor) {
+  static bool records = getenv("GROVE_CALLS") != nullptr;
+  if (!records || inside) return;
+  std::string path = pathOf(descriptor);
+  if (!path.empty()) called(name, path.c_str());
+}
+
 /** The error with which this call fails, or 0. */
 int faultOf(const char *name, const char *path, bool isStep, bool needsRoom) {
   const char *file = getenv("GROVE_FAULTS");
@@ -106,14 +135,14 @@ bool fails(int fault) {
 }
 
 bool stepFails(const char *name, const char *path = "", bool needsRoom = false) {
+  called(name, path);
   return fails(faultOf(name, path, true, needsRoom));
 }
 
 /** Flushing a log syncs its pipe or socket, which has no path and does not count. */
 bool syncFails(const char *name, int descriptor) {
-  char path[4096] = {0};
-  if (readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), path, sizeof path - 1) < 0) path[0] = 0;
-  return path[0] == '/' && stepFails(name, path);
+  std::string path = pathOf(descriptor);
+  return !path.empty() && stepFails(name, path.c_str());
 }
 
 /** True if a write to a regular file fails. Sockets and pipes never do. */
@@ -169,6 +198,7 @@ extern "C" int rmdir(const char *path) {
 
 static int openAs(const char *name, const char *path, int flags, mode_t mode) {
   auto real = next<int (*)(const char *, int, mode_t)>(name);
+  called("open", path);
   return openFails(path, flags) ? -1 : real(path, flags, mode);
 }
 
@@ -192,20 +222,51 @@ extern "C" int open64(const char *path, int flags, ...) {
 
 extern "C" ssize_t write(int descriptor, const void *bytes, size_t count) {
   static auto real = next<ssize_t (*)(int, const void *, size_t)>("write");
+  calledOn("write", descriptor);
   return writeFails(descriptor) ? -1 : real(descriptor, bytes, count);
 }
 
 extern "C" ssize_t writev(int descriptor, const struct iovec *parts, int count) {
   static auto real = next<ssize_t (*)(int, const struct iovec *, int)>("writev");
+  calledOn("write", descriptor);
   return writeFails(descriptor) ? -1 : real(descriptor, parts, count);
 }
 
 extern "C" ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t at) {
   static auto real = next<ssize_t (*)(int, const void *, size_t, off64_t)>("pwrite64");
+  calledOn("write", descriptor);
   return writeFails(descriptor) ? -1 : real(descriptor, bytes, count, at);
 }
 
 extern "C" int access(const char *path, int mode) {
   static auto real = next<int (*)(const char *, int)>("access");
+  called("stat", path);
   return (mode & W_OK) != 0 && fails(faultOf("access", path, false, false)) ? -1 : real(path, mode);
+}
+
+extern "C" int scandir64(const char *path, struct dirent64 ***names, int (*select)(const struct dirent64 *),
+                         int (*order)(const struct dirent64 **, const struct dirent64 **)) {
+  static auto real = next<decltype(&scandir64)>("scandir64");
+  called("list", path);
+  return real(path, names, select, order);
+}
+
+extern "C" int execvp(const char *file, char *const words[]) {
+  static auto real = next<int (*)(const char *, char *const[])>("execvp");
+  called("start", file);
+  return real(file, words);
+}
+
+/** Node calls statx by its number. */
+extern "C" long syscall(long number, ...) {
+  static auto real = next<long (*)(long, ...)>("syscall");
+  va_list rest;
+  va_start(rest, number);
+  long words[6];
+  for (long &word : words) word = va_arg(rest, long);
+  va_end(rest);
+  // Without a path, it is of an open file.
+  const char *path = number == SYS_statx ? reinterpret_cast<const char *>(words[1]) : "";
+  if (path[0] != 0) called("stat", path);
+  return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
