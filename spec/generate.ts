@@ -8,6 +8,7 @@ import openapiTS, { astToString, COMMENT_HEADER } from 'openapi-typescript'
 import { isInterfaceDeclaration, type Node } from 'typescript'
 import { parse } from 'yaml'
 import { documentsOf } from './documents-of.ts'
+import { withErrors } from './errors-of.ts'
 import { operationsOf } from './operations-of.ts'
 import { revisionOf } from './revision-of.ts'
 import { rightsOf } from './rights-of.ts'
@@ -18,19 +19,18 @@ const absentIfMissing = (error: NodeJS.ErrnoException) => {
   throw error
 }
 
-const source = parse(await readFile(here('openapi.yaml'), 'utf8'))
+const source = withErrors(parse(await readFile(here('openapi.yaml'), 'utf8')))
 const { title, version, ...info } = source.info
 const document = { ...source, info: { title, version, 'x-revision': revisionOf(source), ...info } }
 const json = `${JSON.stringify(document, null, 2)}\n`
 const generated = {
   'openapi.json': json,
-  'types.ts': printed(await openapiTS(json, { defaultNonNullable: true })),
+  'types.ts': typesOf(await openapiTS(withoutRefusals(json), { defaultNonNullable: true })),
   'rights.ts': rightsOf(document),
   'documents.json': await documentsOf(here),
   'client/operations.ts': operationsOf(document),
-  'client/types.ts': clientTypes(
-    await openapiTS(withoutRefusals(json), { defaultNonNullable: false, immutable: true }),
-  ),
+  // What has a default is optional here, because who sends may leave it out.
+  'client/types.ts': typesOf(await openapiTS(withoutRefusals(json), { defaultNonNullable: false, immutable: true })),
 }
 
 for (const [file, text] of Object.entries(generated)) {
@@ -42,16 +42,13 @@ for (const [file, text] of Object.entries(generated)) {
   }
 }
 
-function printed(nodes: readonly Node[]): string {
-  return `${COMMENT_HEADER}${astToString([...nodes])}`
+/** Leaves out the operations by path, which say the same as those by name. */
+function typesOf(nodes: readonly Node[]): string {
+  const kept = nodes.filter((node) => !(isInterfaceDeclaration(node) && node.name.text === 'paths'))
+  return `${COMMENT_HEADER}${astToString(kept)}`
 }
 
-/** With what has a default optional, for who sends may leave it out. Operations by path say the same again. */
-function clientTypes(nodes: readonly Node[]): string {
-  return printed(nodes.filter((node) => !(isInterfaceDeclaration(node) && node.name.text === 'paths')))
-}
-
-/** The client's errors are classes, and its types are a file that each program reads: a third shorter without both. */
+/** No type reads errors, which are classes in the client, and examples. A file of types is a third shorter without them. */
 function withoutRefusals(source: string): string {
   return JSON.stringify(JSON.parse(source), function (key, value) {
     if (key === 'responses' && this.operationId !== undefined)

@@ -3,4987 +3,6 @@
  * Do not make direct changes to the file.
  */
 
-export interface paths {
-    "/auth/config": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read how to sign up and sign in
-         * @description Settings for a sign-up or sign-in form. `Authorization` is ignored.
-         */
-        get: operations["getAuthConfig"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/signup": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Create an account
-         * @description Creates an account and its personal organisation, which the new user owns, and signs in. E-mail addresses are
-         *     unique, ignoring case. `Location` is `/auth/me`. `Authorization` is ignored.
-         *
-         *     With a valid `invitation` to an organisation, the new user also joins it and `user.orgs` lists it. If the
-         *     operator has set `SIGNUP=invite`, a valid invitation is required. With `SIGNUP=closed`, every sign-up is
-         *     refused. `GET /auth/config` shows the setting.
-         *
-         *     503 `outcome_unknown` means that the account exists. It joins the organisation when its user signs in, or
-         *     later in the background.
-         */
-        post: operations["signUp"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/login": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Sign in
-         * @description Opens a new session. The user's other sessions stay valid. `Authorization` is ignored.
-         */
-        post: operations["logIn"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/refresh": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Exchange a refresh token for new tokens
-         * @description Returns a new session and uses up the refresh token: each one works once. If you send it again within 30
-         *     seconds (a lost response, two tabs), you get the same new token. After that, it counts as stolen and every
-         *     token of its session is revoked. `Authorization` is ignored.
-         */
-        post: operations["refreshSession"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/logout": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * End a session
-         * @description Revokes the refresh token and all other tokens of its session. Access tokens of the session get 401 from the
-         *     next request, in every process of the service. Also returns 204 if the refresh token is unknown or already
-         *     revoked. `Authorization` is ignored.
-         */
-        post: operations["logOut"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/password": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Set a new password
-         * @description Needs exactly one of two proofs: `old_password`, sent with `Authorization`, or the one-time `reset_token` from
-         *     the operator, sent without. Sending neither or both is 422. An account without a password gets its first one
-         *     without a proof, in a session that its user has confirmed within 10 minutes. Otherwise it gets 403
-         *     `confirmation_required`.
-         *
-         *     All other sessions end, and the response is a new session. Personal access tokens stay valid after a change
-         *     with `old_password`. A reset revokes all of them, because nobody can know who created them. If the token came by
-         *     mail to an address that was never confirmed, it confirms it. Linked services, open invitations, and the tokens
-         *     of bots and the webhooks of organisations that the user alone owns then end too.
-         */
-        post: operations["changePassword"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/password/forgot": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Ask for a mail to set a new password
-         * @description Sends a mail with a link that works once, within an hour, if an account has this address. `POST /auth/password`
-         *     takes the token of the link as `reset_token`. Users who sign in only through a provider get no mail. The
-         *     response is the same for every address, and also if the service sends no mail. `password_reset` of
-         *     `GET /auth/config` says whether it does. `Authorization` is ignored.
-         */
-        post: operations["requestPasswordReset"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/verify": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Confirm an e-mail address
-         * @description Takes the token of the mail that Grove sends to a new e-mail address. The mail's link leads to the page
-         *     `/verify` with the token in the fragment. A token works for three days, and until a newer mail. That of
-         *     `POST /auth/email` works for a day, and changes the address. Sending it again has the same answer. A wrong token counts as a failed sign-in. `Authorization` is ignored.
-         */
-        post: operations["verifyEmail"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/verify/mail": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Ask for a mail to confirm the e-mail address
-         * @description Sends the mail that confirms the current user's e-mail address again. Earlier links end. Sends none if the
-         *     address is confirmed already. The service must send mail: `password_reset` of `GET /auth/config` is then
-         *     `mail`. Otherwise the response is 403 `forbidden`.
-         */
-        post: operations["requestVerification"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/me": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get the current user
-         * @description The user of the access token.
-         */
-        get: operations["getMe"];
-        put?: never;
-        post?: never;
-        /**
-         * Delete the current user's account
-         * @description Removes the user from every organisation, with a commit in each one's repository. Organisations without
-         *     another member go to the trash, from which the operator can restore them for a while. Then the account is
-         *     deleted, with its sessions and tokens. The user leaves an organisation that needs a newer version when it opens.
-         *
-         *     Git history stays: the name and e-mail address in commits, in pull requests and in earlier versions of member
-         *     files. History cannot be rewritten without breaking every clone. To keep an e-mail address out of it, set
-         *     `hide_email` from the start.
-         *
-         *     A wrong password counts as a failed sign-in.
-         */
-        delete: operations["deleteMe"];
-        options?: never;
-        head?: never;
-        /**
-         * Change the current user's name or hide the e-mail address
-         * @description New commits and member lists show the new name. With `hide_email: true`, commits, pull requests and
-         *     organisations get `<id>@users.noreply.invalid` instead of the e-mail address, which is then stored only in
-         *     this service's accounts. Existing Git history stays as it is. Each organisation's member file is updated by a
-         *     commit.
-         */
-        patch: operations["updateMe"];
-        trace?: never;
-    };
-    "/auth/email": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Change the current user's e-mail address
-         * @description If the service sends no mail, this takes effect immediately. Otherwise the new address gets a mail, whose token
-         *     `POST /auth/verify` takes within a day. Until then `pending_email` is the new address, and the user signs in
-         *     with the former one. After the change, the former address gets a mail to undo it (`POST /auth/email/undo`), and
-         *     no other account can take that address for seven days.
-         *
-         *     Each organisation's member file is updated by a commit. Existing commits keep the former address. A wrong
-         *     password counts as a failed sign-in.
-         */
-        post: operations["changeEmail"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/email/undo": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Undo a change of the e-mail address
-         * @description Takes the token of the mail that a former address gets after a change. It works once, within seven days. The
-         *     account gets the address back. The password, all sessions, tokens, connections and identities end, because
-         *     somebody else may have made the change. A mail to the address lets the user set a new password. A wrong token
-         *     counts as a failed sign-in. `Authorization` is ignored.
-         */
-        post: operations["undoEmailChange"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/sessions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the current user's sessions
-         * @description Lists open sessions, which have neither ended nor expired. `last_used_at` is up to a minute behind. Sorted by
-         *     `created_at`, newest first, then `id`.
-         */
-        get: operations["listSessions"];
-        put?: never;
-        post?: never;
-        /**
-         * End all other sessions
-         * @description Ends all sessions of the current user except the one of this request. Their tokens get 401 from the next
-         *     request, in every process of the service. Personal access tokens stay valid.
-         */
-        delete: operations["endOtherSessions"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/sessions/{session_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The session's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a5e-7c44-7c3d-8b21-9d0e1f2a3b4c
-                 */
-                session_id: components["parameters"]["session_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * End a session
-         * @description Ends a session of the current user. Its tokens get 401 from the next request, in every process of the service.
-         *     The session of this request can also be ended. A session of another user, or one that has ended, is 404.
-         */
-        delete: operations["endSession"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/identities": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the current user's identities at other services
-         * @description Lists the services through which the user can sign in. The operator configures them. Sorted by `created_at`, then
-         *     `id`. Identities are linked on the page `/me/identities`, because only a browser can pass another service.
-         */
-        get: operations["listIdentities"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/identities/{identity_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The identity's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a5e-7c48-7c3d-8b21-9d0e1f2a3b4c
-                 */
-                identity_id: components["parameters"]["identity_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Remove an identity
-         * @description The user can no longer sign in with it, and the sessions that it has opened end. Needs the password. An account
-         *     without one needs a session that its user has confirmed within 10 minutes, on the page `/me/identities`.
-         */
-        delete: operations["removeIdentity"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/connections": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the programs that you have connected
-         * @description Lists the programs that the current user has allowed to act for them, by OAuth. `last_used_at` is up to a minute
-         *     behind. Sorted by `created_at`, newest first, then `id`.
-         */
-        get: operations["listMyConnections"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/connections/{grant_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The connection's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a72-5c00-7d10-9e41-6a7b8c9d0e1f
-                 */
-                grant_id: components["parameters"]["grant_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * End the connection of a program
-         * @description Ends a connection of the current user. Its tokens get 401 from the next request, in every process of the
-         *     service. The program can ask for consent again. A connection of another user is 404.
-         */
-        delete: operations["endMyConnection"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/feed-token": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Create the token of your inbox feed
-         * @description Requires the access token of a sign-in. `url` is an Atom feed of your inbox, and has the token, because feed readers
-         *     send no headers. The token reads only this feed. It is shown only in this response, and ends an earlier one.
-         */
-        post: operations["createFeedToken"];
-        /**
-         * End the token of your inbox feed
-         * @description Requires the access token of a sign-in. Feed readers get 401 from the next request. Without a token, nothing changes.
-         */
-        delete: operations["endFeedToken"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/audit": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read what happened to the current user's account
-         * @description Lists sign-ins, failed ones also, and changes of the account, its sessions and its tokens, newest first. Also what
-         *     the user cloned, exported and was refused. Entries of other users, such as administrators, have no IP address. To
-         *     read on, send `next` as `after`.
-         */
-        get: operations["listMyAudit"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/export": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Download what is stored about the current user
-         * @description Returns a ZIP of JSON lines in one folder. The files of a source are `<source>-1.jsonl` and so on. The sources
-         *     are the tables of accounts (`account`, `session`, `access_token`, `identity` and others), `membership`,
-         *     `pull_request`, `entry` (comments, reviews and events of pull requests) and `audit`. Secrets and hashes are left
-         *     out. Pull requests and entries are those in organisations of which the user is a member. The content of
-         *     repositories is not included: `exportOrg` and clones have it.
-         */
-        get: operations["exportMyData"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/tokens": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List personal access tokens
-         * @description Lists the current user's tokens without their secrets. Expired tokens are listed until they are revoked.
-         *     `last_used_at` is up to a minute behind. Sorted by `created_at`, then `id`.
-         */
-        get: operations["listTokens"];
-        put?: never;
-        /**
-         * Create a personal access token
-         * @description `token` is shown only in this response. The service stores a hash and `hint`, the last four characters. Each
-         *     request made with the token has the permissions its owner has at that moment, restricted by `access`, `org_id`
-         *     and `node_id`. Without `expires_at`, the token is valid until it is revoked.
-         *
-         *     An organisation or node that does not exist, or that the caller cannot see, is 404. `node_id` without
-         *     `org_id`, or an `expires_at` in the past, is 422. `Location` is the URL to revoke the token.
-         */
-        post: operations["createToken"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/tokens/{token_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a6f-3d00-7e55-9a10-7b3c5d7e9f0a
-                 */
-                token_id: components["parameters"]["token_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Revoke a personal access token
-         * @description The token gets 401 from the next request, like any invalid token. A token of another user is 404.
-         */
-        delete: operations["revokeToken"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/invitations/accept": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Join an organisation
-         * @description The caller becomes a member with the invitation's role and takes one of its uses. A caller with a lower role
-         *     is raised to it. A caller with the same or a higher role keeps it and takes no use. The request can be
-         *     repeated: after a 503, repeating it completes the first attempt.
-         *
-         *     An invitation is 404 if it is unknown, used up, expired, revoked or for another e-mail address. It is also 404
-         *     if its creator has stopped being an owner since, if the organisation is deleted, or if it only allows signing
-         *     up.
-         *
-         *     A user can use an invitation once. If an owner lowers a user's role or removes the user, older invitations are
-         *     also 404 for that user.
-         */
-        post: operations["acceptInvitation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/join": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Show how to use an invitation
-         * @description The page that an invitation's `url` opens. A browser, which asks for HTML, gets forms to join the
-         *     organisation. Every other client gets the API calls to join it. The page has no scripts. The invitation token
-         *     is in the URL fragment, which browsers do not send to the server.
-         */
-        get: operations["getJoinPage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List organisations
-         * @description Lists the organisations of which the caller is a member. Sorted by `created_at`, then `id`.
-         */
-        get: operations["listOrgs"];
-        put?: never;
-        /**
-         * Create an organisation
-         * @description The caller becomes the owner.
-         */
-        post: operations["createOrg"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read an organisation
-         * @description Members can always read it, and anyone can if it is published. Only members get `role` and `rules`.
-         */
-        get: operations["getOrg"];
-        put?: never;
-        post?: never;
-        /**
-         * Delete an organisation
-         * @description Requires the `owner` role. Everything under the organisation is 404 immediately. Its repositories stay in the
-         *     trash until the operator purges them.
-         */
-        delete: operations["deleteOrg"];
-        options?: never;
-        head?: never;
-        /**
-         * Change an organisation
-         * @description Requires the `owner` role. Fields you leave out stay as they are. Publishing also makes the authors' names and
-         *     e-mail addresses in the history of `main` and of tags public.
-         *
-         *     `rules` replaces all rules. A pattern that matches no valid branch name is 422. So are a user who is not a
-         *     member, a node of another organisation, and a pattern, user or check that a rule has twice. Users and nodes
-         *     that the current rules name may stay after they have left or were deleted.
-         */
-        patch: operations["updateOrg"];
-        trace?: never;
-    };
-    "/orgs/{org_id}/repositories": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List clone URLs
-         * @description Lists the repositories of the organisation that the caller can clone. Members see every node's repository, and
-         *     so does anyone if the organisation is published. Owners also see the organisation's own repository, `org.git`,
-         *     which holds its settings and members. It comes first and has no `node_id`. Nodes are sorted by `created_at`,
-         *     then `id`.
-         *
-         *     With `Accept: text/plain`, the response has all clone URLs, one per line, and `limit` and `offset` are
-         *     ignored.
-         */
-        get: operations["listRepositories"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/clone-urls": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List clone URLs as text
-         * @description Returns all clone URLs, one per line: the repositories of `GET /orgs/{org_id}/repositories`, in the same
-         *     order. The response is the one that operation gives for `Accept: text/plain`. Use it from generated clients
-         *     that cannot set `Accept`.
-         */
-        get: operations["listCloneUrls"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/export": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Export as a folder of Markdown
-         * @description Returns a tar or a ZIP of every node's `main`. Open it in Obsidian or any editor, or give it to `grove import`,
-         *     which restores it to the same organisation, or elsewhere with the same ids. `startImport` takes the ZIP. Other
-         *     branches, history and pull requests are not included. Mirror the organisation with Git to get them.
-         *
-         *     * **Notes.** Each node is a note `<title>.md` in the folder of its first parent. The folder of the nodes below
-         *       `<title>.md` is `<title>/`. An imported node is at its `source_path`. An imported folder without a note is
-         *       `<folder>/index.md`. Names that file systems refuse or treat as equal are changed, and the title gives the
-         *       real one.
-         *     * **Front matter.** It has `title`, `tags`, `id`, and each of the `properties` except `source_path` and
-         *       `source_files`. The key `grove` holds `parents`, `connections`, the paths of files in the repository, and
-         *       the origin (`source`) if it differs from the note's path. It also holds, as JSON, properties that YAML
-         *       cannot represent and unknown keys of `node.json`. `content.md` follows, byte for byte.
-         *     * **Files.** A node's files are next to its note, so that its links work. Files that an import found elsewhere
-         *       in the vault return there: to `attachments/`, or to their path in the property `source_files`. That property
-         *       maps paths in the repository to paths in the vault. Equal files of several nodes at the same path are stored
-         *       once. Symbolic links, submodules, `.gitmodules` and `.gitattributes` are left out, and no file is
-         *       executable.
-         *     * **Import.** `grove import` trusts `grove` as long as text and front matter are unchanged (`digest`).
-         *       Importing an unchanged export into the same organisation changes nothing. For an edited note, tags and links
-         *       are read again. Of its connections, those that no import created are kept.
-         *
-         *     Notes are in the order of their paths, each followed by its files. The same state gives the same bytes: a file
-         *     has the time of its node's commit, and no owner. The paths of all nodes are chosen at the beginning, and a
-         *     node's commit when its turn comes. So each node is consistent, but two nodes may be of different times. A node
-         *     that is deleted before its turn is left out, and one that is created later is not included.
-         *
-         *     If a repository is damaged, or the caller may no longer read it, the archive and the connection end early. A
-         *     complete tar ends with two blocks of zeros, and a complete ZIP with its directory. In a ZIP, all files are
-         *     in one folder, which `startImport` leaves out. Text is compressed there, and other files are not. Above 4 GiB or
-         *     65,534 files it uses ZIP64.
-         */
-        get: operations["exportOrg"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/imports": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List imports
-         * @description Requires the `editor` role. Lists the latest 20 imports of uploaded archives, newest first, without their
-         *     reports. Imports by the command `grove import` are not listed.
-         */
-        get: operations["listImports"];
-        put?: never;
-        /**
-         * Import a folder of Markdown
-         * @description Requires the `editor` role. The body is a ZIP of a folder: an Obsidian vault, the documentation of a project or
-         *     any other Markdown. `grove import` reads the same folder with the same result. Each Markdown file becomes a
-         *     node, folders become parents, links become connections, and front matter becomes title, tags and properties.
-         *
-         *     The response is 202 when the archive has arrived and may be unpacked. The import then runs in the background.
-         *     `Location` is its URL: read it until `state` is neither `queued` nor `running`. An organisation has one import
-         *     at a time; another one is 409 `import_running`, with its `import_id`.
-         *
-         *     * **The archive.** It has at most 256 MiB, 100,000 entries and 20,000 files to import, which have at most
-         *       512 MiB. A file over 10 MiB is skipped and reported. An archive with an absolute
-         *       path, a path with `..`, a symbolic link or an encrypted file is refused (422). So is one with two names that
-         *       differ only in case. A file that is not what the archive states ends the import before anything is written.
-         *     * **Skipped.** Names that begin with a dot, `node_modules`, and files that `.gitignore` or `.groveignore` in
-         *       the archive name. `.grove` is read.
-         *     * **Again.** A second import of the same folder changes only what has changed. If most nodes of an earlier
-         *       import come from files of this archive, it counts as the same folder. Otherwise its nodes stay separate. A
-         *       node whose file is gone is kept and reported.
-         *     * **Stops.** An import ends if its user may no longer write to the organisation, or if the session or token
-         *       that started it ends. Its state is `interrupted` if the service stops. Everything written until then stays. Importing the
-         *       same folder again completes it.
-         */
-        post: operations["startImport"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/imports/{import_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The import's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a72-1a00-7d10-9a3e-1c2d3e4f5a6b
-                 */
-                import_id: components["parameters"]["import_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read an import
-         * @description Requires the `editor` role. The state of an import, its progress, and its report once it is `done`.
-         */
-        get: operations["getImport"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/imports/{import_id}/cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The import's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a72-1a00-7d10-9a3e-1c2d3e4f5a6b
-                 */
-                import_id: components["parameters"]["import_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Cancel an import
-         * @description Requires the `editor` role. Stops an import that is `queued` or `running`. Everything written until then stays. The
-         *     response comes when it has stopped, or after 10 seconds. Nodes are written in groups of up to 1,000, and a
-         *     group is completed first.
-         */
-        post: operations["cancelImport"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/members": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List members
-         * @description Requires membership. Sorted by `created_at`, then `user_id`.
-         */
-        get: operations["listMembers"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/members/{email}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The user's e-mail address. Case is ignored.
-                 * @example bob@example.org
-                 */
-                email: components["parameters"]["member_email"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Add a member or change a role
-         * @description Requires the `owner` role. The user must already have an account. The last owner cannot take a lower role. A
-         *     user whose role is lowered cannot use older invitations to raise it again, and invitations that the user
-         *     created as an owner end.
-         */
-        put: operations["putMember"];
-        post?: never;
-        /**
-         * Remove a member
-         * @description Requires the `owner` role, or the member's own account to leave. Takes effect immediately. The last owner
-         *     cannot leave. A removed user cannot return with older invitations, and invitations that the user created as an
-         *     owner end.
-         */
-        delete: operations["removeMember"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/invitations": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List open invitations
-         * @description Requires the `owner` role. Lists invitations that are neither used up nor expired, without their secrets.
-         *     Sorted by `created_at`, then `id`.
-         */
-        get: operations["listInvitations"];
-        put?: never;
-        /**
-         * Create an invitation
-         * @description Requires the `owner` role. Any user who has the `token` can join the organisation with that role, either with
-         *     `POST /auth/invitations/accept` or by signing up with it as `invitation`. With `email`, only the account with
-         *     that address can use it. The invitation ends when it is used up, expires or is revoked. It also ends for good
-         *     when its creator stops being an owner.
-         *
-         *     `token` is shown only in this response. The service stores a hash. `url` is a page that explains how to use
-         *     the invitation. The token is in the URL fragment, which browsers do not send to the server. `expires_at` can
-         *     be at most 30 days ahead (422). `Location` is the URL to revoke the invitation.
-         *
-         *     If the service sends mail, the link is also mailed to `email`, and `mailed` is in the response.
-         */
-        post: operations["createInvitation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/invitations/{invitation_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The invitation's id, not its secret. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a70-4e00-7f66-8b21-8c4d6e8f0a1b
-                 */
-                invitation_id: components["parameters"]["invitation_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Revoke an invitation
-         * @description Requires the `owner` role. The invitation can no longer be accepted. Users who joined with it stay members. An
-         *     invitation that has ended is 404.
-         */
-        delete: operations["revokeInvitation"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/audit": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read the audit of an organisation
-         * @description Requires the `owner` role. Lists who did what, from where and with which outcome. It has the events of the
-         *     organisation, and facts that only the service saw, such as clones, exports and invitations. Sorted by `at`, the time at which the
-         *     service recorded it, newest first. At the same time, events come first. To read on, send `next` as `after`. A page
-         *     of a filter may be empty and have a `next`. IP addresses are cut to their network after 30 days. Entries are kept
-         *     for as long as the operator has set. The list shows IP addresses of members, so no other role sees it.
-         */
-        get: operations["listOrgAudit"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/bots": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List bots
-         * @description Requires the `owner` role, and a session. Sorted by `created_at`, then `id`.
-         */
-        get: operations["listBots"];
-        put?: never;
-        /**
-         * Create a bot
-         * @description Requires the `owner` role, and a session. A bot is an account that the organisation owns, for programs. It has no
-         *     password and cannot sign in. It acts only with its own tokens, and stays when the owner who created it leaves.
-         *
-         *     A bot's name ends in `[bot]`, which is added if it is missing. Its e-mail address receives no mail. A bot is never
-         *     an owner, belongs to no other organisation, and cannot review.
-         */
-        post: operations["createBot"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/bots/{bot_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
-                 */
-                bot_id: components["parameters"]["bot_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Delete a bot
-         * @description Requires the `owner` role, and a session. The bot leaves the organisation, and all its tokens get 401 from the next
-         *     request. Its commits and pull requests stay.
-         */
-        delete: operations["deleteBot"];
-        options?: never;
-        head?: never;
-        /**
-         * Change a bot
-         * @description Requires the `owner` role, and a session. Fields that are absent stay as they are. The change applies to the next
-         *     request with any of its tokens. Existing commits keep the former name.
-         */
-        patch: operations["updateBot"];
-        trace?: never;
-    };
-    "/orgs/{org_id}/bots/{bot_id}/tokens": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
-                 */
-                bot_id: components["parameters"]["bot_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List the tokens of a bot
-         * @description Requires the `owner` role, and a session. Lists the tokens without their secrets, also those that other owners
-         *     created. Expired tokens are listed until they are revoked. `last_used_at` is up to a minute behind. Sorted by
-         *     `created_at`, then `id`.
-         */
-        get: operations["listBotTokens"];
-        put?: never;
-        /**
-         * Create a token of a bot
-         * @description Requires the `owner` role, and a session. `token` is shown only in this response. It is used like a personal access
-         *     token, and reaches only this organisation. With `node_id`, it reaches only that node. Without `expires_at`, it is
-         *     valid until it is revoked, also after the owner who created it has left.
-         *
-         *     A node that does not exist in this organisation is 404. An `expires_at` in the past is 422. `Location` is the URL to
-         *     revoke the token.
-         */
-        post: operations["createBotToken"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/bots/{bot_id}/tokens/{token_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
-                 */
-                bot_id: components["parameters"]["bot_id"];
-                /**
-                 * @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a6f-3d00-7e55-9a10-7b3c5d7e9f0a
-                 */
-                token_id: components["parameters"]["token_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Revoke a token of a bot
-         * @description Requires the `owner` role, and a session. The token gets 401 from the next request.
-         */
-        delete: operations["revokeBotToken"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List nodes
-         * @description Available to members, and to anyone if the organisation is published. Sorted by `created_at`, then `id`. With
-         *     `order=changed`, sorted by `updated_at`, newest first. `tag` and `parent_id` filter the list. With both, nodes
-         *     must match both. An unknown tag or parent gives an empty list.
-         *
-         *     `where` and `sort` list nodes by their properties, as `queryNodes` describes. They exclude `order`, `tag` and
-         *     `parent_id`: `where` has conditions `tag:…` and `parent:…`.
-         *
-         *     ### CSV
-         *
-         *     With `Accept: text/csv` or `format=csv`, the answer is a table of all nodes that match `where`, in the order of
-         *     `sort`. `limit` and `offset` do not apply, and `order`, `tag` and `parent_id` are refused. The rows are sent while
-         *     they are read, in pages. A node that changes in the meantime may be missing, or be there twice. If the caller
-         *     may no longer read the organisation, the table and the connection end early.
-         *
-         *     The table follows RFC 4180, in UTF-8 with a byte order mark and CRLF. The first row has the names of the
-         *     `columns`. A property with the name of another column is in the text form there, such as `.title`. Missing values and `null` are empty. A list of one element is written as this element. Longer lists
-         *     are joined with `; `, or are JSON if an element is empty, a list, an object or `null`, or contains `; `. Objects
-         *     are JSON. Dates are written as they are stored. A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage
-         *     return gets a leading apostrophe, because a spreadsheet would run it. So do the full-width forms. Numbers do not.
-         */
-        get: operations["listNodes"];
-        put?: never;
-        /**
-         * Create a node
-         * @description Requires the `editor` role. Creates the node's repository and, by default, its first commit on `main`. With
-         *     `initialize: false`, the repository stays empty, ready for your first push. `text_content`, `tags`,
-         *     `properties`, `parents` and `connections` are then not allowed (422). A parent or a target that does not exist
-         *     is 422.
-         *
-         *     If `properties.type` names a type, absent text, tags and properties are filled in. The `template` of the type
-         *     comes first, then the `default` values of its schema. `null` is a value. They are in the first commit, as if you
-         *     had sent them. `template: false` turns this off. Batches, imports and pushes fill in nothing.
-         *
-         *     To make retries safe, send your own `id`. The second request then gets 409 `node_exists`, with `Location`.
-         */
-        post: operations["createNode"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/query": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Query nodes by property
-         * @description Available to members, and to anyone if the organisation is published. Lists the nodes that match `where`, sorted
-         *     by `sort`, and counts values of properties (`facets`). `total` and the order are exact at any offset, and a change
-         *     is visible to the next query. `GET …/nodes?where=` is the same without facets.
-         *
-         *     ### Filter
-         *
-         *     `where` has a text form and a JSON form. The text form compiles to the JSON form.
-         *
-         *     | text | JSON | true if |
-         *     |---|---|---|
-         *     | `status:done`, `status:"in work"` | `is` | a value is equal, without regard to case |
-         *     | `status=done`, `status!=done` | `eq`, `ne` | a value is equal, no value is equal |
-         *     | `status:done,dropped`, `status=a,b`, `status!=a,b` | `is`, `in`, `not_in` | it holds for one of the values |
-         *     | `serves>=4`, `<`, `<=`, `>` | `ge`, `lt`, `le`, `gt` | a value of the same kind is in this order |
-         *     | `name:wha*` | `starts_with` | a text begins so, without regard to case |
-         *     | `name~hal` | `contains` | a text contains it, without regard to case |
-         *     | `due:*`, `-due:*` | `exists` with `true` or `false` | the node has a value, it has none |
-         *     | `->written_by:ID`, `->written_by:*` | `connection` with `eq`, `in`, `exists` | the node has this connection |
-         *     | `parent:ID`, `under:ID` | `field` with `eq` | the node is a child of it, the node is it or below it |
-         *     | `a b`, `(a OR b)`, `-a` | `all`, `any`, `not` | both hold, one holds, it does not hold |
-         *
-         *     `OR` binds less than a space: `a b OR c` is `(a b) OR c`. `""` within quotes is a quote. Ids are accepted in
-         *     either case.
-         *     The fields are `type` (the property `type`), `title`, `tag` or `tags` (also of tags below it), `id`, `created`,
-         *     `updated`, `parent` and `under`. In JSON, times are `created_at` and `updated_at`. `.title:x` is the property of that name.
-         *     `a.b` is a path into an object; `"a.b"` is a name. In text, a bare `4`, `true` or `2026-12-01` also matches the
-         *     text of the same characters; a quoted value is a text. `today` is the day in UTC.
-         *
-         *     A condition of a list holds if it holds for one element. Missing, `null` and `[]` are the same. Conditions on
-         *     values of another kind are false, so `ne`, `not_in` and `not` also match nodes without the property.
-         *
-         *     ### Values
-         *
-         *     A value is a boolean, a number, a date or a text. A text is a date if it is a day that exists (`2026-12-01`), also
-         *     with a time. Times without an offset are in UTC. For `lt`, `le`, `gt` and `ge`, a day is the whole day:
-         *     `due<=2026-12-01` includes its evening. `is`, `eq` and `in` compare a date by its text, so `due:2026-12-01`
-         *     does not match `2026-12-01T18:30`. In the text form, `created:2026-12-01` and `updated:2026-12-01` are the whole day, as `ge` and `le` of it. The first 1,000 characters of a text count. Equal values have the same characters in Unicode's form C.
-         *
-         *     `sort` puts booleans before numbers, dates and texts, texts without regard to case, and nodes without a value
-         *     last. A list counts by its smallest element, and with `-` by its largest. Ties go by `created_at`, then `id`.
-         *
-         *     `unknown` lists the properties in the request that no node has. `conditions` lists the conditions of a text with
-         *     their positions. Cut one out of the text to remove it.
-         */
-        post: operations["queryNodes"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/properties": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List property names
-         * @description Available to members, and to anyone if the organisation is published. Lists the names of the properties that
-         *     nodes have on `main`, with the number of nodes and the kinds of the values. The most used are first, then by name.
-         */
-        get: operations["listProperties"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/types": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List types
-         * @description Available to members, and to anyone if the organisation is published. Lists the types by name. `undefined` counts
-         *     the nodes whose property `type` names no type, such as a misspelt one.
-         */
-        get: operations["listTypes"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/types/{type_name}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The name of the type. Aliases are not accepted.
-                 * @example recipe
-                 */
-                type_name: components["parameters"]["type_name"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Get a type
-         * @description Available to members, and to anyone if the organisation is published.
-         */
-        get: operations["getType"];
-        /**
-         * Define a type
-         * @description Requires the `maintainer` role. Creates the type, or replaces its definition. Nodes keep their content. A node
-         *     may keep the faults that it has, also with a strict type. `checkType` says before which nodes the definition
-         *     would break.
-         *
-         *     One commit of the repository of the organisation has the definition at `types/{type_name}.json`, or none if
-         *     nothing changes.
-         */
-        put: operations["putType"];
-        post?: never;
-        /**
-         * Delete a type
-         * @description Requires the `maintainer` role. Nodes keep their property `type`. If nodes have the type, send `force`. To rename a
-         *     type, define the new name with the old one among its `aliases`, then delete the old one.
-         */
-        delete: operations["deleteType"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/types/{type_name}/check": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The name of the type. Aliases are not accepted.
-                 * @example recipe
-                 */
-                type_name: components["parameters"]["type_name"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Check a definition
-         * @description Requires the `reader` role. Says which nodes a definition of the type would break or mend. Changes nothing. The
-         *     type need not exist.
-         */
-        post: operations["checkType"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/types/{type_name}/problems": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The name of the type. Aliases are not accepted.
-                 * @example recipe
-                 */
-                type_name: components["parameters"]["type_name"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List what nodes of a type break
-         * @description Requires the `reader` role. Lists the nodes that break rules of their type on `main`, the oldest first. `total` is
-         *     exact, and a change is visible to the next request. The first request after a change of the type judges all its
-         *     nodes.
-         */
-        get: operations["listTypeProblems"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/types/{type_name}/history": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The name of the type. Aliases are not accepted.
-                 * @example recipe
-                 */
-                type_name: components["parameters"]["type_name"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List the versions of a type
-         * @description Requires the `reader` role. Lists the commits that changed the definition, newest first, also of a type that was
-         *     deleted.
-         */
-        get: operations["listTypeHistory"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/changes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List recent changes
-         * @description Lists the nodes of the organisation with their latest commit on `main`, last changed first. A node appears once.
-         *     Available to members, and to anyone if the organisation is published. Sorted by `updated_at`, newest first, then
-         *     `id`. Deleted nodes are not listed.
-         *
-         *     A position in the list is `updated_at`, `~` and `id` of a node. To read the next page, send its `next` as
-         *     `before`. A node that changes between two requests moves to the
-         *     beginning of the list. No other node is skipped or repeated.
-         */
-        get: operations["listChanges"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/tree": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List one level of the tree
-         * @description Lists the children of the node `under`, or without `under` the nodes that have no parent. A node with several
-         *     parents is listed under each of them. An unknown `under` is 404.
-         *
-         *     Titles are sorted as people expect: numbers by value, and letters without regard to case and accents. Punctuation
-         *     and symbols come first, then numbers, then letters. Titles that differ only in case or accents are sorted by code
-         *     points, equal titles by `id`. The order is the same on every machine.
-         *
-         *     `after` continues a list without gaps and repetitions while nodes are added. `around` returns the page with a given
-         *     node in the middle. `q` returns the nodes whose titles match.
-         */
-        get: operations["listTree"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/tags": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List the tags of nodes
-         * @description Available to members, and to anyone if the organisation is published. Lists the tags of the organisation's nodes on
-         *     `main`, each with the number of nodes that have it. These are not Git tags. Sorted by `num_nodes`, highest first,
-         *     then `name`.
-         *
-         *     A slash between two other characters nests a tag: `math/algebra` is below `math`. Tags nest up to eight levels.
-         *     `num_nodes_within` counts each node once that has the tag or one below it. With `order=name`, tags are sorted as
-         *     the titles of the tree, each before those below it. That list also has the tags above others that no node has,
-         *     with 0 as `num_nodes`.
-         *
-         *     Tags that differ in case are different, as in `tag` of the list of nodes and `scope.tags` of a search. `tag:name` in a
-         *     query ignores case. The first 100,000 tags are listed, and `total` counts these.
-         */
-        get: operations["listOrgTags"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/tags/nodes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List the nodes with a tag
-         * @description Available to members, and to anyone if the organisation is published. Lists the nodes whose `main` has this tag or
-         *     one below it, in the order of the tree: by title, then by `id`. With `exact=true`, only nodes with the tag itself
-         *     are listed. An unknown tag gives an empty list.
-         */
-        get: operations["listTaggedNodes"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/batch": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Create or change many nodes
-         * @description Requires the `editor` role. Takes up to 1,000 nodes, with up to 20,000 parents, connections and files in
-         *     total, else 422. If an item's `id` is a node of the organisation, that node gets one commit on `main`, or none
-         *     if nothing differs. Any other item creates a node, as with `POST`. Each item has an `id` or, for a new node, a
-         *     `ref`.
-         *
-         *     Fields you leave out stay as they are. Fields you send replace the current value. `parents`, `connections` and
-         *     `files` are complete lists: entries you leave out are removed. A parent that stays keeps its label. A
-         *     connection without an `id` matches the node's connection with the same target, type and label, or is created.
-         *     `files` covers every path except `node.json`, `content.md` and the edges.
-         *
-         *     All rules are checked before anything is written. New nodes are created first, together. The others follow one
-         *     at a time. If the service stops, or another client changes the nodes in the middle, finished items stay done
-         *     and every node is complete. Send the same batch again to do the rest.
-         */
-        put: operations["putNodes"];
-        /**
-         * Create many nodes
-         * @description Requires the `editor` role. Creates up to 1,000 nodes, each with its first commit, parents, connections and
-         *     files. The batch can have up to 20,000 parents, connections and files in total, else 422. All rules are
-         *     checked before anything is written. If one item breaks a rule, the response is 422 with its position, and no
-         *     node is created.
-         *
-         *     An item can have a `ref`. Items before or after it can use the `ref` as a parent or as the target of a
-         *     connection. A string that is a UUID is a node's id. Any other string is a ref, and a ref that no item has is
-         *     422.
-         *
-         *     If the service stops in the middle of a batch, some nodes may exist, each of them complete. To be able to
-         *     resume, send your own `id` with each item, and repeat the batch with `PUT`.
-         */
-        post: operations["createNodes"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read a node
-         * @description The node's state on `main`, with its text, neighbours and clone URL. `head` is absent before the first commit.
-         *     `text_content` is `""` if there is no text.
-         */
-        get: operations["getNode"];
-        put?: never;
-        post?: never;
-        /**
-         * Delete a node
-         * @description Requires the `maintainer` role. Everything under the node is 404 immediately, and edges to it are hidden. Its
-         *     repository stays in the trash, from which `POST …/trash/{node_id}/restore` restores it, until the operator
-         *     purges it. Until then, its bytes count for the quota of the organisation.
-         *
-         *     If a rule holds for the nodes below it only because of its place, it is 409 `rule_would_end`. Delete those nodes
-         *     or give them another parent first.
-         */
-        delete: operations["deleteNode"];
-        options?: never;
-        head?: never;
-        /**
-         * Change a node
-         * @description Requires the `editor` role. Makes one commit on `main`, or none if nothing changes. Fields you leave out stay
-         *     as they are. `tags` and `properties` are replaced as a whole.
-         *
-         *     `merge_properties` changes single properties, as RFC 7396 does at the top level: `null` removes one, and each
-         *     other value replaces the one before. Requests that change different properties at the same time all take effect.
-         *
-         *     `properties` of a node whose type is strict must have the `type`, or `null` to leave it. Without it, the request
-         *     is 422 `type_rule`.
-         */
-        patch: operations["updateNode"];
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/path": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read the path to a node
-         * @description The ancestors of the node from a root of the tree to its parent, on `main`. The path follows the first of the
-         *     node's `parents`, then the first one of that node, and so on. A root has an empty path. A token of one node gets
-         *     an empty path, which is `truncated` if the node has parents.
-         */
-        get: operations["getPath"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/copy": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Copy a node
-         * @description Requires the `editor` role. Creates a node with the files of `main`: text, tags, properties, parents, connections
-         *     and files. History, branches and pull requests are not copied, nor edges to deleted nodes, nor the properties
-         *     `source_path` and `source_files` of an import. Up to 10,000 files and 64 MiB are copied, else 413.
-         *
-         *     To make retries safe, send your own `id`. The second request then gets 409 `node_exists`, with `Location`.
-         */
-        post: operations["copyNode"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/trash": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List deleted nodes
-         * @description Requires the `maintainer` role. Lists the deleted nodes that can be restored. Sorted by `deleted_at`, newest first,
-         *     then `id`. A node that was deleted, created again with the same id and deleted again is listed twice.
-         */
-        get: operations["listTrash"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/trash/{node_id}/restore": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Restore a deleted node
-         * @description Requires the `maintainer` role. The node gets back its id, files, history, branches, Git tags, pull requests and
-         *     their conversations. Its edges to nodes that exist are visible again, as are edges of other nodes to it. Edges to
-         *     nodes that were also deleted stay hidden until those are restored.
-         *
-         *     If a parent of the node has been moved below it since, restoring would close a cycle and is 422. Move that parent
-         *     first. If the id is in use again, it is 409 `node_exists`. If a parent is in the trash and the organisation has
-         *     rules for parts of the graph, it is 409 `rule_would_end`. Restore the parent first.
-         */
-        post: operations["restoreNode"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/parents/{parent_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The parent's id. The parent is another node of the same organisation.
-                 * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
-                 */
-                parent_id: components["parameters"]["parent_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Add a parent
-         * @description Requires the `editor` role. Commits `parents/<parent_id>.json` on the child's `main`, or nothing if the edge
-         *     already has this label. If you leave out the label, it stays as it is. Parents and children form a graph
-         *     without cycles within one organisation. A parent that would create a cycle is 422.
-         */
-        put: operations["putParent"];
-        post?: never;
-        /**
-         * Remove a parent
-         * @description Requires the `editor` role. Commits the removal of `parents/<parent_id>.json` on the child's `main`.
-         */
-        delete: operations["removeParent"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/links": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List the links in a node's text
-         * @description Lists every link in the text (`content.md`, else `README.md`) in order, with its position and target. Links
-         *     are wiki links and embeds, Markdown links, images and references, URLs with a scheme, and `href` and `src` in
-         *     HTML. Code, comments (`<!-- -->`, `%% %%`), front matter, TOML tables and shortcode tags are skipped.
-         *
-         *     Text, files and connections are those of the revision. Nodes, their titles, `aliases` and `source_path` are
-         *     current. A link is resolved by the first of these rules that finds one node:
-         *
-         *     1. `source_path`, then `aliases` of nodes with a `source_path`, as by `grove import`. If a connection was made
-         *        from this name in this text, and no connection leads to the node that was found, rule 3 decides instead.
-         *     2. A file of the node.
-         *     3. A connection that an import or the page editor made from a link with this name. It holds after its node is
-         *        renamed, and also if another node takes the name.
-         *     4. A connection whose target has this title.
-         *     5. Wiki links: a connection of the link's type, with any id, whose target had this title before. The last 100
-         *        commits of its `main` count.
-         *     6. Wiki links: the title of a node, then an alias of a node without `source_path`. Case is ignored. Two nodes
-         *        with the same title resolve nothing.
-         *     7. Wiki links: as rule 5, with a connection of any type.
-         *
-         *     A connection made from a link only resolves links of its type, `links_to` or `embeds`. Rules 3 to 5 also use
-         *     the connections that links have made on `main` since the revision. Rule 6 needs no connection: a link to a
-         *     title that is created later leads there at the next read. The page editor adds the connection when it next
-         *     saves the text. Until then the link is not in `connections`. Commits, pushes and `POST …/nodes` store the
-         *     connections that they contain, and no others.
-         *
-         *     Of `source_path` and `aliases`, the oldest 10,000 nodes that have one are used, and 200 aliases of each. Of
-         *     a text, 2,000 different names are searched by rule 6, and 50 connections by rules 5 and 7.
-         */
-        get: operations["listLinks"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/backlinks": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List the texts that link to a node
-         * @description Lists the other nodes that have a connection to this node, sorted by `node_id`. Each has the links of its text
-         *     on `main` that lead here, as `GET …/links` resolves them, with the words around each link. The list is empty
-         *     if only a connection leads here, or if the text is over 512 KiB. With `name`, only wiki links that are written
-         *     with this name are in `links`.
-         *
-         *     To write a new name after a rename, list the links with the old title as `name`. Change the texts at these
-         *     positions, and commit each with its `commit_id` as `expected_head`.
-         */
-        get: operations["listBacklinks"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/connections": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List a node's connections
-         * @description Lists the connections that start at this node and those that lead to it. The node's details include the first
-         *     200. Sorted by `node_id`, the node that holds the connection, then `id`.
-         */
-        get: operations["listConnections"];
-        put?: never;
-        /**
-         * Connect a node to another node
-         * @description Requires the `editor` role. Commits `connections/<id>.json` on the node's `main`. Connections have a direction
-         *     and a type. They can form cycles, and stay within one organisation. A target that does not exist, or that is
-         *     the node itself, is 422.
-         */
-        post: operations["addConnection"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/connections/{connection_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The connection's id. This node holds the connection.
-                 * @example krill
-                 */
-                connection_id: components["parameters"]["connection_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Remove a connection
-         * @description Requires the `editor` role. Commits the removal on the `main` of the node that holds the connection.
-         */
-        delete: operations["removeConnection"];
-        options?: never;
-        head?: never;
-        /**
-         * Change a connection
-         * @description Requires the `editor` role. Makes one commit on the `main` of the node that holds the connection, or none if
-         *     nothing changes. Fields you leave out stay as they are.
-         */
-        patch: operations["updateConnection"];
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/branches": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List branches
-         * @description Sorted by `name`. Callers who are not members see only `main`.
-         */
-        get: operations["listBranches"];
-        put?: never;
-        /**
-         * Create a branch
-         * @description Requires the `contributor` role if the new branch is the caller's own, else the `editor` role. It starts at
-         *     `from`: a branch, a Git tag or a commit id of this node. A `from` that does not exist, or a name that Git does
-         *     not allow, is 422.
-         *
-         *     A token with `access: propose` creates only branches for agents: others are 403 `token_scope` with
-         *     `branch_prefix`.
-         */
-        post: operations["createBranch"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/branches/{branch}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
-                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
-                 *     that these contain. Changes require a branch.
-                 * @example main
-                 */
-                branch: components["parameters"]["branch_in_path"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read a branch
-         * @description The branch's head, and the head's message and time.
-         */
-        get: operations["getBranch"];
-        put?: never;
-        post?: never;
-        /**
-         * Delete a branch
-         * @description Requires the `contributor` role if the branch is the caller's own, else the `editor` role. Open pull requests
-         *     from the branch are closed and keep its head. Pull requests into the branch are retargeted to `main`. They are
-         *     closed instead if source and target would be the same, or if an open pull request for that pair exists.
-         *     Approvals for the deleted target then hold for `main` if a pull request has merged it into `main` since. They
-         *     also hold if each rule of `main` holds for it. `main` cannot be deleted.
-         *
-         *     A token with `access: propose` deletes only branches for agents, from which and into which no pull request is
-         *     open. Any other branch is 403 `token_scope`.
-         */
-        delete: operations["deleteBranch"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/branches/{branch}/restore": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
-                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
-                 *     that these contain. Changes require a branch.
-                 * @example main
-                 */
-                branch: components["parameters"]["branch_in_path"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Restore an earlier version of a branch
-         * @description Requires the `contributor` role if the branch is the caller's own, else the `editor` role. Makes one commit on
-         *     top of the branch. Its files are exactly those of `commit`, an earlier commit of the branch. The history in
-         *     between stays. You can abbreviate the id to 7 characters or
-         *     more. An id that several commits of the branch start with is 422.
-         *
-         *     The rules of commits apply, so an earlier version can be invalid today. On `main`, it must not add an edge to
-         *     a node that was deleted since, or one that closes a cycle. It must not break a rule of a strict type that the head follows. Such a version is 422. Restore it on another
-         *     branch, correct it there, and merge.
-         */
-        post: operations["restoreBranch"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/tags": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List tags
-         * @description Lists the Git tags of the repository, which `git push` creates. They are not the `tags` of the node. Sorted by
-         *     `name`. A tag that does not lead to a commit has no `commit_id`.
-         */
-        get: operations["listTags"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/tree/{branch}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
-                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
-                 *     that these contain. Changes require a branch.
-                 * @example main
-                 */
-                branch: components["parameters"]["branch_in_path"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List files at a revision
-         * @description Lists all files in all folders. Sorted by path, byte by byte. For `main` of an empty repository, `total` is 0
-         *     and `commit_id` is absent. A tree with over 100,000 files and folders, over 64 levels, or over 16 MiB of paths
-         *     is 413.
-         */
-        get: operations["listEntities"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/tree/{branch}/files/{path}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
-                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
-                 *     that these contain. Changes require a branch.
-                 * @example main
-                 */
-                branch: components["parameters"]["branch_in_path"];
-                /**
-                 * @description The file's path from the root of the repository, with `/` written as `%2F`.
-                 * @example content.md
-                 */
-                path: components["parameters"]["file_path"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read a file
-         * @description One file at a revision. `content` is a string if the bytes are UTF-8 (`encoding` is `utf-8`), else `base64`.
-         *     To get only the bytes, use `…/raw/{path}` or `…/objects/{object_id}`.
-         */
-        get: operations["getFile"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/tree/{branch}/raw/{path}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
-                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
-                 *     that these contain. Changes require a branch.
-                 * @example main
-                 */
-                branch: components["parameters"]["branch_in_path"];
-                /**
-                 * @description The file's path from the root of the repository, with `/` written as `%2F`.
-                 * @example content.md
-                 */
-                path: components["parameters"]["file_path"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Download a file
-         * @description One file at a revision, as bytes of any length. For a symbolic link, the bytes are its target path. The media
-         *     type follows from the first bytes and the name. HTML, XML, scripts and style sheets are sent as `text/plain`.
-         *     Files that browsers cannot show are attachments. `Content-Security-Policy: default-src 'none'; sandbox` keeps
-         *     everything else from running code.
-         *
-         *     `ETag` is the blob's id. A single `Range` gets 206, also with `If-Range`. Multi-range requests are not
-         *     supported: the whole file is returned. Responses for a commit id can be cached indefinitely.
-         */
-        get: operations["getRaw"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/tree/{branch}/blame/{path}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
-                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
-                 *     that these contain. Changes require a branch.
-                 * @example main
-                 */
-                branch: components["parameters"]["branch_in_path"];
-                /**
-                 * @description The file's path from the root of the repository, with `/` written as `%2F`.
-                 * @example content.md
-                 */
-                path: components["parameters"]["file_path"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Blame a file
-         * @description The commit of each line, as in `git blame`. Renames of the file are followed, but not moved parts.
-         *     `paragraphs` are runs of lines that are not blank, each with the commits that wrote it. For members, each
-         *     commit also has the pull request that merged it into `main`, if there is one. A binary file (NUL in its first
-         *     8,000 bytes) is 422.
-         */
-        get: operations["getBlame"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/objects/{object_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The blob's id, all 40 characters.
-                 * @example 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81
-                 */
-                object_id: components["parameters"]["object_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Download a blob
-         * @description The bytes of a blob. Its id is the `object_id` of an entity, or an `old_object_id` in a diff. The content of
-         *     an id never changes, so responses can be cached indefinitely. Members can read every blob of the repository.
-         *     Other callers can read the blobs that `main` or a tag contains now.
-         */
-        get: operations["getObject"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/tree/{branch}/commits": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
-                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
-                 *     that these contain. Changes require a branch.
-                 * @example main
-                 */
-                branch: components["parameters"]["branch_in_path"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List the commits of a branch
-         * @description Every commit that the head of the branch contains, newest first, in the order of `git log`. For `main` of an
-         *     empty repository, `total` is 0.
-         *
-         *     `path`, `author`, `since` and `until` filter the list. Commits must match all of them. If nothing matches, the
-         *     list is empty. With `path`, the list is that of `git log -- <path>`: a merge that took the path unchanged from
-         *     one parent shows only that parent's history. Renames are not followed. `total` is exact. The first page for a
-         *     head walks the history; later pages do not.
-         */
-        get: operations["listCommits"];
-        put?: never;
-        /**
-         * Commit to a branch
-         * @description Requires the `contributor` role if the branch is the caller's own, else the `editor` role. Applies all changes
-         *     as one commit on top of the branch, or changes nothing. The paths must form a tree that Git accepts, and the
-         *     node's own files must be well-formed. On `main`, the rules of the graph also apply. Deleting a path that does
-         *     not exist, or naming a path twice, is 422.
-         *
-         *     A token with `access: propose` commits only to branches for agents, from which no other user has an open pull
-         *     request. Any other branch is 403 `token_scope`.
-         *
-         *     `expected_head: null` makes the first commit of an empty repository.
-         */
-        post: operations["createCommit"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/tree/{branch}/commits/{commit_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
-                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
-                 *     that these contain. Changes require a branch.
-                 * @example main
-                 */
-                branch: components["parameters"]["branch_in_path"];
-                /**
-                 * @description The commit's id, or its first 7 or more characters.
-                 * @example 9f2c4e6
-                 */
-                commit_id: components["parameters"]["commit_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read a commit
-         * @description The commit and its changes compared with its first parent. In a root commit, every file is `added`. You can
-         *     abbreviate the id to 7 characters or more. An id that several commits of the branch start with is 422. A
-         *     commit that the branch does not contain is 404.
-         */
-        get: operations["getCommit"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/commits/{commit}/diff": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description A full commit id, a branch or a Git tag, with `/` written as `%2F`.
-                 * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
-                 */
-                commit: components["parameters"]["commit_revision"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read the diff of a commit
-         * @description Compared with the first parent, also for a merge. In a root commit, every file is added. Hunks are those of
-         *     `git diff -M` with three lines of context: a removed and an added file that are half the same are one renamed
-         *     entity. If a limit is reached, entities or lines are left out and `truncated` is true. Then request that
-         *     entity with `?path=<entity_key>`, which gives one file all of the limits, or request the patch.
-         *
-         *     With `Accept: text/x-diff`, the response is a patch for `git apply`, including binary files. A patch is never
-         *     truncated: one that is too large is 413.
-         */
-        get: operations["getCommitDiff"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/compare": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Compare two branches, tags or commits
-         * @description How far `head` is ahead of and behind `base`, and the changes in `head` since their merge base (`merge_base`).
-         *     Without a common ancestor, `merge_base` is null and `changes` lists everything in `head` as `added`.
-         *     `direct=true` compares `base` itself with `head`. `text=true` adds the hunks of each entity, as in `…/commits/{commit}/diff`. With `Accept: text/x-diff`, the
-         *     response is the patch of the same changes.
-         */
-        get: operations["compareCommits"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/patch": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read a patch
-         * @description Returns a patch for `git apply`: the changes in `head` since its merge base with `base`, or without `base`
-         *     since its first parent. It is what `…/compare` and `…/commits/{commit}/diff` return for `Accept: text/x-diff`.
-         *     Use it from generated clients that cannot set `Accept`. For a pull request, use its `target_commit` as `base`
-         *     and its `source_commit` as `head`. A patch is never truncated: one that is too large is 413.
-         */
-        get: operations["getPatch"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/pull-requests": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List the pull requests of an organisation
-         * @description Requires membership. Lists the pull requests of all nodes, sorted by `created_at`, then `node_id`, then `number`.
-         *     `status`, `author`, `reviewer`, `under` and `via` filter the list. With several of them, a pull request must match all.
-         *
-         *     Items have `node_title`, and omit the fields that only Git knows: `can_merge`, the fields with `merge_` and
-         *     `commits_`, `source_commit`, `target_commit`, `updated_at`, `last_activity_at` and `consent`. They also omit
-         *     `description` and `reviewers`. Read one pull request to get them.
-         */
-        get: operations["listOrgPulls"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List pull requests
-         * @description Requires membership. Sorted by `number`, newest first.
-         */
-        get: operations["listPulls"];
-        put?: never;
-        /**
-         * Open a pull request
-         * @description Requires the `contributor` role if the source is the caller's own branch, else the `editor` role. Proposes to
-         *     move `target_branch` to the head of `source_branch`. Both must exist and differ, else 422. Numbers count up
-         *     from 1 in each node. The pull request need not be mergeable yet: `merge_reason` says what is missing.
-         *
-         *     A token with `access: propose` proposes only branches for agents: others are 403 `token_scope` with
-         *     `branch_prefix`.
-         */
-        post: operations["openPull"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read a pull request
-         * @description Requires membership. `can_merge` and `merge_reason` are exact at the time of the response.
-         */
-        get: operations["getPull"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Change, close or reopen a pull request
-         * @description Requires the `contributor` role if the caller opened the pull request, else the `editor` role. Fields you leave
-         *     out stay as they are. `status: closed` closes the pull request. `status: open` reopens it if both branches
-         *     exist and no other pull request is open for the pair. A merged pull request cannot be changed. A target branch
-         *     that does not exist, or that is the source, is 422.
-         */
-        patch: operations["updatePull"];
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/merge": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Merge a pull request
-         * @description Requires the `editor` role, or a higher one if a rule of the target demands it; see `consent.merge_role`. Moves the target branch forward to the head of the source. There is never a merge
-         *     commit. Merging a merged pull request again, with the same head, is 200 and changes nothing.
-         *
-         *     A draft cannot be merged, also not by an owner who overrides rules. Its content reaches `main` once it is marked
-         *     as ready (`is_draft: false`) and merged, or by a push that the rules of `main` let in. With a rule, such a push
-         *     is the merge of another pull request with the same commits. After the push the draft stays open, with
-         *     `no_commits_ahead`.
-         */
-        post: operations["mergePull"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/update-branch": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Rebase the source of a pull request
-         * @description Requires the `contributor` role if the source is the caller's own branch, else the `editor` role. Rebases the
-         *     commits of the source onto the target, so that a pull request that has `diverged` can merge. If the source is
-         *     up to date, the response is 200 and nothing changes. If the commits conflict, nothing moves and the response is
-         *     409 with the `paths`. If the caller disconnects, the rebase stops and nothing moves.
-         */
-        post: operations["updatePullBranch"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/undo": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Undo a merged pull request
-         * @description Requires the `editor` role. Opens a new pull request into the same target. Its source is a new branch with one
-         *     commit on top of the target. The commit reverts everything that the merged pull request changed, as
-         *     `git revert` does. Later changes stay. If they conflict, nothing changes and the response is 409 with the
-         *     `paths`.
-         *
-         *     Merge the new pull request like any other. While it is open, a request without `source_branch` to undo the
-         *     same one again is 409 `pull_request_exists` with its `number`. It has `merge_problems` if its content breaks a
-         *     rule of the target.
-         */
-        post: operations["undoPull"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/commits": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List the commits of a pull request
-         * @description Requires membership. Lists the commits that `source_commit` contains and `target_commit` does not, newest
-         *     first, in the order of `git log`.
-         */
-        get: operations["listPullCommits"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/changes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List the changes of a pull request
-         * @description Requires membership. The diff from the merge base to `source_commit`. It is never truncated, and stays the
-         *     same after the pull request is merged or closed.
-         */
-        get: operations["getPullChanges"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/impact": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read the impact of a pull request on the graph
-         * @description Requires membership. Edges are compared like the changes: from the merge base to `source_commit`. Ancestors,
-         *     dangling edges and the public graph are computed from the current graph. An edge whose label, type or target
-         *     changes is listed as removed and as added, with the same `id`.
-         */
-        get: operations["getPullImpact"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/diff": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read the diff of a pull request
-         * @description Requires membership. The diff from the merge base to `source_commit`, as in `…/changes`. Each entity has
-         *     hunks, as in `…/commits/{commit}/diff`. With `Accept: text/x-diff`, the response is a patch.
-         */
-        get: operations["getPullDiff"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/changes-since": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List the changes of a pull request since a review
-         * @description Requires membership. The differences between the change that was reviewed at `commit` and `source_commit`. The
-         *     reviewed change is first merged onto the current merge base, so that the target's own changes do not appear.
-         *     If it cannot be merged, the two heads are compared, and `basis` is `heads`. `text=true` adds hunks, as in
-         *     `…/diff`.
-         *
-         *     With `base`, an empty list means that the pull request proposes exactly the reviewed change. Without it, commits
-         *     that a new target brings in do not appear. A head that was reviewed stays readable here after a forced push.
-         */
-        get: operations["getPullChangesSince"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/timeline": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read the timeline of a pull request
-         * @description Requires membership. Comments, reviews and events, sorted by `entry`, which counts from 1 in each pull request. The
-         *     opening is the pull request itself. To read on, send `next` as `after`. `next` is absent on the last page. A page has
-         *     at most about 4 MiB and can have fewer than `limit` entries.
-         */
-        get: operations["getTimeline"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/threads": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List the threads of a pull request
-         * @description Requires membership. Threads of comments, sorted by their first comments. Each has up to 100 comments; `num_comments`
-         *     counts all of them. A page has at most about 4 MiB of answers.
-         *
-         *     A comment keeps the place that its author saw. `place` is its place on the current head. For content that the pull
-         *     request removes, it is the place on the merge base. If the content is gone, `is_outdated` is true, and `near` is the
-         *     closest place, if the file still exists.
-         */
-        get: operations["listThreads"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/threads/{entry}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-                /**
-                 * @description The number of a comment or review, which counts from 1 in each pull request.
-                 * @example 2
-                 */
-                entry: components["parameters"]["entry"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Resolve or reopen a thread
-         * @description Its author, the author of the pull request, and members with the `editor` role can. `entry` is the number of the
-         *     thread's first comment. Answers do not reopen a thread.
-         */
-        patch: operations["updateThread"];
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/comments": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Write a comment
-         * @description Requires membership. Starts a thread, or answers one. A new thread can have an `anchor`: lines, quoted words or a JSON
-         *     value of a file, or a file. Without an anchor it is about the whole pull request. Pull requests that have ended also
-         *     take comments, but no suggestions.
-         *
-         *     A `suggestion` replaces the quoted words of the anchor or, without a quote, its lines. Answers suggest for the
-         *     anchor of their thread. `applySuggestions` puts suggestions into the source.
-         *
-         *     If you send an `id`, a repeated request cannot write the comment twice.
-         */
-        post: operations["createComment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/comments/{entry}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-                /**
-                 * @description The number of a comment or review, which counts from 1 in each pull request.
-                 * @example 2
-                 */
-                entry: components["parameters"]["entry"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read a comment
-         * @description Requires membership.
-         */
-        get: operations["getComment"];
-        put?: never;
-        post?: never;
-        /**
-         * Delete a comment
-         * @description Its author and members with the `maintainer` role can. The comment loses its text and its suggestion, and keeps
-         *     its place in the thread.
-         *     The Git history of the ledger keeps the text.
-         */
-        delete: operations["deleteComment"];
-        options?: never;
-        head?: never;
-        /**
-         * Change a comment
-         * @description Only its author can. Fields you leave out stay as they are, but a new text also replaces the mentions. The Git history
-         *     of the ledger keeps the earlier text.
-         */
-        patch: operations["updateComment"];
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/suggestions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Apply suggestions
-         * @description Requires the `contributor` role if the source is the caller's own branch, else the `editor` role. Applies the
-         *     suggestions of the comments in one commit on top of the head of the source, and resolves their threads. Either
-         *     all of it happens or nothing. The caller is the author of the commit. A `Co-authored-by` line names each other
-         *     user whose suggestion is applied.
-         *
-         *     Each suggestion is placed on the head, as its thread is. Line ends of the file are kept, and so is the lack of
-         *     one at its end.
-         *
-         *     If one commit has all of these suggestions already, the response is 200 with that commit, and nothing changes. So
-         *     you can repeat a request.
-         */
-        post: operations["applySuggestions"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/reviews": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List the reviews of a pull request
-         * @description Requires membership. Sorted by `entry`, oldest first.
-         */
-        get: operations["listReviews"];
-        put?: never;
-        /**
-         * Submit a review
-         * @description Requires membership, and the access token of a sign-in: a verdict is given by a user, not by a program. Writes the
-         *     verdict and all comments at once. `approve` and `request_changes` replace your earlier verdict; `comment` does not.
-         *     You cannot give a verdict on your own pull request.
-         *
-         *     An approval holds for the change, not for the commit. It stays current while the head is the reviewed one, or exactly
-         *     the result of merging the reviewed change onto the current target. A request for changes stays current until you give
-         *     another verdict, withdraw it, or a maintainer dismisses it.
-         */
-        post: operations["submitReview"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/reviews/{entry}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-                /**
-                 * @description The number of a comment or review, which counts from 1 in each pull request.
-                 * @example 2
-                 */
-                entry: components["parameters"]["entry"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read a review
-         * @description Requires membership.
-         */
-        get: operations["getReview"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Withdraw or dismiss a review
-         * @description You can withdraw your own review. Members with the `maintainer` role can dismiss any review and give the reason. Requires
-         *     the access token of a sign-in. A review that is withdrawn or dismissed stays as it is.
-         */
-        patch: operations["updateReview"];
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/entries/{entry}/erase": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-                /**
-                 * @description The number of a comment or review, which counts from 1 in each pull request.
-                 * @example 2
-                 */
-                entry: components["parameters"]["entry"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Erase a comment or review
-         * @description Requires the `owner` role, and the access token of a sign-in. Erases the text of a comment or review from the whole
-         *     history of the ledger. Earlier versions, quoted words, mentions and the reason of a dismissal are also erased. The
-         *     entry keeps its place, its author and its verdict. Clones fetch the rewritten ledger. This cannot be undone.
-         *
-         *     `not_reached` says where the text may still be. A repeated request finishes an erasure that was interrupted, and
-         *     rewrites nothing.
-         */
-        post: operations["eraseEntry"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/read-mark": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
-                number: components["parameters"]["pull_number"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Mark a conversation as read
-         * @description Requires membership, and the access token of a sign-in. Marks the entries up to `entry` as read by you, so that their
-         *     mentions and answers no longer wait for you. A mark never goes back. Marks are kept for 90 days, and are the only part
-         *     of a conversation that is not in Git.
-         */
-        put: operations["putReadMark"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/waiting": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the pull requests that wait for you
-         * @description Lists the pull requests that wait for you, the last active first, each with its `reasons`:
-         *
-         *     - `review_requested`: you are asked for a review, and have no verdict on the current change. A rule that names
-         *       you also asks, while it lacks approvals.
-         *     - `mentioned`, `answered`: a comment of another user mentions you, or answers in a thread that you take part in. Its
-         *       `entry` is greater than that of your own last entry and of your mark. Only the last 90 days count.
-         *     - `changes_requested`, `open_threads`: your open pull request has a request for changes, or open threads.
-         *     - `ready_to_merge`: your open pull request is approved and can be merged, also by the rules.
-         *
-         *     At most 500 requests for a review, 500 pull requests with mentions or answers, and the newest 50 of your own count.
-         *     Of pull requests that rules ask you about, 50 are read.
-         *
-         *     `elsewhere` names your organisations that another cell has. List theirs with `GET /orgs/{org_id}/waiting`.
-         */
-        get: operations["listWaiting"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/waiting": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List the pull requests of an organisation that wait for you
-         * @description Requires membership. The same as `GET /waiting`, for one organisation.
-         */
-        get: operations["listOrgWaiting"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/checks/{commit_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The commit's id, all 40 characters.
-                 * @example c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90
-                 */
-                commit_id: components["parameters"]["checked_commit"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List the checks of a commit
-         * @description Requires membership, also in a published organisation. Sorted by `name`. A commit has at most 50 checks, so the
-         *     list has no pages.
-         */
-        get: operations["listChecks"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/checks/{commit_id}/{name}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The commit's id, all 40 characters.
-                 * @example c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90
-                 */
-                commit_id: components["parameters"]["checked_commit"];
-                /**
-                 * @description The name of the check, with `/` written as `%2F` and a space as `%20`. Rules of an organisation name it.
-                 * @example links
-                 */
-                name: components["parameters"]["checked_name"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Report a check of a commit
-         * @description Requires the `editor` role. Replaces your earlier report under this name. If it said the same, nothing changes,
-         *     so you can repeat a request. A check is about exactly this commit: a rebase needs new ones.
-         *
-         *     The report of another user stays: 409 `check_exists`. Only a member whom a rule names in `from` of this check
-         *     replaces it. A bot also replaces the report of a user who is not a bot and whom no rule names.
-         *
-         *     The commit must be in a branch or tag of the node. The node keeps a commit that has a check, comment or review.
-         *     You can still report checks of it after a forced push.
-         */
-        put: operations["putCheck"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/events": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List events, or follow them
-         * @description Lists what happened in the organisation, in the order in which it was recorded. Requires membership, also in a
-         *     published organisation. A personal access token of one node reads only the events of that node.
-         *
-         *     **List, then follow.** Take `next` of `after=now`, read the lists that you need, then send this `next` as
-         *     `after`. Each response has the `next` to send in the next request. It also passes the events that `types` and
-         *     `node_id` hide. If `has_more` is true, read again at once: a page can be empty although more follows. An event
-         *     is in the log once, and none is skipped. Store the cursor together with what you do with the events.
-         *
-         *     A cursor names everything before it. If events after it are missing, the response is 410 `cursor_gone`. Then it
-         *     is older than the service keeps events (30 days by default), or the service was restored from a backup. Read
-         *     everything again, and follow from `now` of that response.
-         *
-         *     **Read backwards.** Send `before=now`, then each `next` as `before`, until `has_more` is false. New events do not
-         *     move these pages: `after` with the cursor that began a page lists the events that are newer than it.
-         *
-         *     **Stream.** With `Accept: text/event-stream`, the events are sent as they happen, until either side ends the
-         *     connection. Each has its cursor as `id`, its type as `event`, and the event as `data`, in one line of JSON.
-         *     Without `after`, the stream begins now. `Last-Event-ID` takes precedence over `after`, and a malformed one is
-         *     410; a malformed `after` is 422. Every 15 seconds without an event, a comment is sent, and the caller's rights are checked again. The
-         *     stream ends with the token, the session or the membership, and when the service stops. Connect again with the
-         *     last `id`: after a refusal, the next response has its error. An event can arrive twice after that, with the
-         *     same `id` in `data`. Browsers cannot send a token with `EventSource`: use `fetch`.
-         */
-        get: operations["listEvents"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/inbox": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List what happened to what you follow
-         * @description Lists what happened in your organisations to what you follow. It also has what happened in pull requests that you
-         *     opened, wrote in, are mentioned in or are asked to review. Your own acts are left out. The newest items come first.
-         *     Titles and names are those of now.
-         *
-         *     The events of a pull request are one item. Those of a node by one user within 6 hours are one item, and so are
-         *     those of the organisation itself. To read on, send `next` as `after`. It continues exactly there, also while more
-         *     happens, so an item that has events on both sides of a page is on both. A response reads a bounded part of the
-         *     log, and can have fewer than `limit` items, or none. `next` is absent when there are no older events.
-         *
-         *     Of an event, the strongest reason counts, in this order:
-         *
-         *     - `review_requested`, `mentioned`: it asks you for a review, or mentions you.
-         *     - `involved`: it is about a pull request in which you take part. If you muted that (`…/read-mark`), its events are
-         *       left out, except those that ask you or mention you.
-         *     - `following_node`, `following_tree`, `following_org`: you follow the node, one above it, or the organisation. A
-         *       tree has its current nodes: events of a node that has left it are left out.
-         *
-         *     `unread` is true for events after your mark. Earlier events than your follow count as read. To mark all as read,
-         *     send `now` to `PUT /inbox-mark`. At most 100 organisations count, the oldest first. `elsewhere` names those that
-         *     another cell has. List theirs with `GET /orgs/{org_id}/inbox`.
-         */
-        get: operations["listInbox"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/inbox": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List what happened in an organisation to what you follow
-         * @description Requires membership. The same as `GET /inbox`, for one organisation.
-         */
-        get: operations["listOrgInbox"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/inbox-mark": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Mark all of the inbox as read
-         * @description Requires the access token of a sign-in. Everything that happened up to `cursor`, the `now` of a page, is then read.
-         *     A mark never goes back.
-         */
-        put: operations["putInboxMark"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/inbox-mark": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Mark the inbox of an organisation, or an item, as read
-         * @description Requires membership, and the access token of a sign-in. With `cursor`, everything that happened in the organisation
-         *     up to it is read. With `item`, only that item is. It is unread again once more happens. The last 200 items that
-         *     were marked one by one are kept. A mark never goes back.
-         */
-        put: operations["putOrgInboxMark"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/inbox-feed": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read an inbox with its feed token
-         * @description `Authorization` is ignored. The newest 50 items of `GET /inbox`, for the token of `POST /auth/feed-token`. The page
-         *     `/me/inbox.atom` has them as an Atom feed.
-         */
-        get: operations["getInboxFeed"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/inbox-unsubscribe": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Stop mails of the inbox
-         * @description Takes the token of a mail of the inbox. It works for 60 days, more than once, and does nothing else. Mail programs
-         *     send it to the page `/unsubscribe` with one click (RFC 8058). `Authorization` is ignored.
-         */
-        post: operations["stopDigest"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/follows": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List what you follow
-         * @description The newest first. Follows in organisations that you have left are removed within a day.
-         */
-        get: operations["listFollows"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/follow": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Follow an organisation
-         * @description Requires membership, and the access token of a sign-in. Your inbox then has everything that happens in the
-         *     organisation. It ends with your membership.
-         */
-        put: operations["followOrg"];
-        post?: never;
-        /**
-         * Unfollow an organisation
-         * @description Requires membership, and the access token of a sign-in. Nodes of it that you follow stay followed.
-         */
-        delete: operations["unfollowOrg"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/nodes/{node_id}/follow": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
-                node_id: components["parameters"]["node_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Follow a node
-         * @description Requires membership, and the access token of a sign-in. With `scope: tree`, you also follow the descendants that
-         *     the node has at any time. Following again changes the scope.
-         */
-        put: operations["followNode"];
-        post?: never;
-        /**
-         * Unfollow a node
-         * @description Requires membership, and the access token of a sign-in. Also works for a node that is deleted or was not followed.
-         */
-        delete: operations["unfollowNode"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/public/orgs/{org_id}/graph": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read the public graph
-         * @description All nodes of a published organisation and the edges between them, as on each node's `main`. Nodes are sorted
-         *     by `created_at`, then `id`, and edges by `id`. `Authorization` is ignored. An organisation that does not exist
-         *     and one that is not published get the same 404.
-         *
-         *     Keep the `ETag` and send it as `If-None-Match`: if nothing has changed, the response is 304 without a body.
-         *     The ETag is the organisation's version. It is the same for every encoding and process. Ask for `gzip`, the
-         *     stored form. For other encodings, the service unpacks it on each request.
-         *
-         *     A push directly to disk can create a cycle of parents. The edges that close it are left out of the graph and
-         *     its counts. The same edges are always dropped: they are the back edges of a depth-first walk in id order,
-         *     which starts at the lowest id.
-         */
-        get: operations["getPublicGraph"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/graph": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read the graph
-         * @description Available to members, and to anyone if the organisation is published. The response is that of
-         *     `GET /public/orgs/{org_id}/graph`, with the same `ETag`, but it is also available to members if the
-         *     organisation is not published.
-         */
-        get: operations["getGraph"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/map": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read the map of the graph
-         * @description Available to members, and to anyone if the organisation is published. Gives each node of the graph a position
-         *     on a plane. A node with children is an area: a disk that contains its own dot and those of the nodes under it.
-         *     Disks and dots do not overlap unless one contains the other. A node with several parents is in the disk of the
-         *     parent that was created first. The same graph always gives the same positions, for every caller and independent
-         *     of titles. With at most 2,500 nodes and 30,000 edges, linked nodes in the same disk are near each other. Larger
-         *     graphs are positioned by the tree only.
-         *
-         *     The columns have one entry for each node, directly followed by the nodes under it. `nodes` of its area counts
-         *     them, including the node. With over 20,000 nodes, `titles` is empty: request one area with `under` to get its
-         *     titles. The ETag is that of `GET /orgs/{org_id}/graph`.
-         */
-        get: operations["getMap"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/search/retrieve": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Search nodes
-         * @description Available to members, and to anyone if the organisation is published. Returns the `top_k` nodes that match the
-         *     query best (`matches`), and follows edges from them. `nodes` has the matches and the nodes reached from them,
-         *     best first on one scale. If you have room for k nodes, take the first k. With any expansion, `connections` has
-         *     every edge between two of these `nodes`. An expansion only adds: `matches` are the same at every level, and a
-         *     level has all `nodes` of the one before, unless `truncated`.
-         *
-         *     | `expansion_depth` | follows, from the matches | hops |
-         *     |---|---|---|
-         *     | `none` | nothing | 0 |
-         *     | `shallow` | children | 1 |
-         *     | `standard` | children, parents | 1 |
-         *     | `deep` | children, parents, connections in both directions | 2 |
-         *
-         *     Texts are split at headings and paragraphs into passages of 60 to 250 words. If a text has several passages,
-         *     the best matches are scored by the mean of the whole text and its best `passage`.
-         *
-         *     With any expansion, a second search helps if the answer needs two texts. It starts from each of the 5 best
-         *     matches whose title is in the query. It looks for the rest of the query, together with the match's rarest
-         *     names (words with a capital letter). Nodes found this way gain up to half of the match's score, or an eighth
-         *     if the match has edges to follow. They name the match in `bridge`. The best that are not matches are in `nodes`
-         *     with the `relation` `bridge`, and edges are also followed from them.
-         *
-         *     If the service has a model and the organisation allows it, a search whose words fail also counts the meaning of
-         *     the query. The words fail if the best matches have few words of the query, their titles have none, and no name
-         *     is among them. Nodes with a similar meaning then gain a score and have `meaning`. Otherwise the model is not
-         *     asked, and the result is that of the words.
-         *
-         *     ### Query syntax
-         *
-         *     | in the query | effect on the matches |
-         *     |---|---|
-         *     | `whale song` | ranked by these words |
-         *     | `title:word`, `title:"some words"` | the title must contain the words |
-         *     | `tag:name`, `tag:"a name"` | the node must have the tag; case is ignored |
-         *     | `-word`, `-"a phrase"`, `-title:word`, `-tag:name` | the node must not have it |
-         *     | `"a phrase"` | the text must contain the phrase word for word; ignored if the query has more than three other words |
-         *     | `status:done`, `-serves>=4` | the property `status` or `serves` must have, or must not have, the value |
-         *     | `type:recipe`, `created:2026-12-01`, `updated>=2026-01-01` | the same for these fields |
-         *     | `*` | the only character of the query: every node, the last changed first |
-         *
-         *     Filters do not affect ranking: `title:krill ocean` returns nodes with *krill* in the title, ranked by *ocean*.
-         *     A query that has only `title:` filters is ranked by their words. A query that has only tags and exclusions
-         *     lists the last changed nodes first, then by id, all with score 1. At most 16 filters of each kind are used;
-         *     the rest are treated as words. Filters do not apply to nodes reached from the matches.
-         *
-         *     A condition is written as in the text form of `where`, without parentheses. Its name must be `type`, `created`,
-         *     `updated`, or a property that a node of the organisation has. Every other text with a colon stays words, and so
-         *     do quoted phrases. `conditions` in the response lists what was read as a condition. With `syntax: plain`, the
-         *     query has no syntax, except `*`.
-         *
-         *     ### Order of matches
-         *
-         *     The first match is a node whose title equals the query. Titles that begin with the query are next, at most
-         *     100, those with the fewest words. The other matches follow by score. Case and accents do not count. Among
-         *     titles, the better score of the whole text is first, then the shorter title, then the node id. `nodes` are
-         *     always in the order of their scores.
-         *
-         *     If no text has the last word of the query, its 16 most frequent continuations are searched. It needs 3 letters
-         *     for that: `dolph` finds *dolphins*. `C++`, `C#` and `.NET` are words, and contain `C` and `NET`.
-         *
-         *     `total` counts all matches. Without expansion, `offset` gets the next ones. Each 50 matches are
-         *     sorted by their best passages among themselves.
-         *
-         *     ### Scope
-         *
-         *     `scope` restricts both matches and reached nodes. `scope.where` is a filter by properties, as of `queryNodes`.
-         *     Members can also search other states than `main`. With
-         *     `scope.branch`, nodes that have this branch are searched with its titles, texts, tags and times. With
-         *     `scope.at`, each node is searched as `main` was at that time: the newest commit of its first-parent history
-         *     that is not dated later. Nodes created later are left out, and nodes deleted since are missing. Scores are
-         *     computed for that state, but edges are those of `main` today. A branch that no node has is 422.
-         *
-         *     ### Limits
-         *
-         *     The same data always gives the same response: scores have 6 significant digits, and ties go by node id. If
-         *     meaning counts, this also needs the same vector of the query, and a model that answers.
-         *     `truncated` is true if one of the first three limits left something out.
-         *
-         *     * A response has at most 500 nodes and, with `include_raw_text`, 16 MiB of text. The lowest scores are dropped
-         *       first.
-         *     * `connections` is taken from the first 1,000 edges of the nodes.
-         *     * An expansion reads at most 700 edges per hop, starting at the best nodes.
-         *     * The first 256 KiB (UTF-8) of each text are searched. A longer text is `partly_indexed`, but its
-         *       `text_content` is complete.
-         *     * Passages: the first 64 of a text. Query words: the 64 rarest that occur in the organisation. Phrases:
-         *       checked in the 200 best matches and 4 Mi characters of their texts.
-         *     * A branch or past state can differ from `main` in at most 200 nodes with 16 MiB of text. A past state can
-         *       also have at most 10,000 newer nodes and 10,000 newer commits. Beyond that, the response is 422 with a
-         *       problem of type `scope_too_large`.
-         */
-        post: operations["searchNodes"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/suggest": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Autocomplete titles
-         * @description Available to members, and to anyone if the organisation is published. Finds nodes whose titles have, for each
-         *     word of `q`, a word that starts with it, in any order. Case and accents are ignored, and words are not
-         *     stemmed. A space at the end has no effect. If no title matches, one typing error is allowed in words of 4 to
-         *     32 letters, the first 8 of them. The error is a letter that is inserted, missing, replaced, or swapped with
-         *     its neighbour.
-         *
-         *     Han characters and kana match at any position in a title. Thai, Lao, Khmer and Burmese are split into words.
-         *     `index` also finds `searchIndex`.
-         *
-         *     Sorted by exact title, fewer errors, more edges (up to 64 in each direction count), shorter title, node id. If
-         *     over 100 titles match, only those with the fewest words are sorted, and ties go by node id. The same data
-         *     always gives the same response. If `q` has no word, the list is empty.
-         */
-        get: operations["suggestTitles"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/webhooks": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List webhooks
-         * @description Requires the `owner` role, and a personal access token needs `write`, because URLs may hold secrets. Sorted by
-         *     `created_at`, then `id`.
-         */
-        get: operations["listWebhooks"];
-        put?: never;
-        /**
-         * Create a webhook
-         * @description Requires the `owner` role, and a personal access token needs `write`. A token for a node must send the
-         *     `node_id` of that node, and manages only the webhooks of it. The events after this request are sent to `url` as
-         *     they happen, each as a POST request with the JSON of the event. The headers and signatures are those of
-         *     [Standard Webhooks](https://www.standardwebhooks.com).
-         *
-         *     `secret` is shown only in this response. Receivers verify the signatures with it. The URL must be that of a
-         *     public host (422 says why it is not), and the operator may allow others.
-         *
-         *     Each event is sent at least once, and each time with the same `webhook-id`. Receivers should drop ids that they
-         *     know. A webhook ends with the owner role of the caller, and with the token or the connection of this request.
-         *     Another owner can then enable it. Only 2xx within 15 seconds counts as received. Otherwise there are nine more attempts, within 75 hours.
-         */
-        post: operations["createWebhook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/webhooks/{webhook_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-                 */
-                webhook_id: components["parameters"]["webhook_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read a webhook
-         * @description Requires the `owner` role, and a personal access token needs `write`.
-         */
-        get: operations["getWebhook"];
-        put?: never;
-        post?: never;
-        /**
-         * Delete a webhook
-         * @description Requires the `owner` role, and a personal access token needs `write`. Its deliveries are deleted. An attempt that is
-         *     running ends.
-         */
-        delete: operations["deleteWebhook"];
-        options?: never;
-        head?: never;
-        /**
-         * Change a webhook
-         * @description Requires the `owner` role, and a personal access token needs `write`. Fields that are absent stay as they are.
-         *
-         *     `active: false` stops all deliveries. `active: true` ends `paused` and `disabled`. The webhook then gets what it
-         *     missed, as far as the log still has it. This includes the event that was answered 410. With `from: now`, it gets
-         *     only later events, and deliveries that wait become `failed`.
-         */
-        patch: operations["updateWebhook"];
-        trace?: never;
-    };
-    "/orgs/{org_id}/webhooks/{webhook_id}/rotate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-                 */
-                webhook_id: components["parameters"]["webhook_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Replace the secret of a webhook
-         * @description Requires the `owner` role, and a personal access token needs `write`. For 24 hours, messages have two signatures,
-         *     with the new secret and with the previous one. `secret` is shown only in this response. The webhook is
-         *     disabled when the token or the role ends with which this was done.
-         */
-        post: operations["rotateWebhookSecret"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/webhooks/{webhook_id}/ping": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-                 */
-                webhook_id: components["parameters"]["webhook_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Send a test event
-         * @description Requires the `owner` role, and a personal access token needs `write`. Sends an event of the type `webhook.ping` now,
-         *     and waits for the answer. Also works while the webhook is disabled. The event is not in the log. If it arrives, a
-         *     paused webhook continues.
-         */
-        post: operations["pingWebhook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/webhooks/{webhook_id}/deliveries": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-                 */
-                webhook_id: components["parameters"]["webhook_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List deliveries
-         * @description Requires the `owner` role, and a personal access token needs `write`. Newest first. Deliveries that ended are kept
-         *     for 30 days, and at most 1,000 of a webhook.
-         */
-        get: operations["listDeliveries"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/webhooks/{webhook_id}/deliveries/{delivery_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-                 */
-                webhook_id: components["parameters"]["webhook_id"];
-                /**
-                 * @description The delivery's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a75-3c00-7f32-8d5e-4f6a8b9c0d1e
-                 */
-                delivery_id: components["parameters"]["delivery_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read a delivery
-         * @description Requires the `owner` role, and a personal access token needs `write`. Has the last request and the beginning of its
-         *     answer.
-         */
-        get: operations["getDelivery"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-                 */
-                webhook_id: components["parameters"]["webhook_id"];
-                /**
-                 * @description The delivery's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a75-3c00-7f32-8d5e-4f6a8b9c0d1e
-                 */
-                delivery_id: components["parameters"]["delivery_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Send a delivery again
-         * @description Requires the `owner` role, and a personal access token needs `write`. It is sent with the same `webhook-id` and a new
-         *     timestamp, up to ten times. While the webhook is disabled, it waits.
-         */
-        post: operations["redeliverDelivery"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/webhooks/{webhook_id}/redeliver": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-                 */
-                webhook_id: components["parameters"]["webhook_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Send failed deliveries again
-         * @description Requires the `owner` role, and a personal access token needs `write`. Sends all deliveries again that were created at
-         *     `since` or later and failed.
-         */
-        post: operations["redeliverFailed"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/accounts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List all accounts
-         * @description Sorted by `created_at`, then `id`.
-         */
-        get: operations["listAccounts"];
-        put?: never;
-        /**
-         * Create an account
-         * @description For a user who cannot sign up, also if `SIGNUP` is `closed`. The account has a random password that nobody
-         *     knows. The user sets one with the `reset_token`, which is shown only in this response and is valid for 7 days.
-         *     `POST …/reset` issues another one. The personal organisation is created with the first sign-in. `Location` is
-         *     the URL of the account.
-         */
-        post: operations["createAccount"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/accounts/{account_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The account's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
-                 */
-                account_id: components["parameters"]["account_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Read an account
-         * @description The account as administrators see it.
-         */
-        get: operations["getAccount"];
-        put?: never;
-        post?: never;
-        /**
-         * Delete an account
-         * @description Like `DELETE /auth/me`, without the password. The commits in the organisations name the administrator.
-         */
-        delete: operations["deleteAccount"];
-        options?: never;
-        head?: never;
-        /**
-         * Disable an account or change who is an administrator
-         * @description A disabled account's sessions, tokens and Git access end with the next request, in every process of the
-         *     service. Signing in with the right password is 403 `account_disabled`. The account's memberships are kept
-         *     until it is enabled again. `end_access` ends all sessions and tokens of an account, for example after a leak.
-         *     Administrators cannot disable themselves or remove their own administrator status.
-         */
-        patch: operations["updateAccount"];
-        trace?: never;
-    };
-    "/admin/accounts/{account_id}/reset": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The account's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
-                 */
-                account_id: components["parameters"]["account_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Issue a reset token
-         * @description For a user who has lost the password. Returns a one-time token for `POST /auth/password`, which is shown only
-         *     in this response and is valid for 7 days. Earlier reset tokens of the account end. The account stays as it is
-         *     until the token is used.
-         */
-        post: operations["resetAccount"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/orgs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List all organisations
-         * @description Names, owners and counts for the organisations of all cells, without their content. Sorted by `created_at`,
-         *     then `id`.
-         */
-        get: operations["listAllOrgs"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/orgs/{org_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Set the limits of an organisation
-         * @description They replace those that the operator has configured. `null` returns to them, and 0 means no limit. An empty
-         *     object changes nothing and returns the usage. The limits move with the organisation to another cell.
-         */
-        patch: operations["updateOrgLimits"];
-        trace?: never;
-    };
-    "/admin/places": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List organisation placements
-         * @description Shows which cell serves each organisation, for a proxy that routes requests. Without `since`, the list starts
-         *     at the beginning. With the `next` of a response, it continues with the changes after it, until `more` is
-         *     false. Changes of the last minute are repeated in the next response, so that none is missed. A new `url` of a
-         *     cell is not listed as a change, so map organisations to cell names. Without cells, the list is empty.
-         */
-        get: operations["listPlaces"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/audit": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the audit of the service
-         * @description Lists the facts that only the service saw, of all accounts and organisations of this cell, newest first. The events of
-         *     organisations are not in it, because administrators see no content. `grove audit export` has both. To read on,
-         *     send `next` as `after`.
-         */
-        get: operations["listServiceAudit"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/status": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the state of the service
-         * @description For a first look when something is wrong: the checks of `GET /readyz` and of the alerts, sizes and counts.
-         *     Counters begin with the start of each process. Organisations, nodes and storage are those of this cell.
-         *     Values that no process reports are absent. `GET /metrics` has more.
-         */
-        get: operations["getServiceStatus"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/healthz": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Liveness check
-         * @description Succeeds as long as the process can respond.
-         */
-        get: operations["getHealth"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/readyz": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Readiness check
-         * @description 503 while the service starts, drains, or cannot reach its data.
-         */
-        get: operations["getReadiness"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/metrics": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read metrics
-         * @description Metrics of all processes of the service in the Prometheus text format. Each series has the label `worker`.
-         *     Requires the operator's `METRICS_TOKEN`, not an account's token. If `METRICS_TOKEN` is not set, the response
-         *     is 404.
-         */
-        get: operations["getMetrics"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/openapi.json": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read this specification
-         * @description The OpenAPI document against which requests are checked.
-         */
-        get: operations["getSpec"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/.well-known/jwks.json": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the keys that sign tokens
-         * @description For services that verify an `idToken` or `accessToken` of this service. A key is listed from ten minutes
-         *     before its first signature until its last token has expired. Clients can therefore cache the response for five
-         *     minutes. The header `typ` is `at+jwt` in an access token and `JWT` in an id token. Source: RFC 7517, RFC 9068.
-         */
-        get: operations["getJwks"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/.well-known/oauth-protected-resource": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Metadata of the API for OAuth
-         * @description Names the authorization server that issues tokens for the REST API and Git. Programs find it without
-         *     configuration. Source: RFC 9728.
-         */
-        get: operations["getProtectedResource"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/.well-known/oauth-protected-resource/mcp": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Metadata of `/mcp` for OAuth
-         * @description Names the authorization server that issues tokens for `/mcp`. A 401 of `/mcp` leads here. Source: RFC 9728.
-         */
-        get: operations["getMcpResource"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/.well-known/oauth-authorization-server": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Metadata of the authorization server
-         * @description The endpoints with which a program gets tokens after a user has allowed it. Source: RFC 8414.
-         */
-        get: operations["getAuthorizationServer"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/.well-known/openid-configuration": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * OpenID discovery document
-         * @description Only available if `PUBLIC_URL` is https or loopback, else 404 `not_found`. It contains what is needed to verify
-         *     an `idToken`, and the metadata of the authorization server, because some programs only read it here. This
-         *     service is not an OpenID provider: its token endpoint returns no `id_token`.
-         */
-        get: operations["getOpenidConfiguration"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/docs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Browse this specification
-         * @description A page that shows this specification and can send requests.
-         */
-        get: operations["getDocs"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-}
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
@@ -5169,23 +188,15 @@ export interface components {
         /**
          * Format: uuid
          * @description A UUID, in lower case.
-         * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
          */
         Uuid: string;
-        /**
-         * @description An id in a request. Ids are UUIDs in either case. A string that is not a UUID matches nothing.
-         * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-         */
+        /** @description An id in a request. Ids are UUIDs in either case. A string that is not a UUID matches nothing. */
         AnyId: string;
-        /**
-         * @description The id of a Git object, 40 hexadecimal characters.
-         * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
-         */
+        /** @description The id of a Git object, 40 hexadecimal characters. */
         Oid: string;
         /**
          * Format: date-time
          * @description A time in UTC.
-         * @example 2025-07-15T09:30:00Z
          */
         UtcTime: string;
         /**
@@ -5197,10 +208,7 @@ export interface components {
         Password: string;
         /** @description A display name, not blank and without control characters. */
         DisplayName: string;
-        /**
-         * @description For `git clone`. It begins with the operator's `PUBLIC_URL`, or else with the scheme and host of this request.
-         * @example https://grove.example.org/git/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02/01980a60-1f00-7a33-b2d4-6c8e0f1a2b03.git
-         */
+        /** @description For `git clone`. It begins with the operator's `PUBLIC_URL`, or else with the scheme and host of this request. */
         CloneUrl: string;
         /** @description A title, not blank and without control characters. */
         Title: string;
@@ -5218,10 +226,6 @@ export interface components {
         /**
          * @description Single properties to change, at most 64 KiB on one line. `null` removes a property, and the others stay as they
          *     are. It is not allowed next to `properties`.
-         * @example {
-         *       "status": "done",
-         *       "due": null
-         *     }
          */
         PropertyChanges: {
             [key: string]: unknown;
@@ -6004,7 +1008,6 @@ export interface components {
             /**
              * @description The beginning of the names of the only branches that the caller can change. It is present for contributors,
              *     who have their own branches, and for tokens with `access: propose`, which have branches for agents.
-             * @example users/9b8d7e6f5a06/
              */
             branch_prefix?: string;
         };
@@ -6015,10 +1018,6 @@ export interface components {
             /**
              * @description Patterns of branch names. `*` stands for any characters except `/`, and `**` for any characters. Each
              *     pattern must match some valid branch name.
-             * @example [
-             *       "main",
-             *       "release/**"
-             *     ]
              */
             branches: string[];
             /** @description The id of a node. The rule holds only for it and the nodes below it. Default: all nodes. */
@@ -6028,12 +1027,7 @@ export interface components {
              * @default 0
              */
             approvals: number;
-            /**
-             * @description The users whose approvals count. Default: members with the role `editor` or more.
-             * @example {
-             *       "role": "maintainer"
-             *     }
-             */
+            /** @description The users whose approvals count. Default: members with the role `editor` or more. */
             by?: {
                 /** @description Members with this role or more count. Without `role`, only `people` count. */
                 role?: components["schemas"]["Role"];
@@ -6042,14 +1036,7 @@ export interface components {
             };
             /** @default same_change */
             keep: components["schemas"]["KeepApprovals"];
-            /**
-             * @description The checks that must have passed.
-             * @example [
-             *       {
-             *         "name": "links"
-             *       }
-             *     ]
-             */
+            /** @description The checks that must have passed. */
             checks?: {
                 /** @description The name of the check. A rule has each name once. */
                 name: string;
@@ -6088,13 +1075,7 @@ export interface components {
         MayOverride: "owner" | "nobody";
         /** @description A rule for the branches that match one of its patterns. All rules that match a branch hold together. */
         Rule: {
-            /**
-             * @description Patterns of branch names.
-             * @example [
-             *       "main",
-             *       "release/**"
-             *     ]
-             */
+            /** @description Patterns of branch names. */
             branches: string[];
             /**
              * @description The rule holds only for this node and the nodes below it, by the parents that `main` has. Absent: for all
@@ -6105,12 +1086,7 @@ export interface components {
             under?: components["schemas"]["Uuid"];
             /** @description How many approvals are needed. */
             approvals: number;
-            /**
-             * @description The users whose approvals count. It has at least one of the two fields.
-             * @example {
-             *       "role": "maintainer"
-             *     }
-             */
+            /** @description The users whose approvals count. It has at least one of the two fields. */
             by: {
                 /** @description Members with this role or more count. Absent if only `people` count. */
                 role?: components["schemas"]["Role"];
@@ -6118,14 +1094,7 @@ export interface components {
                 people?: components["schemas"]["Uuid"][];
             };
             keep: components["schemas"]["KeepApprovals"];
-            /**
-             * @description The checks that must have passed.
-             * @example [
-             *       {
-             *         "name": "links"
-             *       }
-             *     ]
-             */
+            /** @description The checks that must have passed. */
             checks: {
                 /** @description The name of the check. */
                 name: string;
@@ -6758,9 +1727,6 @@ export interface components {
         /**
          * @description Properties in the request that no node has. Each has the known name that is most alike, or null if none is. Absent
          *     if every property is known.
-         * @example {
-         *       "specis": "species"
-         *     }
          */
         UnknownProperties: {
             [key: string]: string | null;
@@ -7081,10 +2047,7 @@ export interface components {
             /** @description The title of the node. */
             title: string;
         };
-        /**
-         * @description A place in a level of the tree, for `after`. Its content may change between versions.
-         * @example MDE5ODBhNjAtMWYwMC03YTMzLWIyZDQtNmM4ZTBmMWEyYjAzV2hhbGVz
-         */
+        /** @description A place in a level of the tree, for `after`. Its content may change between versions. */
         TreeCursor: string;
         /** @description A tag of the organisation's nodes. */
         OrgTag: {
@@ -7159,10 +2122,7 @@ export interface components {
         };
         /** @description The copy of a deleted node. */
         TrashChoice: {
-            /**
-             * @description The `deleted_at` of the copy in the trash. Default: the newest copy.
-             * @example 2025-07-16T08:12:30.125Z
-             */
+            /** @description The `deleted_at` of the copy in the trash. Default: the newest copy. */
             deleted_at?: components["schemas"]["UtcTime"];
         };
         /** @description The edge between a node and a parent. */
@@ -9399,15 +4359,9 @@ export interface components {
          * @enum {string}
          */
         KnownEventType: "log.began" | "org.created" | "org.updated" | "org.deleted" | "org.reset" | "member.added" | "member.updated" | "member.removed" | "node.created" | "node.updated" | "node.deleted" | "node.restored" | "node.reset" | "branch.created" | "branch.updated" | "branch.deleted" | "tag.created" | "tag.updated" | "tag.deleted" | "pull_request.opened" | "pull_request.edited" | "pull_request.updated" | "pull_request.closed" | "pull_request.reopened" | "pull_request.merged" | "comment.created" | "comment.edited" | "comment.deleted" | "comment.erased" | "text.erased" | "thread.resolved" | "thread.reopened" | "review.requested" | "review.submitted" | "review.withdrawn" | "review.dismissed" | "suggestion.applied" | "check.reported" | "webhook.disabled" | "webhook.enabled";
-        /**
-         * @description What happened. Later versions can add types. Ignore a type that you do not know.
-         * @example branch.updated
-         */
+        /** @description What happened. Later versions can add types. Ignore a type that you do not know. */
         EventType: components["schemas"]["KnownEventType"] | string;
-        /**
-         * @description A place in the log of an organisation. Compare it only for equality.
-         * @example 812-3f9a1c5e7b2d4860
-         */
+        /** @description A place in the log of an organisation. Compare it only for equality. */
         LogCursor: string;
         /** @description An event in the format of CloudEvents 1.0, in structured JSON. `seq` and `via` are its extension attributes. */
         OrgEvent: {
@@ -9418,16 +4372,10 @@ export interface components {
             specversion: "1.0";
             /** @description The id of the event. The same event has the same id, wherever it arrives. */
             id: string;
-            /**
-             * @description The path of the organisation.
-             * @example /orgs/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-             */
+            /** @description The path of the organisation. */
             source: string;
             type: components["schemas"]["EventType"];
-            /**
-             * @description The node, as `nodes/` and its id. Absent for an event of the organisation.
-             * @example nodes/01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-             */
+            /** @description The node, as `nodes/` and its id. Absent for an event of the organisation. */
             subject?: string;
             /**
              * Format: date-time
@@ -9441,10 +4389,7 @@ export interface components {
             datacontenttype: "application/json";
             /** @description The place in the log of the organisation, which counts from 1. */
             seq: number;
-            /**
-             * @description How it came about: `rest`, `mcp`, `page`, `push`, `command`, or `path` for a ref that was moved in the data folder. Absent if it is unknown.
-             * @example push
-             */
+            /** @description How it came about: `rest`, `mcp`, `page`, `push`, `command`, or `path` for a ref that was moved in the data folder. Absent if it is unknown. */
             via?: string;
             /** @description Ids, names and commits, by `type`. `actor` is who did it, if that is known, and `via` is the program that did it for them. A long list is cut, with `truncated`. */
             data: {
@@ -9465,10 +4410,7 @@ export interface components {
          * @enum {string}
          */
         KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "type_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "node_in_trash" | "rule_would_end" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "too_many_types" | "version_moved" | "type_in_use" | "impact_changed" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "check_exists" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "org_needs_newer_version" | "provider_unavailable";
-        /**
-         * @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status.
-         * @example node_not_found
-         */
+        /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
         ErrorBody: {
@@ -9477,10 +4419,7 @@ export interface components {
             code: components["schemas"]["ErrorCode"];
             /** @description The id of this request in the operator's log. */
             request_id: string;
-            /**
-             * @description Path of the entry of `code` in the list of error codes, on this service.
-             * @example /docs/errors#node_not_found
-             */
+            /** @description Path of the entry of `code` in the list of error codes, on this service. */
             link: string;
             /** @description With `head_moved`, the current head of the branch. Absent if the branch does not exist. */
             current_head?: components["schemas"]["Oid"];
@@ -9498,7 +4437,6 @@ export interface components {
              * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. With
              *     `token_scope`, if a token with `access: propose` changes another branch than one for agents. The change is
              *     allowed on a branch whose name begins with this.
-             * @example users/9b8d7e6f5a06/
              */
             branch_prefix?: string;
             /**
@@ -9564,14 +4502,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "detail": "HTTP/1.1 needs a Host header",
-                 *       "code": "bad_request",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
-                 *       "link": "/docs/errors#bad_request"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
@@ -9583,14 +4513,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "detail": "Authentication required: send `Authorization: Bearer <token>`",
-                 *       "code": "unauthenticated",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
-                 *       "link": "/docs/errors#unauthenticated"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
@@ -9605,14 +4527,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "detail": "You need the editor role; yours is reader",
-                 *       "code": "forbidden",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
-                 *       "link": "/docs/errors#forbidden"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
@@ -9623,14 +4537,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "detail": "Node not found",
-                 *       "code": "node_not_found",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
-                 *       "link": "/docs/errors#node_not_found"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
@@ -9652,14 +4558,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "detail": "PUT is not allowed here; the header Allow lists the methods",
-                 *       "code": "method_not_allowed",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
-                 *       "link": "/docs/errors#method_not_allowed"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
@@ -9670,14 +4568,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "detail": "The body did not arrive in 120 seconds",
-                 *       "code": "request_timeout",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
-                 *       "link": "/docs/errors#request_timeout"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
@@ -9688,14 +4578,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "detail": "The URL and the headers are over 16 KiB",
-                 *       "code": "headers_too_large",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
-                 *       "link": "/docs/errors#headers_too_large"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
@@ -9706,16 +4588,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "detail": "Events after this cursor are missing: it is too old, or the log was restored. Read everything again, then follow from `now`",
-                 *       "code": "cursor_gone",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
-                 *       "link": "/docs/errors#cursor_gone",
-                 *       "oldest": "0-7c5e3a1f9b8d6e42",
-                 *       "now": "812-3f9a1c5e7b2d4860"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
@@ -9726,14 +4598,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "detail": "The body is over 16 MiB",
-                 *       "code": "too_large",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
-                 *       "link": "/docs/errors#too_large"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
@@ -9744,14 +4608,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "detail": "Send application/json in UTF-8",
-                 *       "code": "unsupported_media_type",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
-                 *       "link": "/docs/errors#unsupported_media_type"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
@@ -9762,24 +4618,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "detail": [
-                 *         {
-                 *           "loc": [
-                 *             "body",
-                 *             "top_k"
-                 *           ],
-                 *           "msg": "Input should be less than or equal to 50",
-                 *           "type": "less_than_equal",
-                 *           "input": 51,
-                 *           "ctx": {
-                 *             "le": 50
-                 *           }
-                 *         }
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["ValidationErrorBody"];
             };
         };
@@ -9793,14 +4631,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "detail": "Too many requests; try again in 42 seconds",
-                 *       "code": "rate_limited",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
-                 *       "link": "/docs/errors#rate_limited"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
@@ -9822,14 +4652,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "detail": "The disk is full",
-                 *       "code": "storage_full",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
-                 *       "link": "/docs/errors#storage_full"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
@@ -9840,14 +4662,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "detail": "Only `Expect: 100-continue` is supported",
-                 *       "code": "expectation_failed",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
-                 *       "link": "/docs/errors#expectation_failed"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
@@ -9858,204 +4672,95 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "detail": "Internal error",
-                 *       "code": "internal_error",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
-                 *       "link": "/docs/errors#internal_error"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
     };
     parameters: {
-        /**
-         * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-         * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-         */
+        /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
         org_id: string;
-        /**
-         * @description The node's id. An unknown id is 404, even if it is not a UUID.
-         * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-         */
+        /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
         node_id: components["schemas"]["AnyId"];
-        /**
-         * @description The parent's id. The parent is another node of the same organisation.
-         * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
-         */
+        /** @description The parent's id. The parent is another node of the same organisation. */
         parent_id: components["schemas"]["AnyId"];
-        /**
-         * @description The connection's id. This node holds the connection.
-         * @example krill
-         */
+        /** @description The connection's id. This node holds the connection. */
         connection_id: string;
-        /**
-         * @description The name of the type. Aliases are not accepted.
-         * @example recipe
-         */
+        /** @description The name of the type. Aliases are not accepted. */
         type_name: string;
-        /**
-         * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
-         * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
-         */
+        /** @description The bot's account id. An unknown id is 404, even if it is not a UUID. */
         bot_id: components["schemas"]["AnyId"];
-        /**
-         * @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID.
-         * @example 01980a6f-3d00-7e55-9a10-7b3c5d7e9f0a
-         */
+        /** @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID. */
         token_id: components["schemas"]["AnyId"];
-        /**
-         * @description The account's id. An unknown id is 404, even if it is not a UUID.
-         * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
-         */
+        /** @description The account's id. An unknown id is 404, even if it is not a UUID. */
         account_id: components["schemas"]["AnyId"];
-        /**
-         * @description The text typed so far.
-         * @example wha
-         */
+        /** @description The text typed so far. */
         suggest_q: string;
-        /**
-         * @description The name in the links, in any case.
-         * @example Blue whale
-         */
+        /** @description The name in the links, in any case. */
         link_name: string;
         /** @description Maximum number of texts. */
         backlink_limit: number;
         /** @description Maximum number of titles. */
         suggest_limit: number;
-        /**
-         * @description Part of the e-mail address or the name. The case of ASCII letters is ignored.
-         * @example ann
-         */
+        /** @description Part of the e-mail address or the name. The case of ASCII letters is ignored. */
         account_q: string;
         /** @description Which accounts to list. */
         account_state: "active" | "disabled" | "all";
-        /**
-         * @description Continues a list. The `next` of the page before.
-         * @example 1752571920000-a-41
-         */
+        /** @description Continues a list. The `next` of the page before. */
         audit_after: string;
-        /**
-         * @description Only entries with this action, or with one that begins like it, as `auth.*`.
-         * @example auth.failed
-         */
+        /** @description Only entries with this action, or with one that begins like it, as `auth.*`. */
         audit_action: string;
-        /**
-         * @description Only entries of this actor, a user id or one of `user`, `operator`, `service` and `anonymous`.
-         * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
-         */
+        /** @description Only entries of this actor, a user id or one of `user`, `operator`, `service` and `anonymous`. */
         audit_actor: string;
-        /**
-         * @description Only entries of this time or later.
-         * @example 2025-07-15T09:00:00Z
-         */
+        /** @description Only entries of this time or later. */
         audit_since: string;
-        /**
-         * @description Only entries before this time.
-         * @example 2025-07-16T00:00:00Z
-         */
+        /** @description Only entries before this time. */
         audit_until: string;
-        /**
-         * @description The identity's id. An unknown id is 404, even if it is not a UUID.
-         * @example 01980a5e-7c48-7c3d-8b21-9d0e1f2a3b4c
-         */
+        /** @description The identity's id. An unknown id is 404, even if it is not a UUID. */
         identity_id: components["schemas"]["AnyId"];
-        /**
-         * @description The session's id. An unknown id is 404, even if it is not a UUID.
-         * @example 01980a5e-7c44-7c3d-8b21-9d0e1f2a3b4c
-         */
+        /** @description The session's id. An unknown id is 404, even if it is not a UUID. */
         session_id: components["schemas"]["AnyId"];
-        /**
-         * @description The connection's id. An unknown id is 404, even if it is not a UUID.
-         * @example 01980a72-5c00-7d10-9e41-6a7b8c9d0e1f
-         */
+        /** @description The connection's id. An unknown id is 404, even if it is not a UUID. */
         grant_id: components["schemas"]["AnyId"];
-        /**
-         * @description The invitation's id, not its secret. An unknown id is 404, even if it is not a UUID.
-         * @example 01980a70-4e00-7f66-8b21-8c4d6e8f0a1b
-         */
+        /** @description The invitation's id, not its secret. An unknown id is 404, even if it is not a UUID. */
         invitation_id: components["schemas"]["AnyId"];
-        /**
-         * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-         * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-         */
+        /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
         webhook_id: components["schemas"]["AnyId"];
-        /**
-         * @description The delivery's id. An unknown id is 404, even if it is not a UUID.
-         * @example 01980a75-3c00-7f32-8d5e-4f6a8b9c0d1e
-         */
+        /** @description The delivery's id. An unknown id is 404, even if it is not a UUID. */
         delivery_id: components["schemas"]["AnyId"];
         /** @description Which deliveries to list. */
         delivery_state: "pending" | "delivered" | "failed" | "all";
-        /**
-         * @description The import's id. An unknown id is 404, even if it is not a UUID.
-         * @example 01980a72-1a00-7d10-9a3e-1c2d3e4f5a6b
-         */
+        /** @description The import's id. An unknown id is 404, even if it is not a UUID. */
         import_id: components["schemas"]["AnyId"];
-        /**
-         * @description The user's e-mail address. Case is ignored.
-         * @example bob@example.org
-         */
+        /** @description The user's e-mail address. Case is ignored. */
         member_email: string;
         /**
          * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
          *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
          *     that these contain. Changes require a branch.
-         * @example main
          */
         branch_in_path: string;
-        /**
-         * @description The file's path from the root of the repository, with `/` written as `%2F`.
-         * @example content.md
-         */
+        /** @description The file's path from the root of the repository, with `/` written as `%2F`. */
         file_path: string;
-        /**
-         * @description The blob's id, all 40 characters.
-         * @example 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81
-         */
+        /** @description The blob's id, all 40 characters. */
         object_id: string;
-        /**
-         * @description The commit's id, or its first 7 or more characters.
-         * @example 9f2c4e6
-         */
+        /** @description The commit's id, or its first 7 or more characters. */
         commit_id: string;
-        /**
-         * @description A full commit id, a branch or a Git tag, with `/` written as `%2F`.
-         * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
-         */
+        /** @description A full commit id, a branch or a Git tag, with `/` written as `%2F`. */
         commit_revision: string;
         /**
          * @description If true, changes lead from `base` to `head`, as in `git diff base head`. Otherwise they lead from their merge
          *     base to `head`, as in `git diff base...head`.
-         * @example true
          */
         direct: "true" | "false";
-        /**
-         * @description Only this file, or the files in this folder. A rename into it is shown as an addition.
-         * @example content.md
-         */
+        /** @description Only this file, or the files in this folder. A rename into it is shown as an addition. */
         diff_path: string;
-        /**
-         * @description The pull request's number. An unknown number is 404.
-         * @example 1
-         */
+        /** @description The pull request's number. An unknown number is 404. */
         pull_number: number;
-        /**
-         * @description The commit's id, all 40 characters.
-         * @example c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90
-         */
+        /** @description The commit's id, all 40 characters. */
         checked_commit: string;
-        /**
-         * @description The name of the check, with `/` written as `%2F` and a space as `%20`. Rules of an organisation name it.
-         * @example links
-         */
+        /** @description The name of the check, with `/` written as `%2F` and a space as `%20`. Rules of an organisation name it. */
         checked_name: components["schemas"]["CheckName"];
-        /**
-         * @description The number of a comment or review, which counts from 1 in each pull request.
-         * @example 2
-         */
+        /** @description The number of a comment or review, which counts from 1 in each pull request. */
         entry: number;
         /** @description Maximum number of items. */
         limit: number;
@@ -10063,73 +4768,34 @@ export interface components {
         offset: number;
         /** @description The commit that you expect at the head of `main`. If `main` is elsewhere, the response is 409 `head_moved`. */
         expected_main_head: components["schemas"]["Oid"];
-        /**
-         * @description The `ETag` of an earlier response.
-         * @example W/"42"
-         */
+        /** @description The `ETag` of an earlier response. */
         "If-None-Match": string;
     };
     requestBodies: never;
     headers: {
-        /**
-         * @description URL of the new resource, relative to this service.
-         * @example /orgs/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-         */
+        /** @description URL of the new resource, relative to this service. */
         Location: string;
-        /**
-         * @description The next page, if there is one.
-         * @example </orgs?limit=50&offset=50>; rel="next"
-         */
+        /** @description The next page, if there is one. */
         Link: string;
-        /**
-         * @description Identifies this state of the response.
-         * @example W/"42"
-         */
+        /** @description Identifies this state of the response. */
         ETag: string;
-        /**
-         * @description Ranges are counted in bytes.
-         * @example bytes
-         */
+        /** @description Ranges are counted in bytes. */
         AcceptRanges: string;
-        /**
-         * @description The range that was sent, or the size of the file.
-         * @example bytes 0-1023/4096
-         */
+        /** @description The range that was sent, or the size of the file. */
         ContentRange: string;
-        /**
-         * @description The browser shows or saves the file under this name.
-         * @example inline; filename="content.md"; filename*=UTF-8''content.md
-         */
+        /** @description The browser shows or saves the file under this name. */
         ContentDisposition: string;
-        /**
-         * @description The methods that this path supports.
-         * @example GET, POST, HEAD, OPTIONS
-         */
+        /** @description The methods that this path supports. */
         Allow: string;
-        /**
-         * @description How to authenticate.
-         * @example Bearer
-         */
+        /** @description How to authenticate. */
         "WWW-Authenticate": string;
-        /**
-         * @description Seconds to wait before the next attempt.
-         * @example 30
-         */
+        /** @description Seconds to wait before the next attempt. */
         "Retry-After": number;
-        /**
-         * @description The limit that applies, how many requests remain, and in how many seconds it resets.
-         * @example "login";r=0;t=30
-         */
+        /** @description The limit that applies, how many requests remain, and in how many seconds it resets. */
         RateLimit: string;
-        /**
-         * @description The limit: a quota for each window of seconds.
-         * @example "login";q=10;w=60
-         */
+        /** @description The limit: a quota for each window of seconds. */
         "RateLimit-Policy": string;
-        /**
-         * @description The id of this request in the operator's log.
-         * @example 01980b00-0000-7000-8000-00000000000a
-         */
+        /** @description The id of this request in the operator's log. */
         "X-Request-Id": string;
     };
     pathItems: never;
@@ -10155,16 +4821,6 @@ export interface operations {
                     "application/json": components["schemas"]["AuthConfig"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     signUp: {
@@ -10176,13 +4832,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "email": "ann@example.org",
-                 *       "password": "correct horse battery",
-                 *       "name": "Ann"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewAccount"];
             };
         };
@@ -10197,23 +4846,6 @@ export interface operations {
                     "application/json": components["schemas"]["FirstSession"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            /** @description `signup_closed`: nobody can sign up, or a valid invitation is required. */
-            403: components["responses"]["Forbidden"];
-            /** @description `invitation_not_found`: anyone can sign up, but this invitation is not valid. */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `email_taken`: an account with this e-mail address exists. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     logIn: {
@@ -10225,12 +4857,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "email": "ann@example.org",
-                 *       "password": "correct horse battery"
-                 *     }
-                 */
                 "application/json": components["schemas"]["Credentials"];
             };
         };
@@ -10244,24 +4870,6 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            /**
-             * @description `invalid_credentials`: there is no such account, or the password is wrong. The response does not say
-             *     which.
-             */
-            401: components["responses"]["Unauthenticated"];
-            /** @description `account_disabled`: the password is right, but the account is disabled. */
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     refreshSession: {
@@ -10273,11 +4881,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "refreshToken": "grv_refresh_2Yk7…"
-                 *     }
-                 */
                 "application/json": components["schemas"]["RefreshToken"];
             };
         };
@@ -10291,19 +4894,6 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            /** @description `invalid_token`: the refresh token is unknown, expired, used up or revoked. */
-            401: components["responses"]["Unauthenticated"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     logOut: {
@@ -10315,11 +4905,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "refreshToken": "grv_refresh_2Yk7…"
-                 *     }
-                 */
                 "application/json": components["schemas"]["RefreshToken"];
             };
         };
@@ -10331,17 +4916,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     changePassword: {
@@ -10366,23 +4940,6 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            /**
-             * @description `unauthenticated`: `old_password` was sent without `Authorization`. `invalid_credentials`: the old
-             *     password is wrong. `invalid_token`: the reset token or the access token is unknown, expired or used up.
-             */
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     requestPasswordReset: {
@@ -10394,11 +4951,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "email": "ann@example.org"
-                 *     }
-                 */
                 "application/json": components["schemas"]["PasswordResetRequest"];
             };
         };
@@ -10412,17 +4964,6 @@ export interface operations {
                     "application/json": components["schemas"]["MailRequested"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     verifyEmail: {
@@ -10434,11 +4975,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "token": "grv_verify_3Kq9…"
-                 *     }
-                 */
                 "application/json": components["schemas"]["EmailProof"];
             };
         };
@@ -10452,21 +4988,6 @@ export interface operations {
                     "application/json": components["schemas"]["VerifiedEmail"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            /** @description `invalid_token`: the token is unknown or expired, or a newer mail has replaced it. */
-            401: components["responses"]["Unauthenticated"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `email_taken`: another account has the new address by now. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     requestVerification: {
@@ -10487,17 +5008,6 @@ export interface operations {
                     "application/json": components["schemas"]["MailRequested"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getMe: {
@@ -10519,18 +5029,6 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     deleteMe: {
@@ -10542,11 +5040,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "password": "correct horse battery"
-                 *     }
-                 */
                 "application/json": components["schemas"]["PasswordOnly"];
             };
         };
@@ -10560,29 +5053,6 @@ export interface operations {
                     "application/json": components["schemas"]["AccountDeletion"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            /**
-             * @description `invalid_credentials`: the password is wrong. `unauthenticated` or `invalid_token`: the access token is
-             *     missing or not valid.
-             */
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `last_owner`: the organisations in `orgs` have other members and would be left without an owner. Normally
-             *     nothing has changed. If another owner left or somebody joined during the request, `left` and `trashed`
-             *     name the organisations in which the membership has ended.
-             */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     updateMe: {
@@ -10594,11 +5064,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "hide_email": true
-                 *     }
-                 */
                 "application/json": components["schemas"]["ProfileChange"];
             };
         };
@@ -10612,19 +5077,6 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     changeEmail: {
@@ -10636,12 +5088,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "new_email": "ann@example.com",
-                 *       "password": "correct horse battery"
-                 *     }
-                 */
                 "application/json": components["schemas"]["EmailChange"];
             };
         };
@@ -10655,25 +5101,6 @@ export interface operations {
                     "application/json": components["schemas"]["ChangedEmail"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            /**
-             * @description `invalid_credentials`: the password is wrong. `unauthenticated` or `invalid_token`: the access token is
-             *     missing or not valid.
-             */
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `email_taken`: an account with this e-mail address exists. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     undoEmailChange: {
@@ -10685,11 +5112,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "token": "grv_undo_3Kq9…"
-                 *     }
-                 */
                 "application/json": components["schemas"]["EmailProof"];
             };
         };
@@ -10703,21 +5125,6 @@ export interface operations {
                     "application/json": components["schemas"]["VerifiedEmail"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            /** @description `invalid_token`: the token is unknown, expired or used up. */
-            401: components["responses"]["Unauthenticated"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `email_taken`: another account has the address. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listSessions: {
@@ -10745,18 +5152,6 @@ export interface operations {
                     "application/json": components["schemas"]["SessionPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     endOtherSessions: {
@@ -10775,17 +5170,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     endSession: {
@@ -10793,10 +5177,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The session's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a5e-7c44-7c3d-8b21-9d0e1f2a3b4c
-                 */
+                /** @description The session's id. An unknown id is 404, even if it is not a UUID. */
                 session_id: components["parameters"]["session_id"];
             };
             cookie?: never;
@@ -10810,19 +5191,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `session_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listIdentities: {
@@ -10850,18 +5218,6 @@ export interface operations {
                     "application/json": components["schemas"]["IdentityPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     removeIdentity: {
@@ -10869,21 +5225,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The identity's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a5e-7c48-7c3d-8b21-9d0e1f2a3b4c
-                 */
+                /** @description The identity's id. An unknown id is 404, even if it is not a UUID. */
                 identity_id: components["parameters"]["identity_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "password": "correct horse battery"
-                 *     }
-                 */
                 "application/json": components["schemas"]["PasswordOnly"];
             };
         };
@@ -10895,28 +5243,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            /**
-             * @description `invalid_credentials`: the password is wrong. `unauthenticated` or `invalid_token`: the access token is
-             *     missing or not valid.
-             */
-            401: components["responses"]["Unauthenticated"];
-            /** @description `confirmation_required`: the account has no password, and the session is not confirmed. */
-            403: components["responses"]["Forbidden"];
-            /** @description `identity_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `last_way_in`: the account has no password and no other identity. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listMyConnections: {
@@ -10944,18 +5270,6 @@ export interface operations {
                     "application/json": components["schemas"]["ConnectedProgramPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     endMyConnection: {
@@ -10963,10 +5277,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The connection's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a72-5c00-7d10-9e41-6a7b8c9d0e1f
-                 */
+                /** @description The connection's id. An unknown id is 404, even if it is not a UUID. */
                 grant_id: components["parameters"]["grant_id"];
             };
             cookie?: never;
@@ -10980,19 +5291,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `connection_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     createFeedToken: {
@@ -11013,17 +5311,6 @@ export interface operations {
                     "application/json": components["schemas"]["NewFeedToken"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     endFeedToken: {
@@ -11042,46 +5329,20 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listMyAudit: {
         parameters: {
             query?: {
-                /**
-                 * @description Continues a list. The `next` of the page before.
-                 * @example 1752571920000-a-41
-                 */
+                /** @description Continues a list. The `next` of the page before. */
                 after?: components["parameters"]["audit_after"];
-                /**
-                 * @description Only entries with this action, or with one that begins like it, as `auth.*`.
-                 * @example auth.failed
-                 */
+                /** @description Only entries with this action, or with one that begins like it, as `auth.*`. */
                 action?: components["parameters"]["audit_action"];
-                /**
-                 * @description Only entries of this actor, a user id or one of `user`, `operator`, `service` and `anonymous`.
-                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
-                 */
+                /** @description Only entries of this actor, a user id or one of `user`, `operator`, `service` and `anonymous`. */
                 actor?: components["parameters"]["audit_actor"];
-                /**
-                 * @description Only entries of this time or later.
-                 * @example 2025-07-15T09:00:00Z
-                 */
+                /** @description Only entries of this time or later. */
                 since?: components["parameters"]["audit_since"];
-                /**
-                 * @description Only entries before this time.
-                 * @example 2025-07-16T00:00:00Z
-                 */
+                /** @description Only entries before this time. */
                 until?: components["parameters"]["audit_until"];
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
@@ -11102,18 +5363,6 @@ export interface operations {
                     "application/json": components["schemas"]["AuditPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     exportMyData: {
@@ -11135,17 +5384,6 @@ export interface operations {
                     "application/zip": string;
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listTokens: {
@@ -11173,18 +5411,6 @@ export interface operations {
                     "application/json": components["schemas"]["TokenPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     createToken: {
@@ -11210,23 +5436,6 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedToken"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_many_tokens`: the account has 100 tokens; revoke one. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     revokeToken: {
@@ -11234,10 +5443,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a6f-3d00-7e55-9a10-7b3c5d7e9f0a
-                 */
+                /** @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID. */
                 token_id: components["parameters"]["token_id"];
             };
             cookie?: never;
@@ -11251,19 +5457,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `token_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     acceptInvitation: {
@@ -11275,11 +5468,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "token": "grv_invite_5Lw9…"
-                 *     }
-                 */
                 "application/json": components["schemas"]["InvitationToken"];
             };
         };
@@ -11293,23 +5481,6 @@ export interface operations {
                     "application/json": components["schemas"]["JoinedOrg"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `invitation_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_many_members`: the organisation has 10,000 members. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getJoinPage: {
@@ -11328,20 +5499,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example <!doctype html><title>Invitation to Grove</title> */
                     "text/html": string;
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listOrgs: {
@@ -11369,18 +5529,6 @@ export interface operations {
                     "application/json": components["schemas"]["OrgPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     createOrg: {
@@ -11392,29 +5540,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "Atlas of the sea",
-                 *       "description": "Life in the sea and on its coasts.",
-                 *       "published": true,
-                 *       "rules": [
-                 *         {
-                 *           "branches": [
-                 *             "main"
-                 *           ],
-                 *           "approvals": 1,
-                 *           "by": {
-                 *             "role": "maintainer"
-                 *           },
-                 *           "checks": [
-                 *             {
-                 *               "name": "links"
-                 *             }
-                 *           ]
-                 *         }
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewOrg"];
             };
         };
@@ -11429,19 +5554,6 @@ export interface operations {
                     "application/json": components["schemas"]["Org"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getOrg: {
@@ -11449,10 +5561,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -11469,20 +5578,6 @@ export interface operations {
                     "application/json": components["schemas"]["Org"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     deleteOrg: {
@@ -11490,10 +5585,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -11507,19 +5599,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     updateOrg: {
@@ -11527,38 +5606,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "published": true,
-                 *       "require_pull_requests": true,
-                 *       "rules": [
-                 *         {
-                 *           "branches": [
-                 *             "main"
-                 *           ],
-                 *           "approvals": 1,
-                 *           "by": {
-                 *             "role": "maintainer"
-                 *           },
-                 *           "checks": [
-                 *             {
-                 *               "name": "links"
-                 *             }
-                 *           ]
-                 *         }
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["OrgChange"];
             };
         };
@@ -11573,21 +5627,6 @@ export interface operations {
                     "application/json": components["schemas"]["Org"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listRepositories: {
@@ -11600,10 +5639,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -11619,27 +5655,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RepositoryPage"];
-                    /**
-                     * @example https://grove.example.org/git/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02/org.git
-                     *     https://grove.example.org/git/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02/01980a60-1f00-7a33-b2d4-6c8e0f1a2b03.git
-                     */
                     "text/plain": string;
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listCloneUrls: {
@@ -11647,10 +5665,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -11664,55 +5679,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example https://grove.example.org/git/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02/org.git
-                     *     https://grove.example.org/git/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02/01980a60-1f00-7a33-b2d4-6c8e0f1a2b03.git
-                     */
                     "text/plain": string;
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     exportOrg: {
         parameters: {
             query?: {
-                /**
-                 * @description The kind of archive. By default, it is the one that `Accept` prefers, else a tar.
-                 * @example zip
-                 */
+                /** @description The kind of archive. By default, it is the one that `Accept` prefers, else a tar. */
                 format?: "tar" | "zip";
-                /**
-                 * @description Only this node and its descendants, at the paths that they have in the whole export. An unknown node is 404.
-                 * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
-                 */
+                /** @description Only this node and its descendants, at the paths that they have in the whole export. An unknown node is 404. */
                 under?: components["schemas"]["AnyId"];
                 /**
                  * @description Only nodes that match this filter in its text form, at the paths that they have in the whole export. Edges
                  *     to other nodes are left out.
-                 * @example type:recipe status:done
                  */
                 where?: string;
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -11730,19 +5717,6 @@ export interface operations {
                     "application/zip": string;
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listImports: {
@@ -11755,10 +5729,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -11776,52 +5747,23 @@ export interface operations {
                     "application/json": components["schemas"]["MarkdownImportPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     startImport: {
         parameters: {
             query?: {
-                /**
-                 * @description The name of the folder, if the archive does not have one folder that holds everything.
-                 * @example Field notes
-                 */
+                /** @description The name of the folder, if the archive does not have one folder that holds everything. */
                 name?: string;
-                /**
-                 * @description If true, the report says what would change, and nothing is changed.
-                 * @example true
-                 */
+                /** @description If true, the report says what would change, and nothing is changed. */
                 dry_run?: boolean;
-                /**
-                 * @description The prefix of links from the root of a site. By default it is detected if most of these links need it.
-                 * @example /en/
-                 */
+                /** @description The prefix of links from the root of a site. By default it is detected if most of these links need it. */
                 base?: string;
-                /**
-                 * @description Files to skip, as patterns of a `.gitignore`, one a line.
-                 * @example drafts/
-                 */
+                /** @description Files to skip, as patterns of a `.gitignore`, one a line. */
                 exclude?: string;
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -11842,23 +5784,6 @@ export interface operations {
                     "application/json": components["schemas"]["MarkdownImport"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `import_running`: another import into the organisation has not ended. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getImport: {
@@ -11866,15 +5791,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The import's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a72-1a00-7d10-9a3e-1c2d3e4f5a6b
-                 */
+                /** @description The import's id. An unknown id is 404, even if it is not a UUID. */
                 import_id: components["parameters"]["import_id"];
             };
             cookie?: never;
@@ -11891,20 +5810,6 @@ export interface operations {
                     "application/json": components["schemas"]["MarkdownImport"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `import_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     cancelImport: {
@@ -11912,15 +5817,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The import's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a72-1a00-7d10-9a3e-1c2d3e4f5a6b
-                 */
+                /** @description The import's id. An unknown id is 404, even if it is not a UUID. */
                 import_id: components["parameters"]["import_id"];
             };
             cookie?: never;
@@ -11936,21 +5835,6 @@ export interface operations {
                     "application/json": components["schemas"]["MarkdownImport"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `import_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `import_ended`: the import has already ended. */
-            409: components["responses"]["Conflict"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listMembers: {
@@ -11963,10 +5847,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -11984,20 +5865,6 @@ export interface operations {
                     "application/json": components["schemas"]["MemberPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     putMember: {
@@ -12005,26 +5872,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The user's e-mail address. Case is ignored.
-                 * @example bob@example.org
-                 */
+                /** @description The user's e-mail address. Case is ignored. */
                 email: components["parameters"]["member_email"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "role": "editor"
-                 *     }
-                 */
                 "application/json": components["schemas"]["MemberRole"];
             };
         };
@@ -12038,23 +5894,6 @@ export interface operations {
                     "application/json": components["schemas"]["Member"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, or `account_not_found`: there is no account with this e-mail address. */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `last_owner`, or `too_many_members`: the organisation has 10,000 members. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     removeMember: {
@@ -12062,15 +5901,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The user's e-mail address. Case is ignored.
-                 * @example bob@example.org
-                 */
+                /** @description The user's e-mail address. Case is ignored. */
                 email: components["parameters"]["member_email"];
             };
             cookie?: never;
@@ -12084,21 +5917,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `member_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `last_owner` */
-            409: components["responses"]["Conflict"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listInvitations: {
@@ -12111,10 +5929,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -12132,20 +5947,6 @@ export interface operations {
                     "application/json": components["schemas"]["InvitationPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     createInvitation: {
@@ -12153,22 +5954,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "role": "editor",
-                 *       "email": "bob@example.org"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewInvitation"];
             };
         };
@@ -12183,23 +5975,6 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedInvitation"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_many_invitations`: the organisation has 1,000 open invitations; revoke some. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     revokeInvitation: {
@@ -12207,15 +5982,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The invitation's id, not its secret. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a70-4e00-7f66-8b21-8c4d6e8f0a1b
-                 */
+                /** @description The invitation's id, not its secret. An unknown id is 404, even if it is not a UUID. */
                 invitation_id: components["parameters"]["invitation_id"];
             };
             cookie?: never;
@@ -12229,58 +5998,27 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `invitation_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listOrgAudit: {
         parameters: {
             query?: {
-                /**
-                 * @description Continues a list. The `next` of the page before.
-                 * @example 1752571920000-a-41
-                 */
+                /** @description Continues a list. The `next` of the page before. */
                 after?: components["parameters"]["audit_after"];
-                /**
-                 * @description Only entries with this action, or with one that begins like it, as `auth.*`.
-                 * @example auth.failed
-                 */
+                /** @description Only entries with this action, or with one that begins like it, as `auth.*`. */
                 action?: components["parameters"]["audit_action"];
-                /**
-                 * @description Only entries of this actor, a user id or one of `user`, `operator`, `service` and `anonymous`.
-                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
-                 */
+                /** @description Only entries of this actor, a user id or one of `user`, `operator`, `service` and `anonymous`. */
                 actor?: components["parameters"]["audit_actor"];
-                /**
-                 * @description Only entries of this time or later.
-                 * @example 2025-07-15T09:00:00Z
-                 */
+                /** @description Only entries of this time or later. */
                 since?: components["parameters"]["audit_since"];
-                /**
-                 * @description Only entries before this time.
-                 * @example 2025-07-16T00:00:00Z
-                 */
+                /** @description Only entries before this time. */
                 until?: components["parameters"]["audit_until"];
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -12297,20 +6035,6 @@ export interface operations {
                     "application/json": components["schemas"]["AuditPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listBots: {
@@ -12323,10 +6047,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -12344,20 +6065,6 @@ export interface operations {
                     "application/json": components["schemas"]["BotPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     createBot: {
@@ -12365,22 +6072,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "Site builder",
-                 *       "role": "reader"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewBot"];
             };
         };
@@ -12395,23 +6093,6 @@ export interface operations {
                     "application/json": components["schemas"]["Bot"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_many_bots`: the organisation has 50 bots; `too_many_members`: it has 10,000 members. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     deleteBot: {
@@ -12419,15 +6100,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
-                 */
+                /** @description The bot's account id. An unknown id is 404, even if it is not a UUID. */
                 bot_id: components["parameters"]["bot_id"];
             };
             cookie?: never;
@@ -12441,19 +6116,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `bot_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     updateBot: {
@@ -12461,26 +6123,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
-                 */
+                /** @description The bot's account id. An unknown id is 404, even if it is not a UUID. */
                 bot_id: components["parameters"]["bot_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "role": "editor"
-                 *     }
-                 */
                 "application/json": components["schemas"]["BotChange"];
             };
         };
@@ -12494,23 +6145,6 @@ export interface operations {
                     "application/json": components["schemas"]["Bot"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `bot_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_many_members`, only if the bot is not a member: the organisation has 10,000. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listBotTokens: {
@@ -12523,15 +6157,9 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
-                 */
+                /** @description The bot's account id. An unknown id is 404, even if it is not a UUID. */
                 bot_id: components["parameters"]["bot_id"];
             };
             cookie?: never;
@@ -12549,20 +6177,6 @@ export interface operations {
                     "application/json": components["schemas"]["TokenPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `bot_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     createBotToken: {
@@ -12570,27 +6184,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
-                 */
+                /** @description The bot's account id. An unknown id is 404, even if it is not a UUID. */
                 bot_id: components["parameters"]["bot_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "Build server",
-                 *       "access": "read"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewBotToken"];
             };
         };
@@ -12605,23 +6207,6 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedToken"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `bot_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_many_tokens`: the bot has 20 tokens; revoke one. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     revokeBotToken: {
@@ -12629,20 +6214,11 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
-                 */
+                /** @description The bot's account id. An unknown id is 404, even if it is not a UUID. */
                 bot_id: components["parameters"]["bot_id"];
-                /**
-                 * @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a6f-3d00-7e55-9a10-7b3c5d7e9f0a
-                 */
+                /** @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID. */
                 token_id: components["parameters"]["token_id"];
             };
             cookie?: never;
@@ -12656,19 +6232,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `bot_not_found`, `token_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listNodes: {
@@ -12678,49 +6241,27 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
-                /**
-                 * @description Only nodes with this tag.
-                 * @example mammal
-                 */
+                /** @description Only nodes with this tag. */
                 tag?: string;
-                /**
-                 * @description Only direct children of this node.
-                 * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
-                 */
+                /** @description Only direct children of this node. */
                 parent_id?: components["schemas"]["AnyId"];
-                /**
-                 * @description `created`, the default: oldest first. `changed`: last changed first.
-                 * @example changed
-                 */
+                /** @description `created`, the default: oldest first. `changed`: last changed first. */
                 order?: "created" | "changed";
-                /**
-                 * @description Only nodes that match this filter in its text form.
-                 * @example type:recipe serves>=4 -status:done,dropped
-                 */
+                /** @description Only nodes that match this filter in its text form. */
                 where?: string;
-                /**
-                 * @description Up to three properties or fields with commas between them. `-` begins one that is sorted from the largest value.
-                 * @example -due,title
-                 */
+                /** @description Up to three properties or fields with commas between them. `-` begins one that is sorted from the largest value. */
                 sort?: string;
                 /**
                  * @description The columns of a CSV: up to 64 properties or fields with commas between them, in the text form of `sort`.
                  *     Default: `id,title,tags,created_at,updated_at` and the most used properties. JSON ignores it.
-                 * @example title,tags,serves,address.city
                  */
                 columns?: string;
-                /**
-                 * @description The form of the answer. By default, it is the one that `Accept` prefers, else JSON.
-                 * @example csv
-                 */
+                /** @description The form of the answer. By default, it is the one that `Accept` prefers, else JSON. */
                 format?: "json" | "csv";
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -12736,27 +6277,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NodePage"];
-                    /**
-                     * @example title,species
-                     *     Whales,90
-                     */
                     "text/csv": string;
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     createNode: {
@@ -12764,38 +6287,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "title": "Whales",
-                 *       "text_content": "# Whales\n\nWhales are mammals that live in the sea.\n",
-                 *       "tags": [
-                 *         "mammal",
-                 *         "sea"
-                 *       ],
-                 *       "properties": {
-                 *         "species": 90
-                 *       },
-                 *       "parents": [
-                 *         "01980a60-1e00-7c11-a0b2-4d6e8f0a1b04"
-                 *       ],
-                 *       "connections": [
-                 *         {
-                 *           "target": "01980a60-1e00-7c11-a0b2-4d6e8f0a1b04",
-                 *           "type": "feeds_on"
-                 *         }
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewNode"];
             };
         };
@@ -12810,43 +6308,6 @@ export interface operations {
                     "application/json": components["schemas"]["NodeDetails"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `node_exists`: the `id` is in use. If the node is in this organisation, `Location` is its URL.
-             *     `node_in_trash`: a deleted node that a rule for `main` protects has the `id`.
-             */
-            409: {
-                headers: {
-                    Location: components["headers"]["Location"];
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "detail": "A node with the id 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04 already exists",
-                     *       "code": "node_exists",
-                     *       "request_id": "01980b00-0000-7000-8000-00000000000a",
-                     *       "link": "/docs/errors#node_exists"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     queryNodes: {
@@ -12854,41 +6315,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "where": {
-                 *         "all": [
-                 *           {
-                 *             "property": "species",
-                 *             "op": "ge",
-                 *             "value": 4
-                 *           },
-                 *           {
-                 *             "field": "tag",
-                 *             "op": "is",
-                 *             "value": "sea"
-                 *           }
-                 *         ]
-                 *       },
-                 *       "sort": "-species,title",
-                 *       "facets": [
-                 *         {
-                 *           "property": "species",
-                 *           "limit": 5
-                 *         }
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["NodeQuery"];
             };
         };
@@ -12902,21 +6335,6 @@ export interface operations {
                     "application/json": components["schemas"]["QueriedNodePage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listProperties: {
@@ -12929,10 +6347,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -12950,20 +6365,6 @@ export interface operations {
                     "application/json": components["schemas"]["PropertyPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listTypes: {
@@ -12976,10 +6377,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -12997,20 +6395,6 @@ export interface operations {
                     "application/json": components["schemas"]["NodeTypePage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getType: {
@@ -13018,15 +6402,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The name of the type. Aliases are not accepted.
-                 * @example recipe
-                 */
+                /** @description The name of the type. Aliases are not accepted. */
                 type_name: components["parameters"]["type_name"];
             };
             cookie?: never;
@@ -13043,20 +6421,6 @@ export interface operations {
                     "application/json": components["schemas"]["NodeType"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `type_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     putType: {
@@ -13064,43 +6428,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The name of the type. Aliases are not accepted.
-                 * @example recipe
-                 */
+                /** @description The name of the type. Aliases are not accepted. */
                 type_name: components["parameters"]["type_name"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "definition": {
-                 *         "title": "Recipe",
-                 *         "enforcement": "strict",
-                 *         "schema": {
-                 *           "required": [
-                 *             "serves"
-                 *           ],
-                 *           "properties": {
-                 *             "serves": {
-                 *               "type": "integer",
-                 *               "minimum": 1,
-                 *               "title": "Serves"
-                 *             }
-                 *           }
-                 *         }
-                 *       },
-                 *       "expected_version": null,
-                 *       "max_newly_broken": 0
-                 *     }
-                 */
                 "application/json": components["schemas"]["TypeChange"];
             };
         };
@@ -13114,50 +6450,21 @@ export interface operations {
                     "application/json": components["schemas"]["ChangedNodeType"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `version_moved`, `impact_changed`, `too_many_types` */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     deleteType: {
         parameters: {
             query?: {
-                /**
-                 * @description The version that you expect. If the type has another one, nothing changes.
-                 * @example 8b1a9953c4611296a827abf8c47804d7e6c49c6b
-                 */
+                /** @description The version that you expect. If the type has another one, nothing changes. */
                 expected_version?: string;
-                /**
-                 * @description Delete the type even if nodes have it.
-                 * @example true
-                 */
+                /** @description Delete the type even if nodes have it. */
                 force?: boolean;
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The name of the type. Aliases are not accepted.
-                 * @example recipe
-                 */
+                /** @description The name of the type. Aliases are not accepted. */
                 type_name: components["parameters"]["type_name"];
             };
             cookie?: never;
@@ -13171,21 +6478,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `type_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `version_moved`, `type_in_use` */
-            409: components["responses"]["Conflict"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     checkType: {
@@ -13193,39 +6485,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The name of the type. Aliases are not accepted.
-                 * @example recipe
-                 */
+                /** @description The name of the type. Aliases are not accepted. */
                 type_name: components["parameters"]["type_name"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "definition": {
-                 *         "title": "Recipe",
-                 *         "schema": {
-                 *           "required": [
-                 *             "serves"
-                 *           ],
-                 *           "properties": {
-                 *             "serves": {
-                 *               "type": "integer",
-                 *               "minimum": 1
-                 *             }
-                 *           }
-                 *         }
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["TypeCheck"];
             };
         };
@@ -13239,21 +6507,6 @@ export interface operations {
                     "application/json": components["schemas"]["TypeImpact"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listTypeProblems: {
@@ -13266,15 +6519,9 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The name of the type. Aliases are not accepted.
-                 * @example recipe
-                 */
+                /** @description The name of the type. Aliases are not accepted. */
                 type_name: components["parameters"]["type_name"];
             };
             cookie?: never;
@@ -13292,20 +6539,6 @@ export interface operations {
                     "application/json": components["schemas"]["TypeProblemPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `type_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listTypeHistory: {
@@ -13318,15 +6551,9 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The name of the type. Aliases are not accepted.
-                 * @example recipe
-                 */
+                /** @description The name of the type. Aliases are not accepted. */
                 type_name: components["parameters"]["type_name"];
             };
             cookie?: never;
@@ -13344,20 +6571,6 @@ export interface operations {
                     "application/json": components["schemas"]["TypeHistoryPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `type_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listChanges: {
@@ -13365,23 +6578,14 @@ export interface operations {
             query?: {
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /**
-                 * @description The `next` of the page before. Without it, the list begins with the latest change.
-                 * @example 2025-07-15T09:40:00Z~01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The `next` of the page before. Without it, the list begins with the latest change. */
                 before?: string;
-                /**
-                 * @description Only nodes that changed after this position, in the form of `before`. The response then has `total`.
-                 * @example 2025-07-15T09:33:00Z~01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description Only nodes that changed after this position, in the form of `before`. The response then has `total`. */
                 after?: string;
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -13398,20 +6602,6 @@ export interface operations {
                     "application/json": components["schemas"]["ChangePage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listTree: {
@@ -13421,35 +6611,24 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
-                /**
-                 * @description The node whose children to list.
-                 * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
-                 */
+                /** @description The node whose children to list. */
                 under?: components["schemas"]["AnyId"];
                 /**
                  * @description The beginnings of words, in any order, without regard to case and accents. Only nodes whose titles have all of
                  *     them are listed, and `total` counts these. Not together with `around`.
-                 * @example whale
                  */
                 q?: string;
-                /**
-                 * @description The `next` of the page before. Not together with `offset` or `around`.
-                 * @example MDE5ODBhNjAtMWYwMC03YTMzLWIyZDQtNmM4ZTBmMWEyYjAzV2hhbGVz
-                 */
+                /** @description The `next` of the page before. Not together with `offset` or `around`. */
                 after?: components["schemas"]["TreeCursor"];
                 /**
                  * @description A node of the level. The page has this node and those next to it. Another node is 404. Not together with
                  *     `offset` or `after`.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 around?: components["schemas"]["AnyId"];
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -13467,20 +6646,6 @@ export interface operations {
                     "application/json": components["schemas"]["TreePage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listOrgTags: {
@@ -13490,25 +6655,16 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
-                /**
-                 * @description A part of the tag, without regard to case and accents. Only tags with it are listed, and `total` counts these.
-                 * @example alg
-                 */
+                /** @description A part of the tag, without regard to case and accents. Only tags with it are listed, and `total` counts these. */
                 q?: string;
-                /**
-                 * @description Only tags below this one. An unknown tag gives an empty list.
-                 * @example math
-                 */
+                /** @description Only tags below this one. An unknown tag gives an empty list. */
                 under?: string;
                 /** @description The order of the list. */
                 order?: "num_nodes" | "name";
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -13526,29 +6682,12 @@ export interface operations {
                     "application/json": components["schemas"]["OrgTagPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listTaggedNodes: {
         parameters: {
             query: {
-                /**
-                 * @description The tag.
-                 * @example math/algebra
-                 */
+                /** @description The tag. */
                 tag: string;
                 /** @description True without nodes that only have tags below this one. */
                 exact?: boolean;
@@ -13559,10 +6698,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -13580,20 +6716,6 @@ export interface operations {
                     "application/json": components["schemas"]["TaggedNodePage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     putNodes: {
@@ -13601,47 +6723,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "nodes": [
-                 *         {
-                 *           "id": "01980a60-1e00-7c11-a0b2-4d6e8f0a1b04",
-                 *           "tags": [
-                 *             "sea"
-                 *           ],
-                 *           "connections": [
-                 *             {
-                 *               "target": "krill",
-                 *               "type": "feeds_on"
-                 *             }
-                 *           ],
-                 *           "files": [
-                 *             {
-                 *               "path": "songs/one.txt",
-                 *               "content": "A song\n"
-                 *             }
-                 *           ]
-                 *         },
-                 *         {
-                 *           "ref": "krill",
-                 *           "title": "Krill",
-                 *           "parents": [
-                 *             "01980a60-1e00-7c11-a0b2-4d6e8f0a1b04"
-                 *           ]
-                 *         }
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["ChangedNodes"];
             };
         };
@@ -13652,37 +6740,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "nodes": [
-                     *         {
-                     *           "id": "01980a60-1e00-7c11-a0b2-4d6e8f0a1b04",
-                     *           "head": "5d41402abc4b2a76b9719d911017c592a1b2c3d4",
-                     *           "status": "updated"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["WrittenNodes"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `node_exists` (the `id` is in use elsewhere), `node_in_trash`, `pull_request_required`, `head_moved` */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     createNodes: {
@@ -13690,53 +6750,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "nodes": [
-                 *         {
-                 *           "ref": "whales",
-                 *           "title": "Whales",
-                 *           "text_content": "# Whales\n\nWhales live in the sea.\n",
-                 *           "parents": [
-                 *             "oceans"
-                 *           ],
-                 *           "connections": [
-                 *             {
-                 *               "target": "krill",
-                 *               "type": "feeds_on"
-                 *             }
-                 *           ],
-                 *           "files": [
-                 *             {
-                 *               "path": "songs/one.txt",
-                 *               "content": "A song\n"
-                 *             }
-                 *           ]
-                 *         },
-                 *         {
-                 *           "ref": "krill",
-                 *           "title": "Krill",
-                 *           "parents": [
-                 *             "oceans"
-                 *           ]
-                 *         },
-                 *         {
-                 *           "ref": "oceans",
-                 *           "title": "Oceans"
-                 *         }
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewNodes"];
             };
         };
@@ -13747,40 +6767,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "nodes": [
-                     *         {
-                     *           "ref": "whales",
-                     *           "id": "01980a60-1e00-7c11-a0b2-4d6e8f0a1b04",
-                     *           "head": "5d41402abc4b2a76b9719d911017c592a1b2c3d4"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["CreatedNodes"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `node_exists`: an `id` is in use, and no node was created. If the node is in this organisation, `Location`
-             *     is its URL. `node_in_trash`: a deleted node that a rule for `main` protects has an `id`.
-             */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getNode: {
@@ -13788,15 +6777,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
@@ -13813,20 +6796,6 @@ export interface operations {
                     "application/json": components["schemas"]["NodeDetails"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     deleteNode: {
@@ -13834,15 +6803,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
@@ -13856,21 +6819,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `rule_would_end` */
-            409: components["responses"]["Conflict"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     updateNode: {
@@ -13878,33 +6826,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "title": "Whales and dolphins",
-                 *       "tags": [
-                 *         "mammal",
-                 *         "sea",
-                 *         "cetacean"
-                 *       ],
-                 *       "message": "Widen the subject",
-                 *       "expected_head": "5f0c2b7e9a1d4c6e8b3f5a7092d4e6f81a3c5b7d"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NodeChange"];
             };
         };
@@ -13919,23 +6849,6 @@ export interface operations {
                     "application/json": components["schemas"]["NodeDetails"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `head_moved`, `pull_request_required` */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getPath: {
@@ -13943,15 +6856,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
@@ -13968,20 +6875,6 @@ export interface operations {
                     "application/json": components["schemas"]["TreePath"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     copyNode: {
@@ -13989,26 +6882,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "title": "Whales of the north"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NodeCopy"];
             };
         };
@@ -14023,44 +6905,6 @@ export interface operations {
                     "application/json": components["schemas"]["NodeDetails"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `node_exists`: the `id` is in use. If the node is in this organisation, `Location` is its URL.
-             *     `node_in_trash`: a deleted node that a rule for `main` protects has the `id`.
-             */
-            409: {
-                headers: {
-                    Location: components["headers"]["Location"];
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "detail": "A node with the id 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04 already exists",
-                     *       "code": "node_exists",
-                     *       "request_id": "01980b00-0000-7000-8000-00000000000a",
-                     *       "link": "/docs/errors#node_exists"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body, or the files of the node. */
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listTrash: {
@@ -14073,10 +6917,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -14094,20 +6935,6 @@ export interface operations {
                     "application/json": components["schemas"]["TrashPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     restoreNode: {
@@ -14115,26 +6942,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "deleted_at": "2025-07-16T08:12:30.125Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["TrashChoice"];
             };
         };
@@ -14149,23 +6965,6 @@ export interface operations {
                     "application/json": components["schemas"]["NodeDetails"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, or `node_not_found`: the trash does not have the node. */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `node_exists`, `rule_would_end` */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     putParent: {
@@ -14173,31 +6972,17 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The parent's id. The parent is another node of the same organisation.
-                 * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
-                 */
+                /** @description The parent's id. The parent is another node of the same organisation. */
                 parent_id: components["parameters"]["parent_id"];
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "label": "lives in"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ParentChange"];
             };
         };
@@ -14212,23 +6997,6 @@ export interface operations {
                     "application/json": components["schemas"]["NodeDetails"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, or `parent_not_found`: the parent does not exist. */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `head_moved`, `pull_request_required` */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     removeParent: {
@@ -14239,20 +7007,11 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The parent's id. The parent is another node of the same organisation.
-                 * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
-                 */
+                /** @description The parent's id. The parent is another node of the same organisation. */
                 parent_id: components["parameters"]["parent_id"];
             };
             cookie?: never;
@@ -14266,21 +7025,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, or `parent_not_found`: the node does not have this parent. */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `head_moved`, `pull_request_required` */
-            409: components["responses"]["Conflict"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listLinks: {
@@ -14289,21 +7033,14 @@ export interface operations {
                 /**
                  * @description A branch, else a tag, else a full commit id. The default is `main`. Anonymous callers can read `main`,
                  *     tags, and the commits that these contain.
-                 * @example main
                  */
                 revision?: string;
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
@@ -14320,31 +7057,12 @@ export interface operations {
                     "application/json": components["schemas"]["LinkList"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `branch_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: the text is over 512 KiB, or the tree has over 100,000 files and folders. */
-            413: components["responses"]["TooLarge"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listBacklinks: {
         parameters: {
             query?: {
-                /**
-                 * @description The name in the links, in any case.
-                 * @example Blue whale
-                 */
+                /** @description The name in the links, in any case. */
                 name?: components["parameters"]["link_name"];
                 /** @description Maximum number of texts. */
                 limit?: components["parameters"]["backlink_limit"];
@@ -14353,15 +7071,9 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
@@ -14379,20 +7091,6 @@ export interface operations {
                     "application/json": components["schemas"]["BacklinkPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listConnections: {
@@ -14405,15 +7103,9 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
@@ -14431,20 +7123,6 @@ export interface operations {
                     "application/json": components["schemas"]["ConnectionPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     addConnection: {
@@ -14452,29 +7130,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "target": "01980a60-2a00-7e55-94c6-8e0f1a2b3c05",
-                 *       "type": "feeds_on",
-                 *       "label": "by the tonne",
-                 *       "id": "krill"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewConnection"];
             };
         };
@@ -14489,23 +7153,6 @@ export interface operations {
                     "application/json": components["schemas"]["NodeConnection"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `connection_exists` (the node has a connection with this `id`), `head_moved`, `pull_request_required` */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     removeConnection: {
@@ -14516,20 +7163,11 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The connection's id. This node holds the connection.
-                 * @example krill
-                 */
+                /** @description The connection's id. This node holds the connection. */
                 connection_id: components["parameters"]["connection_id"];
             };
             cookie?: never;
@@ -14543,21 +7181,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `connection_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `head_moved`, `pull_request_required` */
-            409: components["responses"]["Conflict"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     updateConnection: {
@@ -14565,32 +7188,17 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The connection's id. This node holds the connection.
-                 * @example krill
-                 */
+                /** @description The connection's id. This node holds the connection. */
                 connection_id: components["parameters"]["connection_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "type": "feeds_on",
-                 *       "label": "in summer"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ConnectionChange"];
             };
         };
@@ -14604,23 +7212,6 @@ export interface operations {
                     "application/json": components["schemas"]["NodeConnection"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `connection_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `head_moved`, `pull_request_required` */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listBranches: {
@@ -14633,15 +7224,9 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
@@ -14659,20 +7244,6 @@ export interface operations {
                     "application/json": components["schemas"]["BranchPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     createBranch: {
@@ -14680,27 +7251,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "feature/dolphins",
-                 *       "from": "main"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewBranch"];
             };
         };
@@ -14715,27 +7274,6 @@ export interface operations {
                     "application/json": components["schemas"]["Branch"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `branch_exists`, `branch_name_taken` (Git cannot have both a branch `a` and a branch `a/b`), or
-             *     `too_many_branches` (the node has 10,000). `pull_request_required`: a rule for the new branch demands that
-             *     it begins at a commit of a branch whose rules are as strict.
-             */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getBranch: {
@@ -14743,21 +7281,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
                 /**
                  * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
                  *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
                  *     that these contain. Changes require a branch.
-                 * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
             };
@@ -14775,20 +7306,6 @@ export interface operations {
                     "application/json": components["schemas"]["Branch"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `branch_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     deleteBranch: {
@@ -14796,21 +7313,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
                 /**
                  * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
                  *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
                  *     that these contain. Changes require a branch.
-                 * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
             };
@@ -14825,21 +7335,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `branch_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `branch_protected`: the branch is `main`. */
-            409: components["responses"]["Conflict"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     restoreBranch: {
@@ -14847,21 +7342,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
                 /**
                  * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
                  *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
                  *     that these contain. Changes require a branch.
-                 * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
             };
@@ -14869,12 +7357,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "commit": "0c1d2e3f",
-                 *       "expected_head": "5f0c2b7e9a1d4c6e8b3f5a7092d4e6f81a3c5b7d"
-                 *     }
-                 */
                 "application/json": components["schemas"]["Restore"];
             };
         };
@@ -14889,26 +7371,6 @@ export interface operations {
                     "application/json": components["schemas"]["CommitDetails"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `branch_not_found`, `commit_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `head_moved`, `no_changes` (the branch already has the files of that commit), or `pull_request_required`
-             *     on `main`
-             */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listTags: {
@@ -14921,15 +7383,9 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
@@ -14947,20 +7403,6 @@ export interface operations {
                     "application/json": components["schemas"]["GitTagPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listEntities: {
@@ -14970,29 +7412,19 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
-                /**
-                 * @description True adds the size of each file of the page.
-                 * @example true
-                 */
+                /** @description True adds the size of each file of the page. */
                 sizes?: boolean;
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
                 /**
                  * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
                  *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
                  *     that these contain. Changes require a branch.
-                 * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
             };
@@ -15011,22 +7443,6 @@ export interface operations {
                     "application/json": components["schemas"]["TreeEntityPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `branch_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: the tree is too large to list. */
-            413: components["responses"]["TooLarge"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getFile: {
@@ -15034,27 +7450,17 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
                 /**
                  * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
                  *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
                  *     that these contain. Changes require a branch.
-                 * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
-                /**
-                 * @description The file's path from the root of the repository, with `/` written as `%2F`.
-                 * @example content.md
-                 */
+                /** @description The file's path from the root of the repository, with `/` written as `%2F`. */
                 path: components["parameters"]["file_path"];
             };
             cookie?: never;
@@ -15071,61 +7477,29 @@ export interface operations {
                     "application/json": components["schemas"]["FileContent"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `branch_not_found`, `file_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: the file is over 16 MiB. */
-            413: components["responses"]["TooLarge"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getRaw: {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description One range of bytes.
-                 * @example bytes=0-1023
-                 */
+                /** @description One range of bytes. */
                 Range?: string;
-                /**
-                 * @description Use the range only if the file still has this `ETag`. Otherwise the whole file is returned.
-                 * @example "2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81"
-                 */
+                /** @description Use the range only if the file still has this `ETag`. Otherwise the whole file is returned. */
                 "If-Range"?: string;
             };
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
                 /**
                  * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
                  *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
                  *     that these contain. Changes require a branch.
-                 * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
-                /**
-                 * @description The file's path from the root of the repository, with `/` written as `%2F`.
-                 * @example content.md
-                 */
+                /** @description The file's path from the root of the repository, with `/` written as `%2F`. */
                 path: components["parameters"]["file_path"];
             };
             cookie?: never;
@@ -15141,11 +7515,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example # Whales
-                     *
-                     *     Whales are mammals that live in the sea.
-                     */
                     "*/*": unknown;
                 };
             };
@@ -15159,42 +7528,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example Whales are mammals */
                     "*/*": unknown;
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `branch_not_found`, `file_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `range_not_satisfiable`: the range begins after the end. */
-            416: {
-                headers: {
-                    "Content-Range": components["headers"]["ContentRange"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "detail": "The file has 51 bytes",
-                     *       "code": "range_not_satisfiable",
-                     *       "request_id": "01980a92-0a00-7d99-a10b-2c3d4e5f6a09",
-                     *       "link": "/docs/errors#range_not_satisfiable"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getBlame: {
@@ -15202,27 +7538,17 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
                 /**
                  * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
                  *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
                  *     that these contain. Changes require a branch.
-                 * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
-                /**
-                 * @description The file's path from the root of the repository, with `/` written as `%2F`.
-                 * @example content.md
-                 */
+                /** @description The file's path from the root of the repository, with `/` written as `%2F`. */
                 path: components["parameters"]["file_path"];
             };
             cookie?: never;
@@ -15239,22 +7565,6 @@ export interface operations {
                     "application/json": components["schemas"]["Blame"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `branch_not_found`, `file_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: the text is over 1 MiB or 20,000 lines, or its history takes longer than 10 seconds to read. */
-            413: components["responses"]["TooLarge"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getObject: {
@@ -15262,20 +7572,11 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The blob's id, all 40 characters.
-                 * @example 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81
-                 */
+                /** @description The blob's id, all 40 characters. */
                 object_id: components["parameters"]["object_id"];
             };
             cookie?: never;
@@ -15286,42 +7587,14 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
-                    /**
-                     * @description The response never changes. It is private unless the organisation is published.
-                     * @example private, max-age=31536000, immutable
-                     */
+                    /** @description The response never changes. It is private unless the organisation is published. */
                     "Cache-Control"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example # Whales
-                     *
-                     *     Whales are mammals that live in the sea.
-                     */
                     "application/octet-stream": string;
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `object_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `too_large`: the blob is over 32 MiB. Callers who are not members also get it if the tags hold over
-             *     200,000 different files and this blob was not among those checked. Files of `main` are checked first.
-             *     Reading the file by its path still works.
-             */
-            413: components["responses"]["TooLarge"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listCommits: {
@@ -15331,44 +7604,25 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
-                /**
-                 * @description Only commits that change this file, or a file in this folder.
-                 * @example content.md
-                 */
+                /** @description Only commits that change this file, or a file in this folder. */
                 path?: string;
-                /**
-                 * @description Only commits whose author, as `Name <e-mail>`, contains this string. The case of ASCII letters is ignored.
-                 * @example ann@example.org
-                 */
+                /** @description Only commits whose author, as `Name <e-mail>`, contains this string. The case of ASCII letters is ignored. */
                 author?: string;
-                /**
-                 * @description Only commits with this `created_at` or later, at any position in the history.
-                 * @example 2025-07-15T00:00:00Z
-                 */
+                /** @description Only commits with this `created_at` or later, at any position in the history. */
                 since?: string;
-                /**
-                 * @description Only commits with this `created_at` or earlier.
-                 * @example 2025-07-16T00:00:00Z
-                 */
+                /** @description Only commits with this `created_at` or earlier. */
                 until?: string;
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
                 /**
                  * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
                  *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
                  *     that these contain. Changes require a branch.
-                 * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
             };
@@ -15387,22 +7641,6 @@ export interface operations {
                     "application/json": components["schemas"]["CommitHistory"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `branch_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: filtering the history takes longer than 30 seconds. */
-            413: components["responses"]["TooLarge"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     createCommit: {
@@ -15410,21 +7648,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
                 /**
                  * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
                  *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
                  *     that these contain. Changes require a branch.
-                 * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
             };
@@ -15432,29 +7663,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "message": "Say what whales breathe",
-                 *       "changes": [
-                 *         {
-                 *           "action": "put",
-                 *           "path": "content.md",
-                 *           "content": "# Whales\n\nWhales breathe air.\n"
-                 *         },
-                 *         {
-                 *           "action": "put",
-                 *           "path": "images/whale.png",
-                 *           "content": "iVBORw0KGgo=",
-                 *           "encoding": "base64"
-                 *         },
-                 *         {
-                 *           "action": "delete",
-                 *           "path": "notes/draft.txt"
-                 *         }
-                 *       ],
-                 *       "expected_head": "5f0c2b7e9a1d4c6e8b3f5a7092d4e6f81a3c5b7d"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewCommit"];
             };
         };
@@ -15469,23 +7677,6 @@ export interface operations {
                     "application/json": components["schemas"]["CommitDetails"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `branch_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `head_moved`, `no_changes` (the tree would stay the same), or `pull_request_required` on `main` */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getCommit: {
@@ -15493,27 +7684,17 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
                 /**
                  * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
                  *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
                  *     that these contain. Changes require a branch.
-                 * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
-                /**
-                 * @description The commit's id, or its first 7 or more characters.
-                 * @example 9f2c4e6
-                 */
+                /** @description The commit's id, or its first 7 or more characters. */
                 commit_id: components["parameters"]["commit_id"];
             };
             cookie?: never;
@@ -15530,49 +7711,21 @@ export interface operations {
                     "application/json": components["schemas"]["CommitDetails"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `branch_not_found`, `commit_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: the commit changes more than one response can hold. */
-            413: components["responses"]["TooLarge"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getCommitDiff: {
         parameters: {
             query?: {
-                /**
-                 * @description Only this file, or the files in this folder. A rename into it is shown as an addition.
-                 * @example content.md
-                 */
+                /** @description Only this file, or the files in this folder. A rename into it is shown as an addition. */
                 path?: components["parameters"]["diff_path"];
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description A full commit id, a branch or a Git tag, with `/` written as `%2F`.
-                 * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
-                 */
+                /** @description A full commit id, a branch or a Git tag, with `/` written as `%2F`. */
                 commit: components["parameters"]["commit_revision"];
             };
             cookie?: never;
@@ -15587,79 +7740,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TextDiff"];
-                    /**
-                     * @example diff --git a/content.md b/content.md
-                     *     index 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81..b5c6d7e8f9102132435465768798a9bacbdceda4 100644
-                     *     --- a/content.md
-                     *     +++ b/content.md
-                     *     @@ -1,3 +1,4 @@
-                     *      # Whales
-                     *
-                     *      Whales are mammals that live in the sea.
-                     *     +Dolphins are toothed whales.
-                     */
                     "text/x-diff": string;
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `commit_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `too_large`: the comparison takes longer than 10 seconds, or the patch is over 32 MiB. `path` narrows
-             *     both.
-             */
-            413: components["responses"]["TooLarge"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     compareCommits: {
         parameters: {
             query: {
-                /**
-                 * @description A branch, a Git tag or a full commit id.
-                 * @example main
-                 */
+                /** @description A branch, a Git tag or a full commit id. */
                 base: string;
-                /**
-                 * @description A branch, a Git tag or a full commit id.
-                 * @example feature/dolphins
-                 */
+                /** @description A branch, a Git tag or a full commit id. */
                 head: string;
                 /** @description If true, the response has `text`, the hunks. */
                 text?: "true" | "false";
                 /**
                  * @description If true, changes lead from `base` to `head`, as in `git diff base head`. Otherwise they lead from their merge
                  *     base to `head`, as in `git diff base...head`.
-                 * @example true
                  */
                 direct?: components["parameters"]["direct"];
-                /**
-                 * @description Only this file, or the files in this folder. A rename into it is shown as an addition.
-                 * @example content.md
-                 */
+                /** @description Only this file, or the files in this folder. A rename into it is shown as an addition. */
                 path?: components["parameters"]["diff_path"];
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
@@ -15674,77 +7781,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Comparison"];
-                    /**
-                     * @example diff --git a/content.md b/content.md
-                     *     index 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81..b5c6d7e8f9102132435465768798a9bacbdceda4 100644
-                     *     --- a/content.md
-                     *     +++ b/content.md
-                     *     @@ -1,3 +1,4 @@
-                     *      # Whales
-                     *
-                     *      Whales are mammals that live in the sea.
-                     *     +Dolphins are toothed whales.
-                     */
                     "text/x-diff": string;
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, or `branch_not_found`: `base` or `head` is not a branch, tag or commit. */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `too_large`: the commits differ in more than one response can hold. With `text` or as a patch, also if the
-             *     comparison takes longer than 10 seconds or the patch is over 32 MiB. `path` narrows both.
-             */
-            413: components["responses"]["TooLarge"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getPatch: {
         parameters: {
             query: {
-                /**
-                 * @description A branch, a Git tag or a full commit id.
-                 * @example main
-                 */
+                /** @description A branch, a Git tag or a full commit id. */
                 base?: string;
-                /**
-                 * @description A branch, a Git tag or a full commit id.
-                 * @example feature/dolphins
-                 */
+                /** @description A branch, a Git tag or a full commit id. */
                 head: string;
                 /**
                  * @description If true, changes lead from `base` to `head`, as in `git diff base head`. Otherwise they lead from their merge
                  *     base to `head`, as in `git diff base...head`.
-                 * @example true
                  */
                 direct?: components["parameters"]["direct"];
-                /**
-                 * @description Only this file, or the files in this folder. A rename into it is shown as an addition.
-                 * @example content.md
-                 */
+                /** @description Only this file, or the files in this folder. A rename into it is shown as an addition. */
                 path?: components["parameters"]["diff_path"];
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
@@ -15758,39 +7819,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example diff --git a/content.md b/content.md
-                     *     index 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81..b5c6d7e8f9102132435465768798a9bacbdceda4 100644
-                     *     --- a/content.md
-                     *     +++ b/content.md
-                     *     @@ -1,3 +1,4 @@
-                     *      # Whales
-                     *
-                     *      Whales are mammals that live in the sea.
-                     *     +Dolphins are toothed whales.
-                     */
                     "text/x-diff": string;
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, or `branch_not_found`: `base` or `head` is not a branch, tag or commit. */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `too_large`: the comparison takes longer than 10 seconds, or the patch is over 32 MiB. `path` narrows
-             *     both.
-             */
-            413: components["responses"]["TooLarge"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listOrgPulls: {
@@ -15802,28 +7833,17 @@ export interface operations {
                  * @description Only pull requests with this `author_email`, which is the author's address at the opening. The case of ASCII
                  *     letters is ignored. `me` is your current address in Git. After a change of your address, use the old one to
                  *     list older pull requests.
-                 * @example bob@example.org
                  */
                 author?: string;
-                /**
-                 * @description Only pull requests that ask this member for a review. The value is the member's e-mail address, or `me`.
-                 * @example me
-                 */
+                /** @description Only pull requests that ask this member for a review. The value is the member's e-mail address, or `me`. */
                 reviewer?: string;
-                /**
-                 * @description Only pull requests of this node and its descendants. An unknown node is 404.
-                 * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
-                 */
+                /** @description Only pull requests of this node and its descendants. An unknown node is 404. */
                 under?: components["schemas"]["AnyId"];
-                /**
-                 * @description `newest`: last opened first. `oldest`: the reverse.
-                 * @example oldest
-                 */
+                /** @description `newest`: last opened first. `oldest`: the reverse. */
                 order?: "newest" | "oldest";
                 /**
                  * @description `agent`: only pull requests that a program opened for its user: by a connection, a bot, a tool of `/mcp`, or
                  *     with the header `Grove-Agent`. `person`: all others.
-                 * @example agent
                  */
                 via?: "agent" | "person";
                 /** @description Maximum number of items. */
@@ -15833,10 +7853,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -15854,20 +7871,6 @@ export interface operations {
                     "application/json": components["schemas"]["OrgPullPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listPulls: {
@@ -15878,7 +7881,6 @@ export interface operations {
                 /**
                  * @description `agent`: only pull requests that a program opened for its user: by a connection, a bot, a tool of `/mcp`, or
                  *     with the header `Grove-Agent`. `person`: all others.
-                 * @example agent
                  */
                 via?: "agent" | "person";
                 /** @description Maximum number of items. */
@@ -15888,15 +7890,9 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
@@ -15914,20 +7910,6 @@ export interface operations {
                     "application/json": components["schemas"]["PullPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     openPull: {
@@ -15935,28 +7917,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "source_branch": "feature/dolphins",
-                 *       "title": "Dolphins are whales",
-                 *       "description": "They also have teeth."
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewPull"];
             };
         };
@@ -15971,27 +7940,6 @@ export interface operations {
                     "application/json": components["schemas"]["PullBody"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `pull_request_exists`: one is open for this pair of branches, and `number` is its number. With
-             *     `require_mergeable`, also `no_commits_ahead`, `diverged`, `invalid_content` (with `merge_problems`),
-             *     `draft`, and `head_moved` (a branch moved during the request).
-             */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getPull: {
@@ -15999,20 +7947,11 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
@@ -16029,20 +7968,6 @@ export interface operations {
                     "application/json": components["schemas"]["PullBody"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     updatePull: {
@@ -16050,32 +7975,17 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "title": "Dolphins are toothed whales",
-                 *       "is_draft": false
-                 *     }
-                 */
                 "application/json": components["schemas"]["PullChange"];
             };
         };
@@ -16090,26 +8000,6 @@ export interface operations {
                     "application/json": components["schemas"]["PullBody"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `merged`: the pull request is final. When reopening or retargeting: `pull_request_exists` with `number`,
-             *     `source_branch_missing`, `target_branch_missing`.
-             */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     mergePull: {
@@ -16117,32 +8007,17 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "expected_source_commit": "c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90",
-                 *       "expected_target_branch": "main"
-                 *     }
-                 */
                 "application/json": components["schemas"]["MergeConditions"];
             };
         };
@@ -16157,29 +8032,6 @@ export interface operations {
                     "application/json": components["schemas"]["PullBody"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description A pull request that cannot merge has its `merge_reason` as `code`: `already_merged` (with another head),
-             *     `closed`, `source_branch_missing`, `target_branch_missing`, `no_commits_ahead`, `diverged`,
-             *     `invalid_content` or `draft`. By the rules of the target: `changes_requested`, `approvals_missing`,
-             *     `checks_failed`, `checks_missing` or `threads_open`, with all `merge_reasons`. `head_moved`: the source is not at `expected_source_commit` (`current_head`
-             *     is its head), the target is not `expected_target_branch`, or the target moved during the request.
-             */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     updatePullBranch: {
@@ -16187,27 +8039,17 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
-                /** @example {} */
                 "application/json": components["schemas"]["EmptyObject"];
             };
         };
@@ -16222,28 +8064,6 @@ export interface operations {
                     "application/json": components["schemas"]["PullBody"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `merge_conflict` with `paths`, `merged`, `closed`, `source_branch_missing`, `target_branch_missing`, or
-             *     `head_moved` (the source moved during the request). If the source is `main`: `branch_protected` if it has
-             *     commits that the target lacks, and `pull_request_required`. `too_many_commits`: the source has over 250
-             *     commits that the target lacks, or its folders are very large. Rebase with Git and push.
-             */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     undoPull: {
@@ -16251,31 +8071,17 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "title": "Dolphins are not whales after all"
-                 *     }
-                 */
                 "application/json": components["schemas"]["Undo"];
             };
         };
@@ -16290,28 +8096,6 @@ export interface operations {
                     "application/json": components["schemas"]["PullBody"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `not_merged`, `target_branch_missing`, `pull_request_exists` (with the `number` of the open one),
-             *     `no_changes` (nothing is left to undo), `merge_conflict` with `paths`, `branch_exists`,
-             *     `branch_name_taken`, or `too_many_branches`
-             */
-            409: components["responses"]["Conflict"];
-            /** @description `too_large`: the body is, or the folders that the pull request changed. Then revert with Git and push. */
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listPullCommits: {
@@ -16324,20 +8108,11 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
@@ -16355,20 +8130,6 @@ export interface operations {
                     "application/json": components["schemas"]["CommitPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getPullChanges: {
@@ -16376,20 +8137,11 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
@@ -16406,22 +8158,6 @@ export interface operations {
                     "application/json": components["schemas"]["CommitDiff"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: the branches differ in more than one response can hold. */
-            413: components["responses"]["TooLarge"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getPullImpact: {
@@ -16429,20 +8165,11 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
@@ -16459,47 +8186,21 @@ export interface operations {
                     "application/json": components["schemas"]["PullImpact"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getPullDiff: {
         parameters: {
             query?: {
-                /**
-                 * @description Only this file, or the files in this folder. A rename into it is shown as an addition.
-                 * @example content.md
-                 */
+                /** @description Only this file, or the files in this folder. A rename into it is shown as an addition. */
                 path?: components["parameters"]["diff_path"];
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
@@ -16514,79 +8215,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TextDiff"];
-                    /**
-                     * @example diff --git a/content.md b/content.md
-                     *     index 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81..b5c6d7e8f9102132435465768798a9bacbdceda4 100644
-                     *     --- a/content.md
-                     *     +++ b/content.md
-                     *     @@ -1,3 +1,4 @@
-                     *      # Whales
-                     *
-                     *      Whales are mammals that live in the sea.
-                     *     +Dolphins are toothed whales.
-                     */
                     "text/x-diff": string;
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `too_large`: the comparison takes longer than 10 seconds, or the patch is over 32 MiB. `path` narrows
-             *     both.
-             */
-            413: components["responses"]["TooLarge"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getPullChangesSince: {
         parameters: {
             query: {
-                /**
-                 * @description The full id of the head that was reviewed.
-                 * @example 8e0f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b
-                 */
+                /** @description The full id of the head that was reviewed. */
                 commit: components["schemas"]["Oid"];
                 /**
                  * @description The merge base at the time of the review, an ancestor of `commit`. By default, the only merge base of
                  *     `commit` and `target_commit`.
-                 * @example 5f0c2b7e9a1d4c6e8b3f5a7092d4e6f81a3c5b7d
                  */
                 base?: components["schemas"]["Oid"];
                 /** @description If true, the response has `text`, the hunks. */
                 text?: "true" | "false";
-                /**
-                 * @description Only this file, or the files in this folder. A rename into it is shown as an addition.
-                 * @example content.md
-                 */
+                /** @description Only this file, or the files in this folder. A rename into it is shown as an addition. */
                 path?: components["parameters"]["diff_path"];
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
@@ -16603,28 +8258,6 @@ export interface operations {
                     "application/json": components["schemas"]["PullChangesSince"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /**
-             * @description `org_not_found`, `node_not_found`, `pull_request_not_found`, or `commit_not_found`: no branch, tag or
-             *     review has `commit`.
-             */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `too_large`: the two differ in more than one response can hold. With `text`, also if the comparison takes
-             *     longer than 10 seconds. `path` narrows the hunks.
-             */
-            413: components["responses"]["TooLarge"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getTimeline: {
@@ -16637,20 +8270,11 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
@@ -16667,20 +8291,6 @@ export interface operations {
                     "application/json": components["schemas"]["Timeline"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listThreads: {
@@ -16691,10 +8301,7 @@ export interface operations {
                  *     threads.
                  */
                 state?: "open" | "resolved" | "all";
-                /**
-                 * @description Only threads whose anchor is on this file, by the name that it had then.
-                 * @example content.md
-                 */
+                /** @description Only threads whose anchor is on this file, by the name that it had then. */
                 path?: string;
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
@@ -16703,20 +8310,11 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
@@ -16734,20 +8332,6 @@ export interface operations {
                     "application/json": components["schemas"]["ThreadPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     updateThread: {
@@ -16755,36 +8339,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
-                /**
-                 * @description The number of a comment or review, which counts from 1 in each pull request.
-                 * @example 2
-                 */
+                /** @description The number of a comment or review, which counts from 1 in each pull request. */
                 entry: components["parameters"]["entry"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "resolved": true
-                 *     }
-                 */
                 "application/json": components["schemas"]["ThreadChange"];
             };
         };
@@ -16799,21 +8366,6 @@ export interface operations {
                     "application/json": components["schemas"]["PullComment"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `thread_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     createComment: {
@@ -16821,40 +8373,17 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "text": "This needs a source.",
-                 *       "anchor": {
-                 *         "commit": "c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90",
-                 *         "path": "content.md",
-                 *         "first_line": 3,
-                 *         "num_lines": 1,
-                 *         "quote": {
-                 *           "exact": "are whales"
-                 *         }
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewComment"];
             };
         };
@@ -16869,27 +8398,6 @@ export interface operations {
                     "application/json": components["schemas"]["PullComment"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `thread_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `comment_exists`: the node has a comment with this `id`, at `Location`. `head_moved`: the commit of the anchor is not
-             *     in the history of the source branch. `merged`, `closed`: the pull request takes no suggestions.
-             *     `too_many_comments`: the pull request already has as many entries as allowed.
-             */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getComment: {
@@ -16897,25 +8405,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
-                /**
-                 * @description The number of a comment or review, which counts from 1 in each pull request.
-                 * @example 2
-                 */
+                /** @description The number of a comment or review, which counts from 1 in each pull request. */
                 entry: components["parameters"]["entry"];
             };
             cookie?: never;
@@ -16932,20 +8428,6 @@ export interface operations {
                     "application/json": components["schemas"]["PullComment"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `comment_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     deleteComment: {
@@ -16953,25 +8435,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
-                /**
-                 * @description The number of a comment or review, which counts from 1 in each pull request.
-                 * @example 2
-                 */
+                /** @description The number of a comment or review, which counts from 1 in each pull request. */
                 entry: components["parameters"]["entry"];
             };
             cookie?: never;
@@ -16985,19 +8455,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `comment_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     updateComment: {
@@ -17005,36 +8462,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
-                /**
-                 * @description The number of a comment or review, which counts from 1 in each pull request.
-                 * @example 2
-                 */
+                /** @description The number of a comment or review, which counts from 1 in each pull request. */
                 entry: components["parameters"]["entry"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "text": "This needs a reliable source."
-                 *     }
-                 */
                 "application/json": components["schemas"]["CommentChange"];
             };
         };
@@ -17049,26 +8489,6 @@ export interface operations {
                     "application/json": components["schemas"]["PullComment"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `comment_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `comment_deleted`: the comment is deleted. `applied`: its suggestion is applied. `merged`, `closed`: the pull
-             *     request takes no new suggestions.
-             */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     applySuggestions: {
@@ -17076,36 +8496,17 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "comments": [
-                 *         7,
-                 *         12
-                 *       ],
-                 *       "expected_source_commit": "c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90",
-                 *       "message": "Name the food of whales"
-                 *     }
-                 */
                 "application/json": components["schemas"]["SuggestionsToApply"];
             };
         };
@@ -17120,29 +8521,6 @@ export interface operations {
                     "application/json": components["schemas"]["AppliedSuggestions"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `comment_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `suggestion_outdated`: the text that they replace is gone, or is there several times. `suggestions_overlap`:
-             *     they replace the same text. `applied`: some are applied already, or by several commits. These three have
-             *     `comments`. `head_moved`: the source has another head. `no_changes`: the source has exactly this content.
-             *     `pull_request_required`: the source is `main`, which moves only by pull requests. `merged`, `closed`,
-             *     `source_branch_missing`.
-             */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listReviews: {
@@ -17155,20 +8533,11 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
@@ -17186,20 +8555,6 @@ export interface operations {
                     "application/json": components["schemas"]["ReviewPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     submitReview: {
@@ -17207,46 +8562,17 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "verdict": "approve",
-                 *       "text": "Well done.",
-                 *       "comments": [
-                 *         {
-                 *           "text": "This needs a source.",
-                 *           "anchor": {
-                 *             "commit": "c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90",
-                 *             "path": "content.md",
-                 *             "first_line": 3,
-                 *             "quote": {
-                 *               "exact": "are whales"
-                 *             }
-                 *           }
-                 *         }
-                 *       ],
-                 *       "expected_source_commit": "c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewReview"];
             };
         };
@@ -17261,26 +8587,6 @@ export interface operations {
                     "application/json": components["schemas"]["Review"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `thread_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `comment_exists`: the node has a review with this `id`, at `Location`. `head_moved`: the source has moved, or the commit of an anchor is not in its history. `own_pull_request`, `merged`,
-             *     `closed`, `too_many_comments`.
-             */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getReview: {
@@ -17288,25 +8594,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
-                /**
-                 * @description The number of a comment or review, which counts from 1 in each pull request.
-                 * @example 2
-                 */
+                /** @description The number of a comment or review, which counts from 1 in each pull request. */
                 entry: components["parameters"]["entry"];
             };
             cookie?: never;
@@ -17323,20 +8617,6 @@ export interface operations {
                     "application/json": components["schemas"]["Review"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `review_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     updateReview: {
@@ -17344,37 +8624,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
-                /**
-                 * @description The number of a comment or review, which counts from 1 in each pull request.
-                 * @example 2
-                 */
+                /** @description The number of a comment or review, which counts from 1 in each pull request. */
                 entry: components["parameters"]["entry"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "state": "dismissed",
-                 *       "reason": "The objection was answered."
-                 *     }
-                 */
                 "application/json": components["schemas"]["ReviewChange"];
             };
         };
@@ -17389,23 +8651,6 @@ export interface operations {
                     "application/json": components["schemas"]["Review"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `review_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `merged`, `closed`: the pull request has ended. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     eraseEntry: {
@@ -17413,36 +8658,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
-                /**
-                 * @description The number of a comment or review, which counts from 1 in each pull request.
-                 * @example 2
-                 */
+                /** @description The number of a comment or review, which counts from 1 in each pull request. */
                 entry: components["parameters"]["entry"];
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "reason": "It names a patient."
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewErasure"];
             };
         };
@@ -17456,23 +8684,6 @@ export interface operations {
                     "application/json": components["schemas"]["Erasure"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `entry_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_many_commits`: the ledger has more than 20,000 commits. Ask the operator to erase the text. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     putReadMark: {
@@ -17480,31 +8691,17 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The pull request's number. An unknown number is 404.
-                 * @example 1
-                 */
+                /** @description The pull request's number. An unknown number is 404. */
                 number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "entry": 7
-                 *     }
-                 */
                 "application/json": components["schemas"]["ReadMark"];
             };
         };
@@ -17516,21 +8713,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listWaiting: {
@@ -17558,18 +8740,6 @@ export interface operations {
                     "application/json": components["schemas"]["WaitingPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listOrgWaiting: {
@@ -17582,10 +8752,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -17603,20 +8770,6 @@ export interface operations {
                     "application/json": components["schemas"]["OrgWaitingPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listChecks: {
@@ -17624,20 +8777,11 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The commit's id, all 40 characters.
-                 * @example c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90
-                 */
+                /** @description The commit's id, all 40 characters. */
                 commit_id: components["parameters"]["checked_commit"];
             };
             cookie?: never;
@@ -17654,20 +8798,6 @@ export interface operations {
                     "application/json": components["schemas"]["CommitChecks"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `commit_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     putCheck: {
@@ -17675,38 +8805,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
-                /**
-                 * @description The commit's id, all 40 characters.
-                 * @example c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90
-                 */
+                /** @description The commit's id, all 40 characters. */
                 commit_id: components["parameters"]["checked_commit"];
-                /**
-                 * @description The name of the check, with `/` written as `%2F` and a space as `%20`. Rules of an organisation name it.
-                 * @example links
-                 */
+                /** @description The name of the check, with `/` written as `%2F` and a space as `%20`. Rules of an organisation name it. */
                 name: components["parameters"]["checked_name"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "state": "success",
-                 *       "description": "All 12 links work",
-                 *       "url": "https://ci.example.org/runs/7"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewCheck"];
             };
         };
@@ -17720,23 +8831,6 @@ export interface operations {
                     "application/json": components["schemas"]["Check"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, `commit_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `check_exists`: another user has reported it. `too_many_checks`: the commit already has as many checks as allowed. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listEvents: {
@@ -17744,35 +8838,24 @@ export interface operations {
             query?: {
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /**
-                 * @description The cursor after which to begin, or `now`. Without it, a list begins with the oldest event that is kept.
-                 * @example 812-3f9a1c5e7b2d4860
-                 */
+                /** @description The cursor after which to begin, or `now`. Without it, a list begins with the oldest event that is kept. */
                 after?: string;
                 /**
                  * @description The cursor before which to begin, or `now`. The page then has the newest events first, and its `next` is the
                  *     `before` of the next page. Not together with `after`, and not for a stream.
-                 * @example 812-3f9a1c5e7b2d4860
                  */
                 before?: string;
                 /**
                  * @description Only events of these types, separated by commas. `pull_request.*` names all types that begin with
                  *     `pull_request.`, and `*` all types.
-                 * @example pull_request.*,node.updated
                  */
                 types?: string;
-                /**
-                 * @description Only events of this node, which may be deleted.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description Only events of this node, which may be deleted. */
                 node_id?: components["schemas"]["AnyId"];
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -17787,37 +8870,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EventPage"];
-                    /**
-                     * @example retry: 3000
-                     *     id: 811-0b2d4f6a8c1e3057
-                     *
-                     *     id: 812-3f9a1c5e7b2d4860
-                     *     event: branch.updated
-                     *     data: {"specversion":"1.0","id":"5a1f6c0d9a015a1f6c0d9a015a1f6c0d","source":"/orgs/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02","type":"branch.updated","seq":812,"data":{"name":"main"}}
-                     */
                     "text/event-stream": string;
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            410: components["responses"]["CursorGone"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            /**
-             * @description `rate_limited`: too many requests. `too_many_streams`: 20 streams of the user or 200 of the organisation are
-             *     open. It is also the answer if 1,000 of a process are open, and your IP address has as many as any other.
-             *     Wait for the seconds of `Retry-After`.
-             */
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listInbox: {
@@ -17846,18 +8901,6 @@ export interface operations {
                     "application/json": components["schemas"]["InboxPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listOrgInbox: {
@@ -17872,10 +8915,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -17892,20 +8932,6 @@ export interface operations {
                     "application/json": components["schemas"]["OrgInboxPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     putInboxMark: {
@@ -17917,11 +8943,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "cursor": "Xi96m0wCAAAAAAMs"
-                 *     }
-                 */
                 "application/json": components["schemas"]["InboxMark"];
             };
         };
@@ -17933,19 +8954,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     putOrgInboxMark: {
@@ -17953,21 +8961,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "item": "812.5f0c2b7e9a1d4c6e"
-                 *     }
-                 */
                 "application/json": components["schemas"]["OrgInboxMark"];
             };
         };
@@ -17979,21 +8979,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getInboxFeed: {
@@ -18018,17 +9003,6 @@ export interface operations {
                     "application/json": components["schemas"]["InboxFeed"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     stopDigest: {
@@ -18040,11 +9014,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "token": "grv_digest_3Kq9…"
-                 *     }
-                 */
                 "application/json": components["schemas"]["EmailProof"];
             };
         };
@@ -18056,19 +9025,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            /** @description `invalid_token`: the token is unknown or expired. */
-            401: components["responses"]["Unauthenticated"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listFollows: {
@@ -18100,18 +9056,6 @@ export interface operations {
                     "application/json": components["schemas"]["FollowPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     followOrg: {
@@ -18119,10 +9063,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -18136,21 +9077,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_many_follows`: you follow 1,000 nodes and organisations. */
-            409: components["responses"]["Conflict"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     unfollowOrg: {
@@ -18158,10 +9084,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -18175,19 +9098,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     followNode: {
@@ -18195,26 +9105,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "scope": "tree"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewFollow"];
             };
         };
@@ -18226,23 +9125,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_many_follows`: you follow 1,000 nodes and organisations. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     unfollowNode: {
@@ -18250,15 +9132,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
-                 */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 node_id: components["parameters"]["node_id"];
             };
             cookie?: never;
@@ -18272,36 +9148,17 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getPublicGraph: {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description The `ETag` of an earlier response.
-                 * @example W/"42"
-                 */
+                /** @description The `ETag` of an earlier response. */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -18318,35 +9175,17 @@ export interface operations {
                     "application/json": components["schemas"]["PublicGraph"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            /** @description `org_not_found`: the organisation does not exist or is not published. */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getGraph: {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description The `ETag` of an earlier response.
-                 * @example W/"42"
-                 */
+                /** @description The `ETag` of an earlier response. */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -18363,45 +9202,22 @@ export interface operations {
                     "application/json": components["schemas"]["PublicGraph"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getMap: {
         parameters: {
             query?: {
-                /**
-                 * @description Only this node and those in its disk, at their positions in the whole map.
-                 * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
-                 */
+                /** @description Only this node and those in its disk, at their positions in the whole map. */
                 under?: components["schemas"]["AnyId"];
                 /** @description `false`: only the 100 largest areas. The columns are empty. */
                 columns?: boolean;
             };
             header?: {
-                /**
-                 * @description The `ETag` of an earlier response.
-                 * @example W/"42"
-                 */
+                /** @description The `ETag` of an earlier response. */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -18418,20 +9234,6 @@ export interface operations {
                     "application/json": components["schemas"]["GraphMap"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     searchNodes: {
@@ -18439,31 +9241,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "query": "what do whales eat",
-                 *       "top_k": 3,
-                 *       "expansion_depth": "deep",
-                 *       "scope": {
-                 *         "tags": [
-                 *           "sea"
-                 *         ],
-                 *         "connection_types": [
-                 *           "feeds_on"
-                 *         ]
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["SearchRequest"];
             };
         };
@@ -18477,46 +9261,22 @@ export interface operations {
                     "application/json": components["schemas"]["SearchAnswer"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     suggestTitles: {
         parameters: {
             query: {
-                /**
-                 * @description The text typed so far.
-                 * @example wha
-                 */
+                /** @description The text typed so far. */
                 q: components["parameters"]["suggest_q"];
                 /** @description Maximum number of titles. */
                 limit?: components["parameters"]["suggest_limit"];
             };
             header?: {
-                /**
-                 * @description The `ETag` of an earlier response.
-                 * @example W/"42"
-                 */
+                /** @description The `ETag` of an earlier response. */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -18533,20 +9293,6 @@ export interface operations {
                     "application/json": components["schemas"]["Suggestions"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listWebhooks: {
@@ -18559,10 +9305,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
@@ -18580,20 +9323,6 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     createWebhook: {
@@ -18601,25 +9330,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "url": "https://ci.example.org/grove",
-                 *       "types": [
-                 *         "node.updated",
-                 *         "pull_request.*"
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewWebhook"];
             };
         };
@@ -18634,23 +9351,6 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedWebhook"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `too_many_webhooks`: the organisation has 20 webhooks; delete one. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getWebhook: {
@@ -18658,15 +9358,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-                 */
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
                 webhook_id: components["parameters"]["webhook_id"];
             };
             cookie?: never;
@@ -18683,20 +9377,6 @@ export interface operations {
                     "application/json": components["schemas"]["Webhook"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `webhook_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     deleteWebhook: {
@@ -18704,15 +9384,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-                 */
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
                 webhook_id: components["parameters"]["webhook_id"];
             };
             cookie?: never;
@@ -18726,19 +9400,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `webhook_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     updateWebhook: {
@@ -18746,26 +9407,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-                 */
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
                 webhook_id: components["parameters"]["webhook_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "active": true
-                 *     }
-                 */
                 "application/json": components["schemas"]["WebhookChange"];
             };
         };
@@ -18779,23 +9429,6 @@ export interface operations {
                     "application/json": components["schemas"]["Webhook"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `webhook_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `secret_lost`, only with `active: true`: the secret cannot be read; replace it first. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     rotateWebhookSecret: {
@@ -18803,15 +9436,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-                 */
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
                 webhook_id: components["parameters"]["webhook_id"];
             };
             cookie?: never;
@@ -18827,19 +9454,6 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedWebhook"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `webhook_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     pingWebhook: {
@@ -18847,15 +9461,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-                 */
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
                 webhook_id: components["parameters"]["webhook_id"];
             };
             cookie?: never;
@@ -18871,19 +9479,6 @@ export interface operations {
                     "application/json": components["schemas"]["PingResult"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `webhook_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listDeliveries: {
@@ -18898,15 +9493,9 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-                 */
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
                 webhook_id: components["parameters"]["webhook_id"];
             };
             cookie?: never;
@@ -18924,20 +9513,6 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `webhook_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getDelivery: {
@@ -18945,20 +9520,11 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-                 */
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
                 webhook_id: components["parameters"]["webhook_id"];
-                /**
-                 * @description The delivery's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a75-3c00-7f32-8d5e-4f6a8b9c0d1e
-                 */
+                /** @description The delivery's id. An unknown id is 404, even if it is not a UUID. */
                 delivery_id: components["parameters"]["delivery_id"];
             };
             cookie?: never;
@@ -18975,20 +9541,6 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryDetails"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `webhook_not_found`, `delivery_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     redeliverDelivery: {
@@ -18996,20 +9548,11 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-                 */
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
                 webhook_id: components["parameters"]["webhook_id"];
-                /**
-                 * @description The delivery's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a75-3c00-7f32-8d5e-4f6a8b9c0d1e
-                 */
+                /** @description The delivery's id. An unknown id is 404, even if it is not a UUID. */
                 delivery_id: components["parameters"]["delivery_id"];
             };
             cookie?: never;
@@ -19025,19 +9568,6 @@ export interface operations {
                     "application/json": components["schemas"]["Delivery"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `webhook_not_found`, `delivery_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     redeliverFailed: {
@@ -19045,26 +9575,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
-                /**
-                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
-                 */
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
                 webhook_id: components["parameters"]["webhook_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "since": "2025-07-15T00:00:00Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["DeliveriesToRedeliver"];
             };
         };
@@ -19078,30 +9597,12 @@ export interface operations {
                     "application/json": components["schemas"]["Redelivered"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `webhook_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listAccounts: {
         parameters: {
             query?: {
-                /**
-                 * @description Part of the e-mail address or the name. The case of ASCII letters is ignored.
-                 * @example ann
-                 */
+                /** @description Part of the e-mail address or the name. The case of ASCII letters is ignored. */
                 q?: components["parameters"]["account_q"];
                 /** @description Which accounts to list. */
                 state?: components["parameters"]["account_state"];
@@ -19127,18 +9628,6 @@ export interface operations {
                     "application/json": components["schemas"]["AccountPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     createAccount: {
@@ -19150,12 +9639,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "email": "bob@example.org",
-                 *       "name": "Bob"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewManagedAccount"];
             };
         };
@@ -19170,21 +9653,6 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedAccount"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `email_taken`: there is an account with this e-mail address. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getAccount: {
@@ -19192,10 +9660,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The account's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
-                 */
+                /** @description The account's id. An unknown id is 404, even if it is not a UUID. */
                 account_id: components["parameters"]["account_id"];
             };
             cookie?: never;
@@ -19212,20 +9677,6 @@ export interface operations {
                     "application/json": components["schemas"]["Account"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `account_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     deleteAccount: {
@@ -19233,10 +9684,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The account's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
-                 */
+                /** @description The account's id. An unknown id is 404, even if it is not a UUID. */
                 account_id: components["parameters"]["account_id"];
             };
             cookie?: never;
@@ -19252,26 +9700,6 @@ export interface operations {
                     "application/json": components["schemas"]["AccountDeletion"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `account_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /**
-             * @description `own_account`: another administrator has to do this. `last_owner`: the organisations in `orgs` have other
-             *     members and would be left without an owner. Normally nothing has changed. If another owner left or
-             *     somebody joined during the request, `left` and `trashed` name the organisations in which the membership
-             *     has ended.
-             */
-            409: components["responses"]["Conflict"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     updateAccount: {
@@ -19279,22 +9707,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The account's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
-                 */
+                /** @description The account's id. An unknown id is 404, even if it is not a UUID. */
                 account_id: components["parameters"]["account_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "disabled": true,
-                 *       "disabled_reason": "Left the company"
-                 *     }
-                 */
                 "application/json": components["schemas"]["AccountChange"];
             };
         };
@@ -19309,23 +9728,6 @@ export interface operations {
                     "application/json": components["schemas"]["Account"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `account_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description `own_account`: another administrator has to do this. */
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     resetAccount: {
@@ -19333,10 +9735,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The account's id. An unknown id is 404, even if it is not a UUID.
-                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
-                 */
+                /** @description The account's id. An unknown id is 404, even if it is not a UUID. */
                 account_id: components["parameters"]["account_id"];
             };
             cookie?: never;
@@ -19352,19 +9751,6 @@ export interface operations {
                     "application/json": components["schemas"]["ResetToken"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `account_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listAllOrgs: {
@@ -19392,18 +9778,6 @@ export interface operations {
                     "application/json": components["schemas"]["ManagedOrgPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     updateOrgLimits: {
@@ -19411,21 +9785,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
-                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
-                 */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "max_bytes": 10737418240
-                 *     }
-                 */
                 "application/json": components["schemas"]["OrgLimits"];
             };
         };
@@ -19436,31 +9802,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "nodes": 3,
-                     *       "bytes": 28611,
-                     *       "max_bytes": 10737418240
-                     *     }
-                     */
                     "application/json": components["schemas"]["OrgUsage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listPlaces: {
@@ -19487,47 +9831,20 @@ export interface operations {
                     "application/json": components["schemas"]["PlacePage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listServiceAudit: {
         parameters: {
             query?: {
-                /**
-                 * @description Continues a list. The `next` of the page before.
-                 * @example 1752571920000-a-41
-                 */
+                /** @description Continues a list. The `next` of the page before. */
                 after?: components["parameters"]["audit_after"];
-                /**
-                 * @description Only entries with this action, or with one that begins like it, as `auth.*`.
-                 * @example auth.failed
-                 */
+                /** @description Only entries with this action, or with one that begins like it, as `auth.*`. */
                 action?: components["parameters"]["audit_action"];
-                /**
-                 * @description Only entries of this actor, a user id or one of `user`, `operator`, `service` and `anonymous`.
-                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
-                 */
+                /** @description Only entries of this actor, a user id or one of `user`, `operator`, `service` and `anonymous`. */
                 actor?: components["parameters"]["audit_actor"];
-                /**
-                 * @description Only entries of this time or later.
-                 * @example 2025-07-15T09:00:00Z
-                 */
+                /** @description Only entries of this time or later. */
                 since?: components["parameters"]["audit_since"];
-                /**
-                 * @description Only entries before this time.
-                 * @example 2025-07-16T00:00:00Z
-                 */
+                /** @description Only entries before this time. */
                 until?: components["parameters"]["audit_until"];
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
@@ -19548,18 +9865,6 @@ export interface operations {
                     "application/json": components["schemas"]["AuditPage"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getServiceStatus: {
@@ -19581,18 +9886,6 @@ export interface operations {
                     "application/json": components["schemas"]["ServiceStatus"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getHealth: {
@@ -19611,12 +9904,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "status": "ok",
-                     *       "revision": "0a1b2c3d4e5f"
-                     *     }
-                     */
                     "application/json": {
                         /**
                          * @description The process responds.
@@ -19633,14 +9920,6 @@ export interface operations {
                     };
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
         };
     };
     getReadiness: {
@@ -19659,11 +9938,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "status": "ready"
-                     *     }
-                     */
                     "application/json": {
                         /**
                          * @description `indexing`: the service takes requests while its index is being rebuilt. Until an organisation
@@ -19674,15 +9948,6 @@ export interface operations {
                     };
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getMetrics: {
@@ -19701,27 +9966,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example # HELP grove_http_requests_in_flight Requests that are being answered
-                     *     # TYPE grove_http_requests_in_flight gauge
-                     *     grove_http_requests_in_flight{worker="1"} 1
-                     */
                     "text/plain": string;
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthenticated"];
-            /** @description `not_found`: `METRICS_TOKEN` is not set. */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getSpec: {
@@ -19740,16 +9987,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "openapi": "3.1.0",
-                     *       "info": {
-                     *         "title": "Grove",
-                     *         "version": "1.0.0"
-                     *       },
-                     *       "paths": {}
-                     *     }
-                     */
                     "application/json": {
                         /** @description The OpenAPI version. */
                         openapi: string;
@@ -19766,14 +10003,6 @@ export interface operations {
                     };
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
         };
     };
     getJwks: {
@@ -19789,42 +10018,14 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
-                    /**
-                     * @description Any cache can keep the response for five minutes.
-                     * @example public, max-age=300
-                     */
+                    /** @description Any cache can keep the response for five minutes. */
                     "Cache-Control"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "keys": [
-                     *         {
-                     *           "kty": "EC",
-                     *           "crv": "P-256",
-                     *           "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
-                     *           "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
-                     *           "kid": "6f1d7b6e-9f0e-4d0b-8b5e-3c1c3a0a9d11",
-                     *           "alg": "ES256",
-                     *           "use": "sig"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["JsonWebKeySet"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getProtectedResource: {
@@ -19840,45 +10041,14 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
-                    /**
-                     * @description Any cache can keep the response for five minutes.
-                     * @example public, max-age=300
-                     */
+                    /** @description Any cache can keep the response for five minutes. */
                     "Cache-Control"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "resource": "https://grove.example",
-                     *       "authorization_servers": [
-                     *         "https://grove.example"
-                     *       ],
-                     *       "scopes_supported": [
-                     *         "read",
-                     *         "propose"
-                     *       ],
-                     *       "bearer_methods_supported": [
-                     *         "header"
-                     *       ],
-                     *       "resource_name": "Grove",
-                     *       "resource_documentation": "https://grove.example/docs"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ProtectedResource"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            /** @description `not_found`: connections by OAuth are off. */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
         };
     };
     getMcpResource: {
@@ -19894,45 +10064,14 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
-                    /**
-                     * @description Any cache can keep the response for five minutes.
-                     * @example public, max-age=300
-                     */
+                    /** @description Any cache can keep the response for five minutes. */
                     "Cache-Control"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "resource": "https://grove.example/mcp",
-                     *       "authorization_servers": [
-                     *         "https://grove.example"
-                     *       ],
-                     *       "scopes_supported": [
-                     *         "read",
-                     *         "propose"
-                     *       ],
-                     *       "bearer_methods_supported": [
-                     *         "header"
-                     *       ],
-                     *       "resource_name": "Grove",
-                     *       "resource_documentation": "https://grove.example/docs"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ProtectedResource"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            /** @description `not_found`: connections by OAuth are off. */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
         };
     };
     getAuthorizationServer: {
@@ -19948,93 +10087,14 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
-                    /**
-                     * @description Any cache can keep the response for five minutes.
-                     * @example public, max-age=300
-                     */
+                    /** @description Any cache can keep the response for five minutes. */
                     "Cache-Control"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "issuer": "https://grove.example",
-                     *       "authorization_endpoint": "https://grove.example/oauth/authorize",
-                     *       "token_endpoint": "https://grove.example/oauth/token",
-                     *       "revocation_endpoint": "https://grove.example/oauth/revoke",
-                     *       "registration_endpoint": "https://grove.example/oauth/register",
-                     *       "jwks_uri": "https://grove.example/.well-known/jwks.json",
-                     *       "response_types_supported": [
-                     *         "code"
-                     *       ],
-                     *       "response_modes_supported": [
-                     *         "query"
-                     *       ],
-                     *       "grant_types_supported": [
-                     *         "authorization_code",
-                     *         "refresh_token"
-                     *       ],
-                     *       "code_challenge_methods_supported": [
-                     *         "S256"
-                     *       ],
-                     *       "token_endpoint_auth_methods_supported": [
-                     *         "none",
-                     *         "private_key_jwt"
-                     *       ],
-                     *       "token_endpoint_auth_signing_alg_values_supported": [
-                     *         "ES256",
-                     *         "ES384",
-                     *         "ES512",
-                     *         "EdDSA",
-                     *         "Ed25519",
-                     *         "RS256",
-                     *         "RS384",
-                     *         "RS512",
-                     *         "PS256",
-                     *         "PS384",
-                     *         "PS512"
-                     *       ],
-                     *       "revocation_endpoint_auth_methods_supported": [
-                     *         "none",
-                     *         "private_key_jwt"
-                     *       ],
-                     *       "revocation_endpoint_auth_signing_alg_values_supported": [
-                     *         "ES256",
-                     *         "ES384",
-                     *         "ES512",
-                     *         "EdDSA",
-                     *         "Ed25519",
-                     *         "RS256",
-                     *         "RS384",
-                     *         "RS512",
-                     *         "PS256",
-                     *         "PS384",
-                     *         "PS512"
-                     *       ],
-                     *       "scopes_supported": [
-                     *         "read",
-                     *         "propose",
-                     *         "write"
-                     *       ],
-                     *       "client_id_metadata_document_supported": true,
-                     *       "authorization_response_iss_parameter_supported": true,
-                     *       "service_documentation": "https://grove.example/docs"
-                     *     }
-                     */
                     "application/json": components["schemas"]["AuthorizationServer"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            /** @description `not_found`: connections by OAuth are off. */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
         };
     };
     getOpenidConfiguration: {
@@ -20053,102 +10113,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "issuer": "https://grove.example",
-                     *       "authorization_endpoint": "https://grove.example/oauth/authorize",
-                     *       "token_endpoint": "https://grove.example/oauth/token",
-                     *       "revocation_endpoint": "https://grove.example/oauth/revoke",
-                     *       "registration_endpoint": "https://grove.example/oauth/register",
-                     *       "jwks_uri": "https://grove.example/.well-known/jwks.json",
-                     *       "response_types_supported": [
-                     *         "code"
-                     *       ],
-                     *       "response_modes_supported": [
-                     *         "query"
-                     *       ],
-                     *       "grant_types_supported": [
-                     *         "authorization_code",
-                     *         "refresh_token"
-                     *       ],
-                     *       "code_challenge_methods_supported": [
-                     *         "S256"
-                     *       ],
-                     *       "token_endpoint_auth_methods_supported": [
-                     *         "none",
-                     *         "private_key_jwt"
-                     *       ],
-                     *       "token_endpoint_auth_signing_alg_values_supported": [
-                     *         "ES256",
-                     *         "ES384",
-                     *         "ES512",
-                     *         "EdDSA",
-                     *         "Ed25519",
-                     *         "RS256",
-                     *         "RS384",
-                     *         "RS512",
-                     *         "PS256",
-                     *         "PS384",
-                     *         "PS512"
-                     *       ],
-                     *       "revocation_endpoint_auth_methods_supported": [
-                     *         "none",
-                     *         "private_key_jwt"
-                     *       ],
-                     *       "revocation_endpoint_auth_signing_alg_values_supported": [
-                     *         "ES256",
-                     *         "ES384",
-                     *         "ES512",
-                     *         "EdDSA",
-                     *         "Ed25519",
-                     *         "RS256",
-                     *         "RS384",
-                     *         "RS512",
-                     *         "PS256",
-                     *         "PS384",
-                     *         "PS512"
-                     *       ],
-                     *       "scopes_supported": [
-                     *         "read",
-                     *         "propose",
-                     *         "write"
-                     *       ],
-                     *       "client_id_metadata_document_supported": true,
-                     *       "authorization_response_iss_parameter_supported": true,
-                     *       "service_documentation": "https://grove.example/docs",
-                     *       "id_token_signing_alg_values_supported": [
-                     *         "ES256"
-                     *       ],
-                     *       "subject_types_supported": [
-                     *         "public"
-                     *       ],
-                     *       "claims_supported": [
-                     *         "iss",
-                     *         "aud",
-                     *         "sub",
-                     *         "iat",
-                     *         "exp",
-                     *         "jti",
-                     *         "token_use",
-                     *         "email",
-                     *         "name"
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["OpenidConfiguration"];
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            /** @description `not_found`: `PUBLIC_URL` is neither https nor loopback. */
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
         };
     };
     getDocs: {
@@ -20167,18 +10134,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example <!doctype html><title>Grove</title> */
                     "text/html": string;
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            417: components["responses"]["ExpectationFailed"];
-            422: components["responses"]["Invalid"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
         };
     };
 }

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { statusOf } from '../../server/base/errors.ts'
 import { isOneLine } from '../../server/domain/format/text-rules.ts'
+import { withErrors } from '../../spec/errors-of.ts'
 import document from '../../spec/openapi.json' with { type: 'json' }
 import { revisionOf } from '../../spec/revision-of.ts'
 import { rights } from '../../spec/rights.ts'
@@ -109,6 +110,19 @@ describe('the document, as programs read it', () => {
         ])
       }
     }
+  })
+
+  it('is refused with an error that the rule adds, or without one that it does not add', () => {
+    const complete = (operation: object) =>
+      withErrors({ security: [], paths: { '/': { get: { operationId: 'getRoot', responses: {}, ...operation } } } })
+    const own = { description: 'Of its own.' }
+    const { get } = complete({ 'x-never': ['429'], responses: { 400: own } }).paths['/'] as { readonly get: Operation }
+    expect(get.responses['400']).to.equal(own)
+    expect(Object.keys(get.responses)).to.deep.equal(['400', '405', '408', '417', '422', '431', '500', '503'])
+    const again = { responses: { 400: { $ref: '#/components/responses/BadRequest' } } }
+    expect(() => complete(again)).to.throw('getRoot lists 400')
+    for (const wrong of [{ 'x-never': ['413'] }, { 'x-never': ['400'], responses: { 400: own } }])
+      expect(() => complete(wrong)).to.throw('in x-never')
   })
 
   it('has what generators of clients need: names apart without case, statuses, and successes in place', () => {
