@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { newDataDir } from '../support/data-folder.ts'
 import { startGrove } from '../support/grove.ts'
+import { expecting } from '../support/node.ts'
 import { client, password, signUp } from '../support/people.ts'
 import { databaseFor, ownServer, type PostgresServer } from '../support/postgres.ts'
 
@@ -39,13 +40,18 @@ describe('an upgrade of PostgreSQL, and back', () => {
     await db.query(statements).finally(() => db.end())
   }
 
-  it('continues with the accounts of before, twice', async () => {
+  it('continues with the accounts of before and their revoked tokens, and the audit says which, twice', async () => {
     const first = await startGrove({ dataDir, postgres: url })
-    await signUp(first, 'Ann')
+    const ann = await signUp(first, 'Ann')
+    const { id, token } = (await ann.post('/auth/tokens', { name: 'CI', access: 'read' }).then(expecting(201))).body
     await first.close()
+    let revoked = 0
     for (const table of ['later', 'latest']) {
       await run(copy)
       // The newer version.
+      const newer = await startGrove({ dataDir, postgres: url })
+      await client(newer, ann.session.accessToken).delete(`/auth/tokens/${id}`).then(expecting(204))
+      await newer.close()
       await inDatabase(`create table ${table} (id text); insert into schema_migration (name) values ('999_${table}');
         delete from account`)
       const refused: unknown = await startGrove({ dataDir, postgres: url }).catch((error: unknown) => error)
@@ -55,8 +61,11 @@ describe('an upgrade of PostgreSQL, and back', () => {
       await run(replace)
       const grove = await startGrove({ dataDir, postgres: url })
       const login = await client(grove).post('/auth/login', { email: 'ann@example.org', password })
+      const orgs = await client(grove, token).get('/orgs')
+      const { entries } = (await client(grove, login.body.accessToken).get('/auth/audit')).body
       await grove.close()
-      expect(login.status).to.equal(200)
+      expect([login.status, orgs.status]).to.deep.equal([200, 200])
+      expect(entries.filter(({ action }: { action: string }) => action === 'token.revoked')).to.have.length(++revoked)
     }
   })
 })
