@@ -1,20 +1,28 @@
 /** The input of a tool as clients see it. It has a short JSON Schema, and refusals name the next step. */
 
 import { z } from 'zod'
+import { ended, refusalText } from './refusals.ts'
 import type { Session } from './session.ts'
 import { mostContent, type Tool } from './tool.ts'
+
+type Scope = Pick<Session, 'orgId' | 'nodeId'>
 
 /** Larger bounds are left out of the list of tools. A refusal names them. */
 const shownBound = 1_000
 
 /** Returns the input for the library. A token of one organisation or node may leave out `org_id` and `node_id`. */
-export function inputOf({ input }: Pick<Tool, 'input'>, { orgId, nodeId }: Pick<Session, 'orgId' | 'nodeId'>) {
-  const ids = Object.entries({ org_id: orgId, node_id: nodeId })
-  const known = Object.fromEntries(ids.filter(([name, id]) => id !== undefined && Object.hasOwn(input.shape, name)))
-  const validate = (value: unknown) => {
-    const given = typeof value === 'object' && !Array.isArray(value) ? { ...known, ...value } : value
-    const { success, data, error } = input.safeParse(given, { error: (issue) => reasonOf(issue, input) })
-    return success ? { value: data } : { issues: error.issues }
+export function inputOf({ input }: Pick<Tool, 'input'>, session: Session) {
+  const known = knownIds(input, session)
+  const read = (value: unknown, ids: object) => {
+    const given = typeof value === 'object' && !Array.isArray(value) ? { ...ids, ...value } : value
+    return input.safeParse(given, { error: (issue) => reasonOf(issue, input) })
+  }
+  const validate = async (value: unknown) => {
+    let { success, data, error } = read(value, known)
+    const isUnknown =
+      session.findScope && error?.issues.some(({ path: [name] }) => name === 'org_id' || name === 'node_id')
+    if (isUnknown) ({ success, data, error } = read(value, knownIds(input, await scopeOf(session))))
+    return success ? { value: data } : { issues: error?.issues ?? [] }
   }
   const schema = () => {
     const { $schema: _, required = [], ...rest } = z.toJSONSchema(input, { io: 'input', override: shorten })
@@ -23,6 +31,21 @@ export function inputOf({ input }: Pick<Tool, 'input'>, { orgId, nodeId }: Pick<
   }
   return {
     '~standard': { version: 1 as const, vendor: 'grove', validate, jsonSchema: { input: schema, output: schema } },
+  }
+}
+
+/** Returns those of the ids that limit the token that the tool takes. */
+function knownIds({ shape }: z.ZodObject, { orgId, nodeId }: Scope): Readonly<Record<string, string | undefined>> {
+  const ids = Object.entries({ org_id: orgId, node_id: nodeId })
+  return Object.fromEntries(ids.filter(([name, id]) => id !== undefined && Object.hasOwn(shape, name)))
+}
+
+/** Finds the ids again. An id that a model may not leave out must not hide that the service is down. @throws Error */
+async function scopeOf(session: Session): Promise<Scope> {
+  try {
+    return (await session.findScope?.()) ?? {}
+  } catch (error) {
+    throw new Error(refusalText(ended(session, error)))
   }
 }
 

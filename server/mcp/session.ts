@@ -48,6 +48,8 @@ export interface Session {
   readonly orgId?: string | undefined
   /** The only node that the token reaches, if one is known. */
   readonly nodeId?: string | undefined
+  /** Finds the ids that limit the token. Set only if the service was not reached at the start. @throws GroveError */
+  findScope?(): Promise<Pick<Session, 'orgId' | 'nodeId'>>
   caller(): Promise<Caller>
   factsOf(error: unknown): RefusalFacts
   /** Records that a call has ended with this error. */

@@ -38,23 +38,30 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
   })
   const lines = new Lines()
   const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-  let reach: Promise<Reach> | undefined
+  let scope: Promise<Scope> | undefined
   let known: Caller | undefined
   const caller = async () => {
     known ??= await callerOf(api, token)
     return known
   }
+  const findScope = () => {
+    scope ??= scopeOf(api).catch((error: unknown) => {
+      scope = undefined
+      throw error
+    })
+    return scope
+  }
   const connection = serveStdio(
     async () => {
-      reach ??= reachOf(api).catch((error: unknown) => {
-        reach = undefined
+      const session = { api, base: url, access: 'write', caller, factsOf, ends: () => {}, calls: () => {} } as const
+      try {
+        return mcpServer({ ...session, ...(await findScope()) })
+      } catch (error) {
         if (!(error instanceof GroveError)) throw error
         // Each call repeats this to the model, which can ask a user.
         onError(new Error(refusalLine(factsOf(error))))
-        return { access: 'write' as const }
-      })
-      const session: Session = { api, base: url, ...(await reach), caller, factsOf, ends: () => {}, calls: () => {} }
-      return mcpServer(session)
+        return mcpServer({ ...session, findScope })
+      }
     },
     { transport: lines, onerror: onError },
   )
@@ -99,14 +106,14 @@ function named(init: RequestInit | undefined): RequestInit {
   return { ...init, headers }
 }
 
-type Reach = Pick<Session, 'access' | 'orgId' | 'nodeId'>
+type Scope = Pick<Session, 'access' | 'orgId' | 'nodeId'>
 
 /**
  * Finds the scope of the token by requesting a change that cannot happen. The service checks the scope first.
  *
  * @throws GroveError for any other answer
  */
-async function reachOf(api: Session['api']): Promise<Reach> {
+async function scopeOf(api: Session['api']): Promise<Scope> {
   try {
     await api.deleteNode({ path: { org_id: nobodys, node_id: nobodys } })
   } catch (error) {

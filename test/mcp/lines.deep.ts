@@ -1,6 +1,8 @@
 /** `grove mcp` as a process: the lines that it is sent, what it answers to each, and how it ends. */
 
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { resolve } from 'node:path'
 import { expect } from 'chai'
 import { made, makeNode } from '../support/cast.ts'
@@ -158,6 +160,27 @@ describe('the lines of `grove mcp`', () => {
       expect(said[0]?.replace('grove: ', '')).to.match(reason)
       expect(code).to.equal(1)
     })
+
+  it('say that the service is down where an id is absent, and find the organisation of the token later', async () => {
+    let isDown = true
+    const { hostname, port } = new URL(grove.url)
+    const front = createServer((near) => {
+      if (isDown) near.once('data', () => near.destroy())
+      else near.pipe(connect(Number(port), hostname)).pipe(near)
+    }).unref()
+    await once(front.listen(0, '127.0.0.1'), 'listening')
+    const { port: own } = front.address() as AddressInfo // it listens on a port
+    const url = `http://127.0.0.1:${own}`
+    const model = await connectStdio(await tokenOf('read', { org_id: ann.org }), '2025-11-25', { url })
+    const down = `0 no_answer: ${url} has not answered. Call again later. If this persists, ask a user to check that the service runs and that GROVE_URL is its URL`
+    expect(await model.refused('list_nodes', {})).to.equal(down)
+    expect(await model.refused('read_node', { node_id: ann.org })).to.equal(down)
+    isDown = false
+    expect(await model.ask('list_nodes', {})).to.match(/^Nodes: /)
+    expect(await model.refused('read_node', {})).to.include('node_id: Required')
+    await model.client.close()
+    front.close()
+  })
 
   it('say of a token that ends during a session what to do', async () => {
     const short = await made(ann.post('/auth/tokens', { name: 'Model', access: 'read' }))
