@@ -1,17 +1,18 @@
 /** Finds problems of the configuration and of the machine. Each is a sentence. Uses no network. */
 
-import { rm, stat, statfs } from 'node:fs/promises'
+import { rm, rmdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 import { syncDirectory, writeSynced } from '../../gitstore/durable.ts'
 import { ignoreMissing, lexists } from '../../gitstore/fs-exists.ts'
 import { gitVersion } from '../../gitstore/native.ts'
 import { temporaryFile } from '../../gitstore/temporary-names.ts'
-import { type Config, variableNames } from '../base/config.ts'
+import { type Config, ConfigError, variableNames } from '../base/config.ts'
 import { isLoopback } from '../base/is-loopback.ts'
 import { openFilesLimit } from '../base/open-files.ts'
 import { findLocalPackages, ModelNotInstalledError } from '../domain/embeddings/local-packages.ts'
 import { credentialsFile, runFolder } from '../domain/layout.ts'
+import { makeOwnFolder, nextStep } from './data-folder.ts'
 
 /** The oldest git that Grove supports. */
 const oldestGit = [2, 39] as const
@@ -38,7 +39,7 @@ const freePart = 0.05
 /** Milliseconds that the clock may be behind the time of a file. */
 const clockToleranceMs = 60_000
 
-/** Returns the problems found. Writes and removes one file in the data folder, if that exists. */
+/** Returns the problems found. Writes and removes one file in the data folder. */
 export async function checkConfig(config: Config, variables: NodeJS.ProcessEnv = process.env): Promise<string[]> {
   const checks = [
     checkNames(variables, config),
@@ -162,24 +163,36 @@ async function checkGit(): Promise<string[]> {
   return isOld ? [`git is ${version}: Grove needs ${wanted} or newer`] : []
 }
 
-/** Checks the data folder and its file system. If it exists, writes, syncs and removes a file. */
+/** Checks the data folder. A missing one is made, as the first start makes it, and removed again. */
 async function checkFolder(root: string): Promise<string[]> {
-  const found = await ignoreMissing(stat(root))
-  // The first start creates it below the nearest folder that exists.
-  if (found === undefined) return checkFileSystem(await existingAbove(root))
-  if (!found.isDirectory()) return [`DATA_DIR: ${root} is not a folder`]
+  const missing = missingFolders(root)
+  try {
+    await makeOwnFolder(root)
+    return await checkMade(root)
+  } catch (error) {
+    if (error instanceof ConfigError) return [error.message]
+    throw error
+  } finally {
+    // A start at the same moment may already use it.
+    for (const folder of missing) await rmdir(folder).catch(() => undefined)
+  }
+}
+
+/** Returns the folder and those above it that do not exist, the lowest first. */
+function missingFolders(folder: string): string[] {
+  return lexists(folder) ? [] : [folder, ...missingFolders(dirname(folder))]
+}
+
+/** Writes, syncs and removes a file in the folder. */
+async function checkMade(root: string): Promise<string[]> {
+  const { mode, dev } = await stat(root)
   return [
     ...(await checkFileSystem(root)),
-    ...(await checkReaders(root, found.mode)),
-    ...(await checkRun(root, found.dev)),
+    ...(await checkReaders(root, mode)),
+    ...(await checkRun(root, dev)),
     ...(await checkWriting(root)),
     ...(await checkClock(root)),
   ]
-}
-
-async function existingAbove(folder: string): Promise<string> {
-  const parent = dirname(folder)
-  return (await ignoreMissing(stat(parent))) ? parent : existingAbove(parent)
 }
 
 async function checkFileSystem(folder: string): Promise<string[]> {
@@ -219,7 +232,8 @@ async function checkWriting(root: string): Promise<string[]> {
     await syncDirectory(root)
     return []
   } catch (error) {
-    return [`DATA_DIR cannot be written and synced: ${error instanceof Error ? error.message : error}`]
+    const reason = error instanceof Error ? error.message : error
+    return [`DATA_DIR cannot be written and synced: ${reason}; ${nextStep}`]
   } finally {
     await rm(file, { force: true }).catch(() => undefined)
   }

@@ -7,6 +7,9 @@ import { ignoreMissing } from '../../gitstore/fs-exists.ts'
 import { type Config, ConfigError } from '../base/config.ts'
 import { cellFile, runFolder } from '../domain/layout.ts'
 
+/** Ends the reasons why the folder cannot be used. */
+export const nextStep = 'set DATA_DIR to a folder that the user of the service can create and write'
+
 /** @throws ConfigError: it cannot be created, is not a folder, or is not writable */
 export async function makeDataFolder(root: string): Promise<void> {
   for (const path of [root, runFolder(root)]) await makeOwnFolder(path)
@@ -17,11 +20,11 @@ export async function makeOwnFolder(path: string): Promise<void> {
   try {
     // The umask may make the repositories in it readable.
     await makeFolder(path, 0o700)
-    if (!(await stat(path)).isDirectory()) throw new ConfigError(`DATA_DIR: ${path} is not a folder`)
+    if (!(await stat(path)).isDirectory()) throw new ConfigError(`DATA_DIR: ${path} is not a folder; ${nextStep}`)
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined
     const reason = reasonOf(codeOf(cause ?? error))
-    throw reason === undefined ? error : new ConfigError(`DATA_DIR: ${path} ${reason}`)
+    throw reason === undefined ? error : new ConfigError(`DATA_DIR: ${path} ${reason}; ${nextStep}`)
   }
 }
 

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { nextStep } from '../../server/process/data-folder.ts'
 import { grove as command, outcomeOf } from '../support/command.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 
@@ -52,7 +53,7 @@ describe('the command line', () => {
         expect(await outcomeOf(child)).to.deep.equal({
           code: 1,
           stdout: '',
-          stderr: `The configuration is not valid: DATA_DIR: ${reason}\n`,
+          stderr: `The configuration is not valid: DATA_DIR: ${reason}; ${nextStep}\n`,
         })
       }
     })
@@ -60,7 +61,11 @@ describe('the command line', () => {
     it('runs no command, says why in a sentence, and ends with 2', async () => {
       for (const [dataDir, reason] of places) {
         const { code, stdout, stderr } = await command(dataDir, 'restore', scratch)
-        expect({ code, stdout, stderr }).to.deep.equal({ code: 2, stdout: '', stderr: `grove: DATA_DIR: ${reason}\n` })
+        expect({ code, stdout, stderr }).to.deep.equal({
+          code: 2,
+          stdout: '',
+          stderr: `grove: DATA_DIR: ${reason}; ${nextStep}\n`,
+        })
       }
     })
 

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { readConfig } from '../../server/base/config.ts'
 import { checkConfig } from '../../server/process/config-check.ts'
+import { nextStep } from '../../server/process/data-folder.ts'
 import { failing } from '../support/failing.ts'
 import { signUp } from '../support/people.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
@@ -161,12 +162,35 @@ describe('grove config check', () => {
   it.deep('names a data folder that is none, is on two file systems, or cannot be written', async () => {
     const file = join(folder, 'file')
     await writeFile(file, '')
-    expect(await problems({ DATA_DIR: file })).to.deep.equal([`DATA_DIR: ${file} is not a folder`])
+    expect(await problems({ DATA_DIR: file })).to.deep.equal([`DATA_DIR: ${file} is not a folder; ${nextStep}`])
     await symlink('/proc', join(folder, 'run'))
     expect(await problems()).to.deep.equal(['DATA_DIR and its folder run/ must be on the same file system'])
     const found = await problems({ DATA_DIR: '/proc' })
     expect(found.filter((line) => line.startsWith('DATA_DIR cannot be written and synced: '))).to.have.length(1)
-    expect(await problems({ DATA_DIR: join(folder, 'not', 'made', 'yet') })).to.deep.equal([])
+  })
+
+  it('names a data folder that cannot be made or written, and leaves nothing of one that can', async () => {
+    const file = join(folder, 'file')
+    await writeFile(file, '')
+    const data = join(folder, 'data')
+    const found = async (DATA_DIR: string) => checkConfig(readConfig({ DATA_DIR }), {})
+    const below = `DATA_DIR: ${join(file, 'below')} is not a folder, or is below a file; ${nextStep}`
+    expect(problemsOf(await check({ DATA_DIR: join(file, 'below') }))).to.deep.equal([below])
+    expect(await found('/proc/grove/data')).to.deep.equal([
+      `DATA_DIR: /proc/grove/data cannot be created: a folder above it is missing, or a symbolic link is broken; ${nextStep}`,
+    ])
+    for (const [code, reason] of [
+      ['EACCES', 'cannot be created or read: permission denied'],
+      ['EROFS', 'cannot be created: the file system is read-only'],
+    ] as const)
+      expect(await failing('mkdir', data, code, () => found(data))).to.deep.equal([
+        `DATA_DIR: ${data} ${reason}; ${nextStep}`,
+      ])
+    const [unwritable = '', ...more] = await found('/proc').then((all) => all.filter((one) => one.includes('written')))
+    expect(more).to.deep.equal([])
+    expect(unwritable).to.match(/^DATA_DIR cannot be written and synced: .*; set DATA_DIR to a folder /)
+    expect(await found(join(folder, 'not', 'made', 'yet'))).to.deep.equal([])
+    expect(await readdir(folder)).to.deep.equal(['file'])
   })
 
   it.deep('names a data folder that every user of the machine may read, with the command that closes it', async () => {
@@ -207,7 +231,10 @@ describe('grove config check', () => {
   it('names a data folder that cannot be looked at', async () => {
     const config = readConfig({ DATA_DIR: folder })
     const check = () => checkConfig(config, {})
-    for (const path of [folder, join(folder, 'run'), join(folder, 'credentials.sqlite')]) {
+    expect(await failing('stat', folder, 'EIO', check)).to.deep.equal([
+      `DATA_DIR: ${folder} cannot be created: the file system failed; ${nextStep}`,
+    ])
+    for (const path of [join(folder, 'run'), join(folder, 'credentials.sqlite')]) {
       const found = await failing('stat', path, 'EIO', check)
       expect(
         found.filter((line) => line.startsWith('DATA_DIR cannot be checked: EIO')),

@@ -7,9 +7,9 @@ type AnyCall = (...args: unknown[]) => unknown
 
 /** Lets `name` and its synchronous variant fail with `code` for one path while `work` runs. */
 export async function failing<T>(
-  name: 'readdir' | 'stat',
+  name: 'mkdir' | 'readdir' | 'stat',
   path: string,
-  code: 'EMFILE' | 'EIO' | 'EACCES' | 'ENOENT',
+  code: 'EMFILE' | 'EIO' | 'EACCES' | 'ENOENT' | 'EROFS',
   work: () => Promise<T>,
 ): Promise<T> {
   const asynchronous = promises as unknown as Record<string, AnyCall> // their overloads are all calls
