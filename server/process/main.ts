@@ -99,7 +99,6 @@ function explain(error: unknown): string {
   if (error instanceof WorkerFailedError)
     return error.explained ? '' : `The service cannot start: ${printable(error.message)}\n`
   if (error instanceof ConfigError) return `The configuration is not valid: ${printable(error.message)}\n`
-  if (codeOf(error) === 'EADDRINUSE' && error instanceof Error)
-    return `The port is in use: ${printable(error.message)}\n`
-  return `The service cannot start: ${explainFault(error)}\n`
+  const prefix = codeOf(error) === 'EADDRINUSE' ? '' : 'The service cannot start: '
+  return `${prefix}${explainFault(error)}\n`
 }

@@ -4,9 +4,8 @@ import cluster from 'node:cluster'
 import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { codeOf } from '../../gitstore/errors.ts'
 import { gitVersion } from '../../gitstore/native.ts'
-import { type Config, ConfigError, workerNumber } from '../base/config.ts'
+import { type Config, workerNumber } from '../base/config.ts'
 import { counters, type NewCounter } from '../base/counters.ts'
 import type { Deps } from '../base/deps.ts'
 import { commit, version } from '../base/release.ts'
@@ -35,6 +34,7 @@ import { openDeps } from './bootstrap.ts'
 import { servicePartsOf } from './cell-parts.ts'
 import { importProcess } from './import-child.ts'
 import { letters } from './letters.ts'
+import { listen } from './listen.ts'
 
 /** Milliseconds that running requests have to end when the service stops. */
 const closeTimeoutMs = 8_000
@@ -171,22 +171,6 @@ const uploadsJob: Job = {
   everyMs: 60_000,
   work: removeLeftUploads,
   failed: 'the archives of interrupted imports could not be removed',
-}
-
-/** @throws ConfigError that names HOST; system errors, if the port is not available */
-function listen(server: Server, { port, host }: Config): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(hostError(error, host) ?? error))
-    server.listen({ port, host }, resolve)
-  })
-}
-
-function hostError(error: Error, host: string): ConfigError | undefined {
-  const code = codeOf(error)
-  if (code === 'EADDRNOTAVAIL') return new ConfigError(`HOST: ${host} is not an address of this machine`)
-  if (code === 'ENOTFOUND') return new ConfigError(`HOST: cannot resolve ${host}`)
-  if (code === 'EAI_AGAIN') return new ConfigError(`HOST: the DNS lookup of ${host} failed; try again`)
-  return undefined
 }
 
 function portOf(server: Server): number {

@@ -15,6 +15,7 @@ const filesNeeded = 33
 export function explainFault(error: unknown): string {
   if (!(error instanceof Error)) return printable(String(error))
   if (isShortOfFiles(error)) return filesSentence()
+  if (codeOf(error) === 'EADDRINUSE') return `The port is in use: ${printable(error.message)}`
   const isExpected =
     error instanceof ConfigError ||
     error instanceof GitError ||

@@ -1,6 +1,8 @@
 /** Refusals of `grove demo` before it starts. */
 
+import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -15,7 +17,12 @@ describe('grove demo', () => {
   after(() => rm(scratch, { recursive: true, force: true }))
 
   const demo = (environment: Record<string, string>, ...options: string[]) =>
-    runCommand(['demo', ...options], { PATH: process.env.PATH, DATA_DIR: join(scratch, 'new'), ...environment })
+    runCommand(['demo', ...options], {
+      PATH: process.env.PATH,
+      DATA_DIR: join(scratch, 'new'),
+      PORT: '0',
+      ...environment,
+    })
 
   const refusals = [
     [
@@ -53,6 +60,17 @@ describe('grove demo', () => {
       )
       expect(await readdir(DATA_DIR)).to.deep.equal(['index.sqlite'])
     })
+
+  it('finds that the port is in use before it writes anything', async () => {
+    const busy = createServer()
+    await once(busy.listen(0, '127.0.0.1'), 'listening')
+    const { port } = busy.address() as AddressInfo // it listens on a port
+    const says = await demo({ PORT: String(port) })
+    busy.close()
+    const stderr = `grove: The port is in use: listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`
+    expect(says).to.deep.equal({ code: 1, stdout: '', stderr })
+    expect(await readdir(scratch)).to.not.include('new')
+  })
 
   it('says why a folder cannot be made, as the service does', async () => {
     const file = join(scratch, 'file')
