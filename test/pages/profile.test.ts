@@ -6,7 +6,7 @@ import { clientName } from '../../server/pages/text/client-name.ts'
 import { made } from '../support/cast.ts'
 import { git } from '../support/data-folder.ts'
 import { expecting } from '../support/node.ts'
-import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { useWorld } from '../support/world.ts'
 import { alertIn, ledTo, mainOf, type Visit, valueIn, visitOf } from './forms.ts'
 
@@ -52,6 +52,17 @@ describe('the profile of a user', () => {
       expect(valueIn(refused, 'name')).to.equal(name.replace('<', '&lt;'))
     }
     expect((await me()).name).to.equal('Ann Lee')
+  })
+
+  it('preselects the access that is recommended for agents, and keeps another choice', async () => {
+    const chosen = (page: Answer) => {
+      const [, options = ''] = /<select[^>]* name="access"[^>]*>(.*?)<\/select>/s.exec(mainOf(page)) ?? []
+      return [...options.matchAll(/value="(\w+)" selected/g)].map(([, access]) => access)
+    }
+    expect(chosen(await pages.open('/me/tokens'))).to.deep.equal(['propose'])
+    expect(chosen(await pages.open('/me/tokens?access=read'))).to.deep.equal(['read'])
+    const refused = await pages.send('/me/tokens', { act: 'create', name: '', access: 'write' })
+    expect({ status: refused.status, access: chosen(refused) }).to.deep.equal({ status: 422, access: ['write'] })
   })
 
   it('changes the e-mail address by the password', async () => {

@@ -13,12 +13,14 @@ type Orgs = AnswerOf<'listOrgs'>['orgs']
 /** Maximum tokens and organisations listed. A user has at most 100 tokens. */
 const most = 100
 const dayMs = 86_400_000
-/** The accesses of a token, in the form and in the list. The first one is the default. */
+/** The accesses of a token, in the form and in the list. */
 const accesses: readonly { readonly access: Token['access']; readonly label: string; readonly may: string }[] = [
   { access: 'read', label: 'read', may: 'can read' },
   { access: 'propose', label: 'read and propose changes', may: 'can read, and propose changes to,' },
   { access: 'write', label: 'read and change', may: 'can read and change' },
 ]
+/** Recommended for agents: users decide on what they propose. */
+const recommended: Token['access'] = 'propose'
 /** Lifetimes of a token in days. */
 const lifetimes = [30, 90, 365] as const
 
@@ -197,7 +199,7 @@ function TokenForm({ typed, orgs, action, trouble }: TokenFormProps) {
         {(tied) => (
           <select {...tied}>
             {accesses.map(({ access, label }) => (
-              <option value={access} selected={access === typed.get('access')}>
+              <option value={access} selected={access === (typed.get('access') ?? recommended)}>
                 {label}
               </option>
             ))}
