@@ -5,7 +5,7 @@ import { type Grove, grove, type Schemas } from '../../spec/client/client.ts'
 import type { Config } from '../base/config.ts'
 import { createLog } from '../http/log/log.ts'
 import { connectionOf } from '../pages/linking.ts'
-import { startService } from '../process/service.ts'
+import type { startService } from '../process/service.ts'
 import { dayBefore, type Edit, type Page, readHandbook, replaced, type Turn, type Writer } from './handbook.ts'
 import { organisation, people } from './people.ts'
 
@@ -26,11 +26,11 @@ interface Step {
   run(): Promise<unknown>
 }
 
-/** Returns the id of the organisation. @throws GroveError and errors of `startService` */
-export async function fillDemo(config: Config, today: Date = new Date()): Promise<string> {
+/** Returns the id of the organisation. @param start starts the service @throws GroveError and errors of `start` */
+export async function fillDemo(config: Config, start: typeof startService, today: Date = new Date()): Promise<string> {
   const clock = { ms: dayBefore(today, days.begin).getTime() }
   const options = { now: () => new Date(clock.ms), log: createLog('error'), sweeps: false }
-  const service = await startService({ ...config, port: 0, rateLimit: false, passwordCost }, options)
+  const service = await start({ ...config, port: 0, rateLimit: false, passwordCost }, options)
   try {
     const { pages, types } = await readHandbook(today)
     const story = new Story(service.url, clock, pages)

@@ -10,9 +10,9 @@ import { greeting, people } from './people.ts'
 export function serveDemo(given: Config, made: Made | undefined): Promise<void> {
   return run(
     () => given,
-    async (config) => {
+    async (config, start) => {
       if (made === undefined) process.stdout.write('Writing the demo: 65 pages and half a year of history …\n')
-      const org = made?.org ?? (await fillDemo(config))
+      const org = made?.org ?? (await fillDemo(config, start))
       if (made === undefined) await finishDemo(config.dataDir, { org })
       return { notice: { org, accounts: Object.values(people) }, greet: (url) => greeting(url, org) }
     },

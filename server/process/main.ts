@@ -39,15 +39,22 @@ export function serve(): Promise<void> {
   })
 }
 
-/** Runs a service, and ends the process with one line if it cannot start. */
-export async function run(read: () => Config, prepare: (config: Config) => Promise<Demo | undefined>): Promise<void> {
+/**
+ * Runs a service, and ends the process with one line if it cannot start.
+ *
+ * @param prepare gets `startService` as an argument, so that a command that prepares does not contain the service
+ */
+export async function run(
+  read: () => Config,
+  prepare: (config: Config, start: typeof startService) => Promise<Demo | undefined>,
+): Promise<void> {
   try {
     const config = read()
     const hasWorkers = config.workers > 1 && !cluster.isWorker
     const log = createLog(config.logLevel, hasWorkers ? undefined : workerNumber())
     // Before anything is awaited, because Node prints warnings itself until then.
     logWarnings(log)
-    const demo = await prepare(config)
+    const demo = await prepare(config, startService)
     if (cluster.isWorker) {
       // The first process has just died, so a message to it failed. 'disconnect' comes next.
       cluster.worker?.on('error', () => {})

@@ -210,6 +210,12 @@ describe('the package', () => {
     expect(bundled.filter((name) => ours.includes(`node_modules/${name}`))).to.deep.equal([])
   })
 
+  it('has the service in one bundle, so that commands start fast', async () => {
+    const isIn = async (bundle: string) => (await readFile(`dist/${bundle}.cjs`, 'utf8')).includes('/express/')
+    expect(await isIn('main')).to.equal(true)
+    expect(await isIn('cli')).to.equal(false)
+  })
+
   it('compiles SQLite for Node 20 alone: the other release has its binaries in the package', async () => {
     const { packages } = JSON.parse(await readFile('package-lock.json', 'utf8'))
     // Two lines that npm does not write: after an update of the package by npm, write them again.
