@@ -42,6 +42,8 @@ const lines = [
   '> Quoted words',
   'https://example.org/a:b',
   scissors,
+  `${scissors} `,
+  'Signed-off-by: ',
   '🐋 Wale',
 ]
 
@@ -163,6 +165,7 @@ describe('the trailer of an agent', () => {
       ['Subject\n\nA: b\n\n# c', 'Subject\n\nA: b\nGrove-Via: rest agent:a\n\n# c\n'],
       ['Subject\n\nA: b\n\nConflicts:\n\tsea.md', 'Subject\n\nA: b\nGrove-Via: rest agent:a\n\nConflicts:\n\tsea.md\n'],
       [`Subject\n${scissors}\nrest`, `Subject\n\nGrove-Via: rest agent:a\n\n${scissors}\nrest\n`],
+      [`Subject\n\n${scissors} `, `Subject\n\n${scissors} \n\nGrove-Via: rest agent:a\n`],
       [`${scissors}\nrest`, `No message\n\nGrove-Via: rest agent:a\n\n${scissors}\nrest\n`],
     ]
     for (const [message, expected] of shapes)

@@ -103,9 +103,19 @@ describe('suggestions', () => {
     ).to.deep.equal(['apply 1 2'])
   })
 
+  const scissors = `# ${'-'.repeat(24)} >8 ${'-'.repeat(24)}`
+
+  it('name co-authors where git finds them, also if a space keeps a line from being scissors', async () => {
+    const text = await aText()
+    const message = `Name the food\n\n${scissors} \n${scissors}`
+    await text.apply([await text.words('fish', 'cod', di)], { message }).then(expecting(200))
+    expect(text.node.git.say('log', '-1', '--format=%(trailers)', 'draft')).to.equal(
+      'Co-authored-by: Di <di@example.org>',
+    )
+  })
+
   it('name co-authors above scissors and in folded lines, where git finds them', async () => {
     const text = await aText()
-    const scissors = `# ${'-'.repeat(24)} >8 ${'-'.repeat(24)}`
     const message = `Name the food\n\n${scissors}\nBelow`
     await text.apply([await text.words('fish', 'cod', di)], { message }).then(expecting(200))
     expect(text.node.git.say('log', '-1', '--format=%(trailers)', 'draft')).to.equal(

@@ -34,7 +34,9 @@ export function withVia(message: string, value: string | undefined): string {
 /** Returns the message with more trailers, where git reads them. Scissors and a list of conflicts stay below them. */
 export function withTrailers(message: string, added: readonly string[]): string {
   const { lines, start, end } = findTrailers(message)
-  const subject = lines.slice(0, end).join('\n').trimEnd() || noSubject
+  // Keeps spaces at the end of the last line. Without them it could become scissors, which hide what follows.
+  const kept = lines.slice(0, end).findLastIndex((line) => line.trim() !== '') + 1
+  const subject = lines.slice(0, kept).join('\n') || noSubject
   const separator = start === end ? '\n\n' : '\n'
   // A tab continues a list of conflicts.
   const tail = lines
