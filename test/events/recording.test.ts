@@ -74,6 +74,18 @@ describe('the log of events', () => {
     expect(updated?.data).to.deep.include({ before, after, changed: ['title', 'text'] })
   })
 
+  it('continues after a ledger in which submodules stand for checks, entries and proposals', async () => {
+    const { git } = node
+    const ref = 'refs/grove/ledger'
+    const places = [`checks/ab/${'cd'.repeat(19)}.json`, 'reviews/0/0/9/0/1.json', 'pulls/0/0/9.json']
+    for (const side of [{ mode: '160000', oid: git.head() }, null]) {
+      const files = Object.fromEntries(places.map((path) => [path, side]))
+      git.say('update-ref', ref, git.commit({ files, parents: [git.say('rev-parse', ref)], message: 'by hand' }))
+    }
+    await made(bob.patch(node.at, { title: 'Right whales' }))
+    expect(said()).to.deep.equal(['branch.updated rest Bob', 'node.updated rest Bob'])
+  })
+
   it('has the edges that a commit adds and removes', async () => {
     const parent = await made(ann.post(`/orgs/${ann.org}/nodes`, { title: 'Sea' }))
     await made(ann.put(`${node.at}/parents/${parent.id}`, {}))

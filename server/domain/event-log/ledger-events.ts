@@ -7,7 +7,14 @@ import { createYielder } from '../../../gitstore/yielder.ts'
 import { parseChecksFile, parseEntryFile, pullsFolder } from '../format/paths.ts'
 import { timeOf } from '../format/signatures.ts'
 import { parseChecks, readChecksText } from '../ledger/checks.ts'
-import { type CommentRecord, type EntryUser, parseEntry, type ReadEntry, readEntryText } from '../ledger/entries.ts'
+import {
+  type CommentRecord,
+  type EntryUser,
+  isFile,
+  parseEntry,
+  type ReadEntry,
+  readEntryText,
+} from '../ledger/entries.ts'
 import { type PullRecord, pushedSubject } from '../ledger/ledger.ts'
 import type { EventActor, EventFacts, EventType } from './event-types.ts'
 
@@ -20,7 +27,7 @@ export async function ledgerEvents(repo: Repo, commit: Oid): Promise<EventFacts[
   const [parent] = parents
   if (parent === undefined || message.trimEnd() === pushedSubject) return []
   const before = (await readCommit(repo, parent)).tree
-  const changes = await diffTrees(repo, before, tree, createYielder(), mostFiles)
+  const changes = (await diffTrees(repo, before, tree, createYielder(), mostFiles)).map(withFilesOnly)
   const found: EventFacts[] = []
   const users = new Map<number, EntryUser>()
   for (const change of changes) {
@@ -36,6 +43,12 @@ export async function ledgerEvents(repo: Repo, commit: Oid): Promise<EventFacts[
     if (checked !== undefined) found.push(...(await checkEvents(repo, commit, checked, change)))
   }
   return found.map((event) => ({ ...event, at: event.at || timeOf(committer) }))
+}
+
+/** Returns the change without sides that are no files. A ledger that was edited by hand may have submodules. */
+function withFilesOnly({ path, old, new: now }: TreeChange): TreeChange {
+  const fileOf = (side: TreeChange['new']) => (side && isFile(side.mode) ? side : null)
+  return { path, old: fileOf(old), new: fileOf(now) }
 }
 
 async function readSide(repo: Repo, change: TreeChange, side: 'old' | 'new'): Promise<ReadEntry | undefined> {
