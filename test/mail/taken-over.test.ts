@@ -81,6 +81,17 @@ describe('an account that somebody else opened', () => {
     expect((await victim.get(org)).status).to.equal(404)
   })
 
+  it('names the owner to whom its own organisation was given', async () => {
+    const [squatter, thief] = [await signUp(grove, 'Quarry'), await signUp(grove, 'Receiver')]
+    const members = `/orgs/${squatter.org}/members`
+    await squatter.put(`${members}/${thief.user.email}`, { role: 'owner' }).then(expecting(200))
+    await squatter.put(`${members}/${squatter.user.email}`, { role: 'editor' }).then(expecting(200))
+    await reset(squatter.user.email)
+    await grove.settled()
+    const own = smtp.received.filter((mail) => mail.to.includes(squatter.user.email))
+    expect(own.map(({ text }) => text.replace(/\s+/g, ' ')).join()).to.contain(': Receiver (owner of Quarry)')
+  })
+
   it('leaves no token for a bot of others, and no URL of a webhook whose secret others have replaced', async () => {
     const [squatter, host] = [await signUp(grove, 'Guest'), await signUp(grove, 'Host')]
     const org = `/orgs/${host.org}`

@@ -5,7 +5,7 @@
  * members remain, also other owners: an organisation may have real ones. The mail names them.
  */
 
-import { setAccount } from '../../../index/credentials/accounts.ts'
+import { findAccountById, setAccount } from '../../../index/credentials/accounts.ts'
 import { deleteBotTokensOf } from '../../../index/credentials/bots.ts'
 import { deleteAllInvitationsBy } from '../../../index/credentials/invitations.ts'
 import { deletePendingMembershipsBy } from '../../../index/credentials/pending-memberships.ts'
@@ -27,23 +27,27 @@ const mostNamed = 50
 export interface OwnOrgs {
   /** The organisations that it owns, perhaps with others. */
   readonly owned: readonly string[]
-  /** The other members of all organisations that it owns, as a mail shows them. */
+  /** The other members of these and of its personal organisation, as a mail shows them. */
   readonly members: readonly string[]
 }
 
 /** Finds what somebody else may have opened. Runs before the transaction, because other databases have it. */
 export async function findOwnOrgs(deps: Deps, accountId: string): Promise<OwnOrgs> {
   const { open, closed, elsewhere } = await listOrgsOf(deps, accountId)
-  const own = [...open, ...closed, ...elsewhere].filter(({ role }) => role === 'owner')
+  const account = await findAccountById(deps.credentials.read, accountId)
+  const all = [...open, ...closed, ...elsewhere]
+  const owned = all.filter(({ role }) => role === 'owner').map(({ id }) => id)
+  // The account may have given its personal organisation to another owner.
+  const shown = all.filter(({ id }) => id === account?.org_id || owned.includes(id))
   const [owners, others]: [string[], string[]] = [[], []]
-  for (const { id, name } of own)
+  for (const { id, name } of shown)
     for (const member of await listMemberNames(deps.index.read, id)) {
       if (member.user_id === accountId) continue
       if (member.role === 'owner') owners.push(`${shownName(member.name)} (owner of ${shownName(name)})`)
       else others.push(`${shownName(member.name)} (${shownName(name)})`)
     }
   // Owners come first, because the mail names only some.
-  return { owned: own.map(({ id }) => id), members: [...owners, ...others] }
+  return { owned, members: [...owners, ...others] }
 }
 
 function listed(members: readonly string[]): string {
