@@ -29,6 +29,8 @@ interface DiffLimits {
   readonly entries: number
   /** Characters of all paths that differ. */
   readonly characters: number
+  /** Called with the names in each pair of trees that is read. */
+  readonly counted?: (entries: number) => void
 }
 
 /**
@@ -56,6 +58,7 @@ export async function diffTrees(
     const before = from === null ? [] : await readTree(repo, from, pace)
     const after = to === null ? [] : await readTree(repo, to, pace)
     opened += before.length + after.length
+    most.counted?.(before.length + after.length)
     if (opened > most.entries)
       throw new GitError('limit_exceeded', `More than ${most.entries} entries differ`, { maxEntries: most.entries })
     if (depth > maxDepth) throw new GitError('limit_exceeded', `Deeper than ${maxDepth}`, { maxDepth })

@@ -94,6 +94,24 @@ describe('requests for changes of other pull requests', () => {
     expect(await heldBy(node, number)).to.deep.equal([numbers[0]])
   })
 
+  it.deep('cost a judgement half a second, if each of 16 has other lines in all of a large file', async () => {
+    const large = (first: number) =>
+      `${Array.from({ length: 25_000 }, (_, n) => (first * 25_000 + n).toString(36).padStart(9, '0')).join('\n')}\n`
+    const node = await newNode(grove, ann, { text_content: 'Whales.\n' })
+    rewrite(node, 'main', { 'large.txt': large(0) })
+    const numbers: number[] = []
+    for (let n = 1; n <= 16; n++) numbers.push(await objected(node, `old-${n}`, { 'large.txt': large(n) }))
+    rewrite(node, 'again', { 'other.txt': '' })
+    const { number } = await node.open('again')
+    await setRules({ branches: ['main'], approvals: 1 })
+    rewrite(node, 'main', { 'other.txt': '' })
+    rewrite(node, 'again', { 'large.txt': large(5) })
+    const before = process.cpuUsage()
+    expect(await heldBy(node, number)).to.deep.equal([numbers[4]])
+    const { user, system } = process.cpuUsage(before)
+    expect((user + system) / 1000).to.be.below(1_000)
+  })
+
   it.deep('follow no amended commit if no rule asks for the user, and moved lines are another change', async () => {
     const node = await newNode(grove, ann, { text_content: 'One.\nTwo.\nThree.\n' })
     const moved = { 'content.md': 'Two.\nOne.\nThree.\n' }

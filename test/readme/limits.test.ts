@@ -285,6 +285,12 @@ const coded: Readonly<Record<string, Constant>> = {
     'maxLineBytes',
     'bytes',
   ],
+  'number of these files': ['server/domain/consent/alike-changes.ts', 'maxLineFiles', 'count'],
+  'names in trees, and halves of a KiB of files, that a judgement reads of such changes': [
+    'server/domain/consent/alike-changes.ts',
+    'mostCost',
+    'count',
+  ],
   'files of such a change of which the target may have taken in some': [
     'server/domain/consent/alike-changes.ts',
     'maxParts',

@@ -15,7 +15,7 @@ import type { Change } from './same-change.ts'
 
 /** A changed file. */
 interface Part {
-  /** A hash of the lines that the change adds and removes. It is the same after a merge onto another base. */
+  /** A sum of the lines that the change adds and removes. It is the same after a merge onto another base. */
   readonly lines: string
   /** The mode and blob after the change. */
   readonly after: string
@@ -26,6 +26,8 @@ interface Summary {
   readonly key: string | null
   /** The parts by path. Empty if there are more than `maxParts`. */
   readonly parts: ReadonlyMap<string, Part>
+  /** The cost of reading the change, in the unit of `mostCost`. */
+  readonly cost: number
 }
 
 /** The most of a change that is compared with changes in other pull requests. */
@@ -34,8 +36,21 @@ const largest = { entries: 20_000, characters: 1_000_000 }
 /** The most files of a change that are compared one by one. Needed if the target took in some. */
 const maxParts = 100
 
-/** Bytes of a change's files whose lines are compared. Further files are the same only if their blobs are. */
+/** The most files of a change whose lines are compared, and their bytes. Further ones are the same if their blobs are. */
+const maxLineFiles = 200
 const maxLineBytes = 524_288
+
+/** The rest that may still be read. */
+interface Left {
+  files: number
+  bytes: number
+}
+
+/**
+ * The most that one judgement reads of other changes. Each name in a tree counts as 1, and so does half a KiB of a file:
+ * about 10 µs each. The oldest changes beyond are not compared.
+ */
+const mostCost = 100_000
 
 /** The most changes per judgement that are compared with the target. Further ones count as alike. */
 const maxPartial = 20
@@ -43,12 +58,12 @@ const maxPartial = 20
 /** Summaries by repository and commits, which never change. Each part takes about 200 bytes. */
 const summaries = new LRUCache<string, Summary>({ maxSize: 100_000, sizeCalculation: ({ parts }) => parts.size + 1 })
 
-const unknown: Summary = { key: null, parts: new Map() }
+const unknown: Summary = { key: null, parts: new Map(), cost: 0 }
 
 /**
  * Returns the changes with the same head or content as the current one. Files are the same if the
  * change adds and removes the same lines, or if the file after it is the same. A file that only the other change has
- * must be in the base already. Reads each change once, in about 1 ms, and never merges.
+ * must be in the base already. Reads each change once, in about 1 ms, and never merges. Takes about a second at most.
  *
  * @param candidates the newest at the end
  * @throws the signal's reason, and the errors of diffTrees, readKeptBlob and findEntry
@@ -61,16 +76,18 @@ export async function listAlike<T extends Change>(
 ): Promise<T[]> {
   const found: T[] = []
   let own: Summary | undefined
-  let partial = 0
+  let [partial, cost] = [0, 0]
   for (const other of candidates.toReversed()) {
     signal?.throwIfAborted()
     if (other.head === present.head) {
       found.push(other)
       continue
     }
+    if (cost > mostCost) continue
     own ??= await summaryOf(repo, present)
     if (own.key === null) continue
     const summary = await summaryOf(repo, other)
+    cost += summary.cost
     if (summary.key === own.key) found.push(other)
     else if (
       containsParts(summary, own) &&
@@ -113,52 +130,77 @@ async function summaryOf(repo: Repo, change: Change): Promise<Summary> {
 }
 
 async function summarize(repo: Repo, before: Oid, after: Oid): Promise<Summary> {
-  const changes = await diffTrees(repo, before, after, createYielder(), largest).catch((error: unknown) => {
+  let cost = 0
+  const counted = (entries: number) => {
+    cost += entries
+  }
+  const most = { ...largest, counted }
+  const changes = await diffTrees(repo, before, after, createYielder(), most).catch((error: unknown) => {
     if (isGitError(error, 'limit_exceeded')) return []
     throw error
   })
-  if (changes.length === 0) return unknown
+  if (changes.length === 0) return { ...unknown, cost }
   const all = createHash('sha1')
   const parts = new Map<string, Part>()
-  const left = { bytes: maxLineBytes }
+  const left: Left = { files: maxLineFiles, bytes: maxLineBytes }
   for (const change of changes) {
-    const lines = await linesOf(repo, change, left)
+    const lines = left.files-- > 0 ? await linesOf(repo, change, left) : blobsOf(change)
     all.update(`${change.path}\0${lines}\0`)
     if (changes.length <= maxParts) parts.set(change.path, { lines, after: sideOf(change.new) })
   }
-  return { key: all.digest('base64'), parts }
+  return { key: all.digest('base64'), parts, cost: cost + (maxLineBytes - left.bytes) / 512 }
 }
 
 const sideOf = (side: TreeChange['new']) => (side === null ? '' : `${side.mode} ${side.oid}`)
 
-/** Hashes the modes, and the lines that were added and removed, in no order. */
-async function linesOf(repo: Repo, change: TreeChange, left: { bytes: number }): Promise<string> {
-  const [before, after] = [await readLines(repo, change.old, left), await readLines(repo, change.new, left)]
-  const counts = before && after ? changedLines(before, after) : []
-  const modes = `${change.old?.mode} ${change.new?.mode}`
+/** Describes the modes, and the lines that were added and removed, in no order. */
+async function linesOf(repo: Repo, { old, new: now }: TreeChange, left: Left): Promise<string> {
+  const [before, after] = [await readSums(repo, old, left), await readSums(repo, now, left)]
+  const sums = before && after ? after.map((sum, at) => (sum - (before[at] ?? 0)) | 0) : []
   // Moved lines alone leave no difference, so the blobs decide.
-  const what = counts.length > 0 ? JSON.stringify(counts) : `${sideOf(change.old)} ${sideOf(change.new)}`
-  return createHash('sha1').update(`${modes}\n${what}`).digest('base64')
+  return sums.some((sum) => sum !== 0) ? `${old?.mode} ${now?.mode} ${sums.join(' ')}` : blobsOf({ old, new: now })
 }
 
+const blobsOf = ({ old, new: now }: Pick<TreeChange, 'old' | 'new'>) => `${sideOf(old)} ${sideOf(now)}`
+
 /** Undefined if it is not a blob, is missing, or is too large. */
-async function readLines(repo: Repo, side: TreeChange['new'], left: { bytes: number }): Promise<string[] | undefined> {
-  if (side === null) return []
+async function readSums(repo: Repo, side: TreeChange['new'], left: Left): Promise<readonly number[] | undefined> {
+  if (side === null) return [0, 0]
   if (side.mode === '160000') return undefined
   try {
     const content = await readKeptBlob(repo, side.oid, left.bytes)
     left.bytes -= content.length
-    return content.toString('latin1').split('\n')
+    return sumsOfLines(content)
   } catch (error) {
     if (isGitError(error, 'limit_exceeded') || isGitError(error, 'object_missing')) return undefined
     throw error
   }
 }
 
-/** Counts how often each line was added or removed, sorted by line. */
-function changedLines(before: readonly string[], after: readonly string[]): [string, number][] {
-  const counts = new Map<string, number>()
-  for (const line of before) counts.set(line, (counts.get(line) ?? 0) - 1)
-  for (const line of after) counts.set(line, (counts.get(line) ?? 0) + 1)
-  return [...counts].filter(([, count]) => count !== 0).sort(([a], [b]) => (a < b ? -1 : 1))
+/**
+ * Adds two hashes of each line, so that the order does not matter. They are FNV-1a with two factors. To list, count and
+ * sort the lines takes 20 times as long. A forged collision only makes an objection hold.
+ */
+function sumsOfLines(text: Buffer): readonly number[] {
+  const basis = 0x811c9dc5
+  let [one, other, ones, others] = [basis, basis, 0, 0]
+  for (let at = 0; at <= text.length; at++) {
+    const byte = text[at] ?? 10
+    if (byte !== 10) {
+      one = Math.imul(one ^ byte, 0x01000193)
+      other = Math.imul(other ^ byte, 0x85ebca6b)
+      continue
+    }
+    ones = (ones + mixed(one)) | 0
+    others = (others + mixed(other)) | 0
+    one = other = basis
+  }
+  return [ones, others]
+}
+
+/** Spreads a hash over all bits, so that sums of similar lines differ. Source: fmix32 of MurmurHash3. */
+function mixed(hash: number): number {
+  const half = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  const most = Math.imul(half ^ (half >>> 13), 0xc2b2ae35)
+  return most ^ (most >>> 16)
 }

@@ -45,7 +45,7 @@ export async function ledgerEvents(repo: Repo, commit: Oid): Promise<EventFacts[
   return found.map((event) => ({ ...event, at: event.at || timeOf(committer) }))
 }
 
-/** Returns the change without sides that are no files. A ledger that was edited by hand may have submodules. */
+/** Returns the change without sides that are not files. A ledger that was edited by hand may have submodules. */
 function withFilesOnly({ path, old, new: now }: TreeChange): TreeChange {
   const fileOf = (side: TreeChange['new']) => (side && isFile(side.mode) ? side : null)
   return { path, old: fileOf(old), new: fileOf(now) }
