@@ -81,6 +81,23 @@ describe('an account that somebody else opened', () => {
     expect((await victim.get(org)).status).to.equal(404)
   })
 
+  it('serves only the user of its address who undoes a change of it', async () => {
+    const squatter = await signUp(grove, 'Nobody')
+    const org = `/orgs/${squatter.org}`
+    const bot = (await squatter.post(`${org}/bots`, { name: 'Spy', role: 'reader' }).then(expecting(201))).body
+    const { token } = (await squatter.post(`${org}/bots/${bot.id}/tokens`, { name: 'T', access: 'read' })).body
+    const other = newAddress()
+    await squatter.post('/auth/email', { new_email: other, password }).then(expecting(200))
+    const change = tokenIn(await smtp.verificationTo(other))
+    await client(grove).post('/auth/verify', { token: change }).then(expecting(200))
+    const undo = await tokenTo(squatter.user.email)
+    await client(grove).post('/auth/email/undo', { token: undo }).then(expecting(200))
+    expect((await client(grove, token).get(org)).status).to.equal(401)
+    await reset(squatter.user.email)
+    const own = smtp.received.filter((mail) => mail.to.includes(squatter.user.email))
+    expect(own.some(({ headers }) => headers.subject?.includes('before you confirmed'))).to.equal(true)
+  })
+
   it('names the owner to whom its own organisation was given', async () => {
     const [squatter, thief] = [await signUp(grove, 'Quarry'), await signUp(grove, 'Receiver')]
     const members = `/orgs/${squatter.org}/members`

@@ -27,12 +27,13 @@ import { mailboxKey, verificationsInAnHour } from '../mail/limits.ts'
 import { queueMail } from '../mail/outbox.ts'
 import { addressChangedLetter, newAddressLetter, tokenLink } from '../mail/texts.ts'
 import { MailError } from '../mail/transport.ts'
+import { findOwnOrgs, type OwnOrgs, takeOver } from './arrivals.ts'
 import { issueEmailToken } from './email-tokens.ts'
 import { auditFailure } from './failed-sign-ins.ts'
 import { emailTakenError } from './identity.ts'
 import { updateMembers } from './member-profiles.ts'
 import { endEveryWayIn } from './oidc/identities.ts'
-import { findMailedToken, hashOf, mailedToken } from './tokens.ts'
+import { findMailedToken, hashOf, mailedToken, type UndoKind, undoKindOf } from './tokens.ts'
 import { personOf } from './user-view.ts'
 
 const dayMs = 24 * 3_600_000
@@ -100,7 +101,10 @@ export async function writeNewAddress(deps: Deps, mail: Mail): Promise<Letter | 
  */
 export async function confirmNewAddress(deps: Deps, row: EmailToken): Promise<Account | undefined> {
   const undo = newId()
-  const undoHash = hashOf(await mailedToken(deps, 'undo', undo))
+  const hashes = {
+    undo: hashOf(await mailedToken(deps, 'undo', undo)),
+    undo_new: hashOf(await mailedToken(deps, 'undo_new', undo)),
+  }
   const now = deps.now()
   const write = deps.credentials.write(async (trx) => {
     const account = await lockAccount(trx, row.account_id)
@@ -110,8 +114,10 @@ export async function confirmNewAddress(deps: Deps, row: EmailToken): Promise<Ac
     await takeAddress(trx, account.id, row.email, now)
     const former = { email: account.email, email_key: account.email_key, account_id: account.id }
     const expires_at = new Date(now.getTime() + undoMs).toISOString()
-    await insertEmailToken(trx, { ...former, hash: undoHash, kind: 'undo', expires_at, used_at: null })
-    const fields = { hash: undoHash }
+    const kind: UndoKind = account.email_verified_at === null ? 'undo_new' : 'undo'
+    const hash = hashes[kind]
+    await insertEmailToken(trx, { ...former, hash, kind: 'undo', expires_at, used_at: null })
+    const fields = { hash, kind }
     await queueMail(deps, trx, {
       id: undo,
       kind: 'address_changed',
@@ -150,10 +156,10 @@ export async function recordChange(
 /** Undefined: the change was undone, or can no longer be. @throws MailError its key was deleted */
 export async function writeAddressChanged(deps: Deps, { id, fields, created_at }: Mail): Promise<Letter | undefined> {
   const { credentials, config, now } = deps
-  const { hash = '' }: Readonly<Record<string, string>> = JSON.parse(fields)
+  const { hash = '', kind = 'undo' }: { hash?: string; kind?: UndoKind } = JSON.parse(fields)
   const row = await findEmailToken(credentials.read, hash, now().toISOString())
   if (config.publicUrl === undefined || row === undefined || row.used_at !== null) return undefined
-  const token = await findMailedToken(deps, 'undo', id, hash)
+  const token = await findMailedToken(deps, kind, id, hash)
   if (token === undefined)
     throw new MailError('The keys were rotated since the address was changed, so its link is lost', false)
   return addressChangedLetter(tokenLink(config.publicUrl, 'undo-email', token), created_at)
@@ -165,8 +171,9 @@ export interface Undone {
 }
 
 /**
- * Gives the account its former address back. Somebody else may have changed it, so every way in ends. A mail lets the
- * user set a new password. A wrong token counts as a failed sign-in.
+ * Gives the account its former address back. Somebody else may have changed it, so every way in ends. If nobody had
+ * confirmed the address, somebody else may also have opened the account. A mail lets the user set a new password. A wrong
+ * token counts as a failed sign-in.
  *
  * @throws AppError invalid_token, email_taken, rate_limited
  */
@@ -177,29 +184,33 @@ export function undoEmailChange(
   return deps.limitSignIn({ from }, async () => {
     const now = deps.now()
     const row = await findEmailToken(deps.credentials.read, hashOf(token), now.toISOString())
-    const account =
-      row?.kind === 'undo' ? await deps.credentials.write((trx) => undo(deps, trx, row)).catch(asTaken) : undefined
-    if (row === undefined || account === undefined) {
+    const isUndo = row?.kind === 'undo' && row.used_at === null
+    const orgs = isUndo && undoKindOf(token) === 'undo_new' ? await findOwnOrgs(deps, row.account_id) : undefined
+    const undone = isUndo ? await deps.credentials.write((trx) => undo(deps, trx, row, orgs)).catch(asTaken) : undefined
+    if (row === undefined || undone === undefined) {
       await auditFailure(deps, { from, proof: 'email_token' })
       throw new AppError('invalid_token', 'The token is unknown, expired or used up')
     }
-    await recordChange(deps, 'account.email_undone', account)
+    await recordChange(deps, 'account.email_undone', undone.account)
+    await undone.recordTakeOver?.(personOf(undone.account))
     const message = 'The address is back. Everything that signs in has ended, and a mail lets you set a new password'
     return { message, email: row.email }
   })
 }
 
-async function undo(deps: Deps, trx: CredentialsDb, row: EmailToken): Promise<Account | undefined> {
+/** @param orgs those of an account whose address nobody had confirmed */
+async function undo(deps: Deps, trx: CredentialsDb, row: EmailToken, orgs: OwnOrgs | undefined) {
   const account = await lockAccount(trx, row.account_id)
   const now = deps.now()
   if (account === undefined || account.disabled_at !== null) return undefined
   if (!(await useEmailToken(trx, row.hash, now.toISOString()))) return undefined
   await takeAddress(trx, account.id, row.email, now)
+  const recordTakeOver = orgs && (await takeOver(deps, trx, account.id, orgs))
   await endEveryWayIn(trx, account.id, now.toISOString())
   await setAccount(trx, account.id, { has_identity: 0 })
   await deleteLaterEmailTokens(trx, row)
   for (const kind of ['new_address', 'verify']) await deleteMailsOf(trx, account.id, kind)
   const fields = { origin: JSON.stringify(deps.origin ?? null) }
   await queueMail(deps, trx, { kind: 'reset', address: row.email, fields })
-  return account
+  return { account, recordTakeOver }
 }

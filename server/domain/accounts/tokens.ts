@@ -69,7 +69,15 @@ export function newToken(
   return `${beginnings.random}${kind}_${randomBytes(32).toString('base64url')}`
 }
 
-type MailedTokenKind = 'reset_mail' | 'verify' | 'undo' | 'invite' | 'digest'
+type MailedTokenKind = 'reset_mail' | 'verify' | UndoKind | 'invite' | 'digest'
+
+/** `undo_new` gives an address back that nobody had confirmed. */
+export type UndoKind = 'undo' | 'undo_new'
+
+/** Returns the kind of a token that gives an address back. */
+export function undoKindOf(token: string): UndoKind {
+  return token.startsWith(`${beginnings.random}undo_new_`) ? 'undo_new' : 'undo'
+}
 
 /**
  * Returns the token that a mail carries. It is derived from the mail, so that one that is sent twice has the same, and no
