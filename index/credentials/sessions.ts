@@ -231,16 +231,16 @@ export async function insertResetToken(db: CredentialsDb, token: ResetToken): Pr
     .execute()
 }
 
-/** True if the token is valid at `now`. */
-export async function isResetToken(db: CredentialsDb, hash: string, now: string): Promise<boolean> {
+/** Finds the account of a token that is valid at `now`. */
+export async function findResetAccount(db: CredentialsDb, hash: string, now: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('reset_token')
-    .select('hash')
+    .select('account_id')
     .where('hash', '=', hash)
     .where('used_at', 'is', null)
     .where('expires_at', '>', now)
     .executeTakeFirst()
-  return row !== undefined
+  return row?.account_id
 }
 
 /** Uses the token and returns its account. Undefined if the token is unknown, used or expired. */

@@ -5,7 +5,7 @@ import { findAccountByEmail, insertAccount, setPasswordHash } from '../../../ind
 import type { Account, CredentialsDb, Invitation, PendingMembership } from '../../../index/credentials/schema.ts'
 import {
   deleteResetTokens,
-  isResetToken,
+  findResetAccount,
   setSessionsRevoked,
   useResetToken,
 } from '../../../index/credentials/sessions.ts'
@@ -260,23 +260,26 @@ function eitherProof(): ValidationError {
 
 interface Proof {
   readonly method: 'password' | 'reset'
-  /** Runs before the new password is hashed, because hashing is expensive. @throws AppError */
-  check(): Promise<void>
+  /**
+   * Runs before the new password is hashed, because hashing is expensive.
+   *
+   * @returns the organisations of the account, if the proof came by a mail to its address
+   * @throws AppError
+   */
+  check(): Promise<OwnOrgs | undefined>
   /** Returns the account whose password changes. Runs in the transaction that changes it. @throws AppError */
   use(trx: CredentialsDb): Promise<string>
-  /** Finds the organisations of an account whose mailbox it proves. Absent: it proves none. */
-  readonly mailedTo?: (accountId: string) => Promise<OwnOrgs>
 }
 
 async function changeBy(deps: Deps, client: SignInFrom, password: string, proof: Proof): Promise<Session> {
-  await proof.check()
+  const orgs = await proof.check()
   const password_hash = await hashPassword(deps, 'change', password)
   const now = deps.now().toISOString()
   const { accountId, recordTakeOver } = await deps.credentials.write(async (trx) => {
     const id = await proof.use(trx)
     const { email_verified_at } = await lockActiveAccount(trx, id)
-    const orgs = email_verified_at === null ? await proof.mailedTo?.(id) : undefined
-    const recordTakeOver = orgs && (await takeOver(deps, trx, id, orgs))
+    const isUnconfirmed = email_verified_at === null
+    const recordTakeOver = isUnconfirmed && orgs ? await takeOver(deps, trx, id, orgs) : undefined
     await setPasswordHash(trx, id, password_hash)
     await deleteResetTokens(trx, id)
     await setSessionsRevoked(trx, id, now)
@@ -299,7 +302,7 @@ function byOldPassword(deps: Deps, account: Account, password: string, from: str
   return {
     method: 'password',
     check: async () => {
-      if (await isPassword(deps, 'change', account.password_hash, password)) return
+      if (await isPassword(deps, 'change', account.password_hash, password)) return undefined
       await auditFailure(deps, { account, from, proof: 'password' })
       throw wrong()
     },
@@ -318,7 +321,7 @@ async function hasNoPassword(deps: Deps, actor: Actor): Promise<boolean> {
 function byConfirmation(account: Account, actor: Person): Proof {
   return {
     method: 'password',
-    check: async () => {},
+    check: async () => undefined,
     use: async (trx) => {
       await requireStillProved(trx, actor, account)
       return account.id
@@ -333,7 +336,8 @@ function byResetToken(deps: Deps, token: string, from: string): Proof {
   return {
     method: 'reset',
     check: async () => {
-      if (await isResetToken(deps.credentials.read, hash, now())) return
+      const id = await findResetAccount(deps.credentials.read, hash, now())
+      if (id !== undefined) return isMailedReset(token) ? findOwnOrgs(deps, id) : undefined
       await auditFailure(deps, { from, proof: 'reset_token' })
       throw bad()
     },
@@ -342,7 +346,6 @@ function byResetToken(deps: Deps, token: string, from: string): Proof {
       if (id === undefined) throw bad()
       return id
     },
-    ...(isMailedReset(token) && { mailedTo: (id: string) => findOwnOrgs(deps, id) }),
   }
 }
 
