@@ -141,7 +141,8 @@ skipped: ${(await goneIn(backup))[0]} was deleted before the backup (manifest.js
       const repo = `${victim.org}/${victim.id}.git`
       const mirrored = await gitLines(join(backup, repo), 'for-each-ref')
       const head = await readFile(join(dataDir, repo, 'refs/heads/main'))
-      await writeFile(join(dataDir, repo, 'refs/heads/main'), '')
+      // A round of repairs would restore an empty one from the index.
+      await writeFile(join(dataDir, repo, 'refs/heads/main'), 'not an id\n')
       const healed = join(backup, other.org, `${other.id}.git`)
       for (const object of await objectsIn(healed)) await flipByte(object)
       try {

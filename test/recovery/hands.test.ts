@@ -68,9 +68,10 @@ describe('a hand on the server', () => {
       .and.not.include(node.id)
   })
 
-  it('that empties a ref makes its node 503 repo_damaged, until the ref is mended', async () => {
+  it('that damages a ref makes its node 503 repo_damaged, until the ref is mended', async () => {
     const head = node.git.head()
-    await writeFile(join(node.git.dir, 'refs/heads/main'), '')
+    // A round of repairs would restore an empty one from the index.
+    await writeFile(join(node.git.dir, 'refs/heads/main'), 'not an id\n')
     const refused = await Promise.all([
       ann.get(node.at),
       ann.get(`${node.at}/tree/main/commits`),
