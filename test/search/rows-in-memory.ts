@@ -6,6 +6,8 @@ import { Kysely } from 'kysely'
 import { indexMigrations } from '../../index/derived/migrations.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
 import { type Suggestions, type SuggestQuestion, suggest as suggestFrom } from '../../index/search/answers/suggest.ts'
+import { parseQuery } from '../../index/search/ranking/query.ts'
+import type { WeightedTerm } from '../../index/search/ranking/scores.ts'
 import { type Retrieved as Answer, retrieve as retrieveFrom, type SearchQuestion } from '../../index/search/retrieve.ts'
 import { applyChanges, createOrgIndex, type OrgIndex } from '../../index/search/segments/org-index.ts'
 import { openRows, type SearchRows } from '../../index/search/segments/rows.ts'
@@ -159,6 +161,11 @@ export function retrieve(index: SearchIndex, question: SearchQuestion, ...more: 
 /** As `retrieve`. */
 export function suggest(index: SearchIndex, question: SuggestQuestion): Suggestions['suggestions'] {
   return whenCaughtUp(index, ({ rows, index: { texts } }) => suggestFrom(texts, rows, question).suggestions)
+}
+
+/** The terms that a question looks up. */
+export function termsOf(index: SearchIndex, query: string): readonly WeightedTerm[] {
+  return whenCaughtUp(index, ({ index: { texts } }) => parseQuery(texts, languageOf, query).terms)
 }
 
 function whenCaughtUp<T>(searched: SearchIndex, answer: (searched: SearchIndex) => T): T {
