@@ -8,6 +8,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ignoreMissing } from './fs-exists.ts'
 import type { Repo } from './repo.ts'
+import { isTemporary } from './temporary-names.ts'
 
 /** Bytes that no row counts yet. */
 export interface Uncounted {
@@ -48,8 +49,8 @@ export function markCounted({ dir }: Repo, counted: Uncounted): void {
 
 /** A folder of loose objects, of packs, or of what Git derives from them. */
 const counted = /^([0-9a-f]{2}|pack|info)$/
-/** Unfinished files, and the lock of a pack that a push receives. */
-const passing = /^tmp_|\.keep$/
+/** True for an unfinished file, and for the lock of a pack in transfer. */
+const isPassing = (name: string) => isTemporary(name, false) || name.endsWith('.keep')
 
 /**
  * Adds up the sizes of all files of objects, without unfinished ones. Reads up to 258 folders, so it is not for the path
@@ -61,7 +62,7 @@ export async function measureRepo({ dir }: Repo): Promise<number> {
   for (const folder of ((await ignoreMissing(readdir(objects))) ?? []).filter((name) => counted.test(name))) {
     const names = (await ignoreMissing(readdir(join(objects, folder)))) ?? []
     for (const name of names) {
-      if (passing.test(name)) continue
+      if (isPassing(name)) continue
       const file = await ignoreMissing(stat(join(objects, folder, name)))
       if (file?.isFile()) bytes += file.size
     }

@@ -3,10 +3,11 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readdir, rm, stat, utimes } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { readLock } from '../../gitstore/refs/ref-lock.ts'
 import { type Store, withRefLock } from '../../gitstore/refs/ref-transaction.ts'
+import { isTemporary } from '../../gitstore/temporary-names.ts'
 import { findDatabaseDamage } from '../../index/sqlite/backup.ts'
 import { claimDeadProcess, registerProcess } from '../../index/sqlite/file-lock.ts'
 import { workingIn } from '../bench/processes.ts'
@@ -63,11 +64,16 @@ export async function meetLocks({ dataDir, problems }: World): Promise<void> {
   await rm(alive.dir, { recursive: true, force: true })
 }
 
-/** Git's own check of every repository, and no empty ref or object; the marks that git puts beside a pack may be. */
+/** Git's own check of every repository, and no empty ref or object. Marks beside a pack and temporary files may be empty. */
 export async function judgeRepositories({ dataDir, problems }: World): Promise<void> {
   await expectSound(dataDir).catch((error: unknown) => problems.push(`A repository is not sound: ${error}`))
   for (const repo of await repositoriesIn(dataDir)) {
-    const objects = (await filesBelow(join(repo, 'objects'))).filter((path) => !/\/tmp_obj(_|dir-)|\.keep$/.test(path))
+    const isPassing = (path: string) =>
+      path.endsWith('.keep') ||
+      relative(repo, path)
+        .split('/')
+        .some((name) => isTemporary(name, false))
+    const objects = (await filesBelow(join(repo, 'objects'))).filter((path) => !isPassing(path))
     const sizes = await Promise.all(objects.map(async (path) => (await stat(path).catch(() => ({ size: 1 }))).size))
     for (const [at, path] of objects.entries()) if (sizes[at] === 0) problems.push(`${path} is empty`)
   }
