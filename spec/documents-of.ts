@@ -18,7 +18,8 @@ export async function documentsOf(here: (file: string) => URL): Promise<string> 
   const documents: Record<string, { title: string; html: string }> = {}
   for (const [file, name] of Object.entries(pages)) {
     const markdown = await readFile(here(file), 'utf8')
-    documents[name] = { title: /^# (.*)$/m.exec(markdown)?.[1] ?? '', html: renderer().render(markdown) }
+    const html = renderer().render(markdown.replaceAll(/^<!--.*-->\n+/gm, ''))
+    documents[name] = { title: /^# (.*)$/m.exec(markdown)?.[1] ?? '', html }
   }
   return `${JSON.stringify(documents, null, 2)}\n`
 }
