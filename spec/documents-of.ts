@@ -1,6 +1,7 @@
 /** Renders the documents of this folder as HTML, for the pages below `/docs` of a service. */
 import { readFile } from 'node:fs/promises'
 import MarkdownIt from 'markdown-it'
+import { withTables } from './tables-of.ts'
 
 /** The name of each page, below `/docs/`, by its file. */
 const pages: Readonly<Record<string, string>> = {
@@ -13,15 +14,20 @@ const pages: Readonly<Record<string, string>> = {
   'types.md': 'types',
 }
 
+/** Returns the Markdown of each file, with its tables from the catalogs. */
+export async function readDocuments(here: (file: string) => URL): Promise<Record<string, string>> {
+  const documents: Record<string, string> = {}
+  for (const file of Object.keys(pages)) documents[file] = withTables(await readFile(here(file), 'utf8'))
+  return documents
+}
+
 /** Returns JSON: title and HTML of each page, by its name. */
-export async function documentsOf(here: (file: string) => URL): Promise<string> {
-  const documents: Record<string, { title: string; html: string }> = {}
-  for (const [file, name] of Object.entries(pages)) {
-    const markdown = await readFile(here(file), 'utf8')
+export function documentsOf(documents: Readonly<Record<string, string>>): string {
+  const rendered = Object.entries(documents).map(([file, markdown]) => {
     const html = renderer().render(markdown.replaceAll(/^<!--.*-->\n+/gm, ''))
-    documents[name] = { title: /^# (.*)$/m.exec(markdown)?.[1] ?? '', html }
-  }
-  return `${JSON.stringify(documents, null, 2)}\n`
+    return [pages[file], { title: /^# (.*)$/m.exec(markdown)?.[1] ?? '', html }]
+  })
+  return `${JSON.stringify(Object.fromEntries(rendered), null, 2)}\n`
 }
 
 function renderer() {

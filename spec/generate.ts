@@ -1,5 +1,6 @@
 /**
- * Writes openapi.json, types.ts, rights.ts and client/ from openapi.yaml, and documents.json from the documents.
+ * Writes openapi.json, types.ts, rights.ts and client/ from openapi.yaml, and documents.json from the documents. Lists of
+ * event types and audit actions come from their catalogs in server/base/.
  *
  * With --check it only compares, and exits with 1 if they differ.
  */
@@ -7,7 +8,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import openapiTS, { astToString, COMMENT_HEADER } from 'openapi-typescript'
 import { isInterfaceDeclaration, type Node } from 'typescript'
 import { parse } from 'yaml'
-import { documentsOf } from './documents-of.ts'
+import { eventTypes } from '../server/base/event-types.ts'
+import { documentsOf, readDocuments } from './documents-of.ts'
 import { withErrors } from './errors-of.ts'
 import { operationsOf } from './operations-of.ts'
 import { revisionOf } from './revision-of.ts'
@@ -20,14 +22,17 @@ const absentIfMissing = (error: NodeJS.ErrnoException) => {
 }
 
 const source = withErrors(parse(await readFile(here('openapi.yaml'), 'utf8')))
+source.components.schemas.KnownEventType.enum = eventTypes
 const { title, version, ...info } = source.info
 const document = { ...source, info: { title, version, 'x-revision': revisionOf(source), ...info } }
+const documents = await readDocuments(here)
 const json = `${JSON.stringify(document, null, 2)}\n`
 const generated = {
+  ...documents,
   'openapi.json': json,
   'types.ts': typesOf(await openapiTS(withoutRefusals(json), { defaultNonNullable: true })),
   'rights.ts': rightsOf(document),
-  'documents.json': await documentsOf(here),
+  'documents.json': documentsOf(documents),
   'client/operations.ts': operationsOf(document),
   // What has a default is optional here, because who sends may leave it out.
   'client/types.ts': typesOf(await openapiTS(withoutRefusals(json), { defaultNonNullable: false, immutable: true })),

@@ -3,7 +3,7 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { eventTypes } from '../../server/domain/event-log/event-types.ts'
+import { eventTypes } from '../../server/base/event-types.ts'
 import { cli } from '../operator/desk.ts'
 import { made, unheard } from '../support/cast.ts'
 import { converse } from '../support/conversation.ts'

@@ -1,8 +1,8 @@
 /** Shared by the tests of webhooks. It has a service whose clock they move, and an organisation. */
 import { expect } from 'chai'
 import { appendEvents, beginLog, findLog } from '../../index/log/events.ts'
+import type { EventType } from '../../server/base/event-types.ts'
 import { encodeEvent } from '../../server/domain/event-log/event-json.ts'
-import type { EventType } from '../../server/domain/event-log/event-types.ts'
 import { type Grove, type GroveOptions, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type Client, client, type PersonClient, signUp } from '../support/people.ts'

@@ -7,8 +7,8 @@ import { isId, ledgerRef, main, nodeRepo, orgFolder, orgRepo } from '../layout.t
 import { readNodeRecord } from '../ledger/ledger.ts'
 import { describeLedger } from './describe-node.ts'
 import { commitEvents } from './describe-org.ts'
+import type { EventFacts } from './event-facts.ts'
 import { encodeEvent } from './event-json.ts'
-import type { EventFacts } from './event-types.ts'
 import { listNewCommits } from './ledger-walk.ts'
 
 interface Derived {

@@ -3,7 +3,7 @@ import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { main } from '../layout.ts'
 import type { EventEdge } from './content-events.ts'
 import { type Described, digestOf } from './describe-node.ts'
-import type { EventFacts } from './event-types.ts'
+import type { EventFacts } from './event-facts.ts'
 import { howOf, type KnownIntent } from './intents.ts'
 
 /** Returns the creation of a node with one commit on main. Without an intent, it has no actor. */

@@ -1,15 +1,13 @@
 /** Encodes events for the log: CloudEvents 1.0 in structured JSON. */
 import { createHash } from 'node:crypto'
 import type { NewEvent } from '../../../index/log/events.ts'
-import type { EventFacts, EventType } from './event-types.ts'
+import { eventCatalog } from '../../base/event-types.ts'
+import type { EventFacts } from './event-facts.ts'
 
 /** The most bytes of an event's data. A longer list is cut. */
 const maxDataBytes = 16_384
 /** The most items of a list in an event. */
 const maxItems = 50
-
-/** Types about main or a tag that a published organisation shows to anyone. */
-const publicTypes: readonly EventType[] = ['node.created', 'node.updated', 'node.deleted', 'node.restored']
 
 /** Encodes an event of an organisation, or of one of its nodes. */
 export function encodeEvent(orgId: string, nodeId: string | null, facts: EventFacts): NewEvent {
@@ -19,8 +17,8 @@ export function encodeEvent(orgId: string, nodeId: string | null, facts: EventFa
     .digest('hex')
     .slice(0, 32)
   const data = { ...(actor && { actor }), ...(program && { via: program }), ...bounded(facts.data) }
-  const isPublic =
-    publicTypes.includes(type) || type.startsWith('tag.') || (type.startsWith('branch.') && facts.data.name === 'main')
+  const shown = eventCatalog[type].isPublic
+  const isPublic = shown === true || (shown === 'main' && facts.data.name === 'main')
   const render = (seq?: number) =>
     JSON.stringify({
       specversion: '1.0',

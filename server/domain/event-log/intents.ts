@@ -5,7 +5,7 @@ import type { Deps } from '../../base/deps.ts'
 import { ledgerRef } from '../layout.ts'
 import { doors } from '../origin.ts'
 import { isByAgent, parseRecordedVia, type Via } from '../via.ts'
-import type { EventActor, EventFacts } from './event-types.ts'
+import type { EventActor, EventFacts } from './event-facts.ts'
 
 /** How a request came, as it is stored next to events. */
 export interface StoredOrigin {

@@ -4,6 +4,7 @@ import { diffTrees, type TreeChange } from '../../../gitstore/objects/diff.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
+import type { EventType } from '../../base/event-types.ts'
 import { parseChecksFile, parseEntryFile, pullsFolder } from '../format/paths.ts'
 import { timeOf } from '../format/signatures.ts'
 import { parseChecks, readChecksText } from '../ledger/checks.ts'
@@ -16,7 +17,7 @@ import {
   readEntryText,
 } from '../ledger/entries.ts'
 import { type PullRecord, pushedSubject } from '../ledger/ledger.ts'
-import type { EventActor, EventFacts, EventType } from './event-types.ts'
+import type { EventActor, EventFacts } from './event-facts.ts'
 
 /** The most files of one commit that are compared. The service writes a few; a review has at most 101. */
 const mostFiles = { entries: 200_000, characters: 2_000_000 }

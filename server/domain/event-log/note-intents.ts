@@ -11,7 +11,7 @@ import type { Person } from '../actor.ts'
 import { idOfRepo, orgIdOfRepo } from '../layout.ts'
 import type { Origin } from '../origin.ts'
 import { viaOf } from '../via.ts'
-import type { EventActor } from './event-types.ts'
+import type { EventActor } from './event-facts.ts'
 import type { StoredOrigin } from './intents.ts'
 import { recordUnknown } from './record.ts'
 

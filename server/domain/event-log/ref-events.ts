@@ -4,9 +4,10 @@ import { isGitError } from '../../../gitstore/errors.ts'
 import type { History } from '../../../gitstore/history/history.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { EventType } from '../../base/event-types.ts'
 import { timeOf } from '../format/signatures.ts'
 import { branchName, branchRefs, tagRefs } from '../layout.ts'
-import type { EventFacts, EventType } from './event-types.ts'
+import type { EventFacts } from './event-facts.ts'
 
 /** The most characters of a commit's subject in an event. */
 const subjectCharacters = 200

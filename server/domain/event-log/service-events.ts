@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { appendEvents, findLog } from '../../../index/log/events.ts'
 import { findLastEvent } from '../../../index/log/hook-states.ts'
 import type { Deps } from '../../base/deps.ts'
+import type { EventFacts } from './event-facts.ts'
 import { encodeEvent } from './event-json.ts'
-import type { EventFacts } from './event-types.ts'
 
 /** A transaction of the events. */
 export type EventsTransaction = Parameters<Parameters<Deps['events']['write']>[0]>[0]

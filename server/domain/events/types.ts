@@ -1,11 +1,9 @@
 /** Patterns of event types, as readers and webhooks name them. */
-import { invalid } from '../../base/errors.ts'
-import { type EventType, eventTypes } from '../event-log/event-types.ts'
+import { invalid, type Problem, ValidationError } from '../../base/errors.ts'
+import { type EventType, eventTypes, isNamed } from '../../base/event-types.ts'
 
 /**
  * Returns the types that the patterns name. Undefined: all types, also those of later versions.
- *
- * A pattern is a type, all types of a noun such as `pull_request.*`, or `*` for all.
  *
  * @param loc the location of the patterns in the request
  * @throws ValidationError: a pattern names no type
@@ -21,7 +19,13 @@ export function typesOf(patterns: readonly string[], loc: readonly (string | num
   return patterns.includes('*') ? undefined : [...named]
 }
 
-function isNamed(type: EventType, pattern: string): boolean {
-  if (pattern === '*' || pattern === type) return true
-  return pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1))
+/** @throws ValidationError: a pattern of a webhook names no type, or is in the list twice */
+export function requireTypes(patterns: readonly string[]): void {
+  const problems = patterns.flatMap((input, at): Problem[] => {
+    const problem = (msg: string): Problem[] => [{ loc: ['body', 'types', at], msg, type: 'value_error', input }]
+    if (!eventTypes.some((type) => isNamed(type, input)))
+      return problem('This is not a type of event, a group such as pull_request.*, or *')
+    return patterns.indexOf(input) < at ? problem('This type is in the list twice') : []
+  })
+  if (problems.length > 0) throw new ValidationError(problems)
 }

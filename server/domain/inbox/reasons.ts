@@ -1,6 +1,7 @@
 /** Judges whether an event belongs in a user's inbox, and why. */
 import type { InboxRow } from '../../../index/log/inbox-events.ts'
-import type { EventActor, EventType } from '../event-log/event-types.ts'
+import { eventCatalog, eventTypes } from '../../base/event-types.ts'
+import type { EventActor } from '../event-log/event-facts.ts'
 
 /** Why an event is shown, the strongest reason first. */
 export const inboxReasons = [
@@ -13,37 +14,9 @@ export const inboxReasons = [
 ] as const
 export type InboxReason = (typeof inboxReasons)[number]
 
-/** Types that are shown because of a follow or an involvement. Moves of branches are left out: others say the same. */
-const ordinary = [
-  'node.created',
-  'node.updated',
-  'node.deleted',
-  'node.restored',
-  'node.reset',
-  'tag.created',
-  'pull_request.opened',
-  'pull_request.updated',
-  'pull_request.closed',
-  'pull_request.reopened',
-  'pull_request.merged',
-  'comment.created',
-  'thread.resolved',
-  'thread.reopened',
-  'review.requested',
-  'review.submitted',
-  'review.withdrawn',
-  'review.dismissed',
-  'suggestion.applied',
-  'member.added',
-  'member.updated',
-  'member.removed',
-  'org.updated',
-] as const satisfies readonly EventType[]
+export const inboxTypes = eventTypes.filter((type) => eventCatalog[type].inbox !== undefined)
 
-/** Types that are shown only if they mention the user. */
-const mentioning = ['comment.edited'] as const satisfies readonly EventType[]
-
-export const inboxTypes: readonly EventType[] = [...ordinary, ...mentioning]
+const mentioning: ReadonlySet<string> = new Set(eventTypes.filter((type) => eventCatalog[type].inboxIf === 'mentioned'))
 
 /** An event of the log, as far as inboxes need it. */
 export interface InboxEvent {
@@ -118,7 +91,7 @@ export function interestIn(
   if (actor?.id === userId) return undefined
   if (reviewers.includes(userId)) return { reason: 'review_requested', since: 0 }
   if (mentions.includes(userId)) return { reason: 'mentioned', since: 0 }
-  if (mentioning.some((one) => one === type)) return undefined
+  if (mentioning.has(type)) return undefined
   if (nodeId !== null && number !== undefined) {
     const key = keyOfPull(nodeId, number)
     if (muted.has(key)) return undefined

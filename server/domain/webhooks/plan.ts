@@ -6,7 +6,7 @@ import { findWebhooks } from '../../../index/credentials/webhooks.ts'
 import { type PlannedHook, planDeliveries } from '../../../index/log/deliveries.ts'
 import { listHooksBehind, updateHookState } from '../../../index/log/hook-states.ts'
 import type { Deps } from '../../base/deps.ts'
-import { matcherOf } from './event-types.ts'
+import { isNamed } from '../../base/event-types.ts'
 import { endIfUnkept } from './keepers.ts'
 import { isServedHere } from './reconcile.ts'
 import { openSecret } from './secrets.ts'
@@ -40,11 +40,12 @@ async function planHook(deps: Deps, hook: Webhook): Promise<void> {
 }
 
 function plannedOf({ id, org_id, node_id, types }: Webhook): PlannedHook {
-  const isWanted = matcherOf(JSON.parse(types))
+  const patterns: readonly string[] = JSON.parse(types)
   return {
     hook_id: id,
     org_id,
-    matches: (event) => isWanted(event.type) && (node_id === null || event.node_id === node_id),
+    matches: (event) =>
+      patterns.some((pattern) => isNamed(event.type, pattern)) && (node_id === null || event.node_id === node_id),
     newId,
   }
 }

@@ -2,6 +2,7 @@
 
 import type { VNode } from 'preact'
 import { AppError, ValidationError } from '../../base/errors.ts'
+import { type ActivityTab, type EventType, eventCatalog, eventTypes } from '../../base/event-types.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { ActivityLines } from '../parts/activity-lines.tsx'
@@ -9,32 +10,19 @@ import { type ActivityNames, readNames } from '../parts/activity-names.ts'
 import { byDay } from '../parts/dates.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
-import { type Act, type ActivityType, actsOf, asActivity, countSplit } from '../text/activity-acts.ts'
+import { type Act, actsOf, asActivity, countSplit } from '../text/activity-acts.ts'
 
 /** `page`: events of a page. Many lines are of two events. `rest`: more of the last act, which the page also shows. */
 const most = { page: 100, rest: 20 } as const
 
-const edits: readonly ActivityType[] = [
-  ...(['node.created', 'node.updated', 'node.deleted', 'node.restored', 'node.reset'] as const),
-  ...(['tag.created', 'tag.updated', 'tag.deleted', 'pull_request.merged'] as const),
-]
-const talk: readonly ActivityType[] = [
-  ...(['pull_request.opened', 'pull_request.edited', 'pull_request.updated', 'pull_request.closed'] as const),
-  ...(['pull_request.reopened', 'pull_request.merged', 'comment.created', 'comment.erased', 'text.erased'] as const),
-  ...(['thread.resolved', 'thread.reopened', 'review.requested', 'review.submitted', 'review.withdrawn'] as const),
-  ...(['review.dismissed', 'suggestion.applied', 'check.reported'] as const),
-]
-const people: readonly ActivityType[] = ['member.added', 'member.updated', 'member.removed']
-const others: readonly ActivityType[] = ['log.began', 'org.created', 'org.updated', 'org.reset', 'branch.updated']
-
-const kinds = ['everything', 'proposals', 'edits', 'people'] as const
+const kinds = ['everything', 'proposals', 'edits', 'people'] as const satisfies readonly (ActivityTab | 'everything')[]
 type Kind = (typeof kinds)[number]
 
-const typesOf: Readonly<Record<Kind, readonly ActivityType[]>> = {
-  everything: [...new Set([...edits, ...talk, ...people, ...others])],
-  proposals: talk,
-  edits,
-  people,
+function typesOf(kind: Kind): EventType[] {
+  return eventTypes.filter((type) => {
+    const { activity } = eventCatalog[type]
+    return activity && (kind === 'everything' || activity.tabs?.includes(kind))
+  })
 }
 
 type Way = 'before' | 'after'
@@ -116,7 +104,7 @@ async function findActs(visit: PageContext, org_id: string, asked: Asked, node_i
 /** Reads events up to the end of an act. */
 async function readWhole({ api }: PageContext, org_id: string, { kind, way, cursor }: Asked, node_id?: string) {
   const read = async (from: string, limit: number) => {
-    const filter = { types: typesOf[kind].join(','), limit, ...(node_id !== undefined && { node_id }) }
+    const filter = { types: typesOf(kind).join(','), limit, ...(node_id !== undefined && { node_id }) }
     const page = await api.listEvents({ path: { org_id }, query: { ...filter, [way]: from } })
     return { events: page.events.map(asActivity), next: page.next, hasMore: page.has_more }
   }

@@ -1,7 +1,8 @@
 /** The lines of the activity: sentences about acts, with links. */
 
 import type { ComponentChildren } from 'preact'
-import type { Act, ActivityEvent, ActivityType } from '../text/activity-acts.ts'
+import { eventCatalog, type Place } from '../../base/event-types.ts'
+import type { Act, ActivityEvent } from '../text/activity-acts.ts'
 import type { Urls } from '../urls.ts'
 import { type ActivityNames, proposalKey } from './activity-names.ts'
 import { plural, When } from './dates.tsx'
@@ -47,26 +48,14 @@ export function ActivityLines({ acts, ...shown }: LinesProps & { readonly acts: 
 }
 
 function Line(said: Said) {
-  const { event, count } = said
-  const about = sentences[event.type]
-  if (event.type === 'node.created' && count > 1) return <CreatedPages {...said} />
-  if (about === undefined) return <p>{event.type}</p>
-  const unknown = event.data.actor === undefined ? passive[event.type] : undefined
-  if (unknown !== undefined) return <p>{unknown(said)}</p>
-  return (
-    <p>
-      {!impersonal.includes(event.type) && (
-        <>
-          <Who data={event.data} />{' '}
-        </>
-      )}
-      {about(said)}
-    </p>
-  )
+  const { event, data, count } = said
+  const { activity } = eventCatalog[event.type]
+  if (activity === undefined) return <p>{event.type}</p>
+  const { says, saysUnknown = says, run } = activity
+  const sentence = count > 1 && run?.says !== undefined ? run.says : data.actor === undefined ? saysUnknown : says
+  const words = sentence.split(/[{}]/).map((part, at) => (at % 2 === 0 ? part : places[part as Place](said)))
+  return count > 1 && run?.isOfPages ? <WithPages {...said}>{words}</WithPages> : <p>{words}</p>
 }
-
-/** Sentences without a subject: nobody did it. */
-const impersonal: readonly ActivityType[] = ['log.began', 'org.reset', 'node.reset']
 
 function Who({ data: { actor, via } }: { readonly data: ActivityEvent['data'] }) {
   return (
@@ -84,13 +73,12 @@ function whoOf(actor: ActivityEvent['data']['actor']): string {
   return actor.name.trim() || 'A deleted user'
 }
 
-function CreatedPages({ urls, org, names, act, event, count }: Said) {
+/** A sentence about several pages, with their list. */
+function WithPages({ urls, org, names, act, count, children }: Said & { readonly children: ComponentChildren }) {
   const listed = act.events.slice(0, mostListed)
   return (
     <details>
-      <summary>
-        <Who data={event.data} /> created {plural(count, 'page')}
-      </summary>
+      <summary>{children}</summary>
       <ul>
         {listed.map((one) => (
           <li>
@@ -133,123 +121,39 @@ function Branch({ urls, org, names, event: { node = '', data } }: AtPage) {
   return names.deleted.includes(node) ? shown : <a href={urls.history(org, node, name)}>{shown}</a>
 }
 
-type Say = (said: Said) => ComponentChildren
-
-/** Returns a sentence about a proposal, such as "closed proposal #7 Title for Page". */
-const toProposal =
-  (act: string | ((said: Said) => string), after = 'for'): Say =>
-  (said) => (
-    <>
-      {typeof act === 'string' ? act : act(said)} <Proposal {...said} /> {after} <ThePage {...said} />
-    </>
-  )
-
-/** Returns a sentence about a page, such as "deleted Page". */
-const toPage =
-  (act: string): Say =>
-  (said) => (
-    <>
-      {act} <ThePage {...said} />
-    </>
-  )
-
-/** The predicates, which follow the name of the user. */
-const sentences: Partial<Record<ActivityType, Say>> = {
-  'log.began': () => 'The activity begins here. Earlier changes are in the history of each page.',
-  'org.created': () => 'created the organisation',
-  'org.updated': changedOrg,
-  'org.reset': () => 'The organisation was replaced by another version in the data folder',
-  'member.added': addedMember,
-  'member.updated': changedMember,
-  'member.removed': ({ data }) => (data.actor?.id === data.user_id ? 'left' : `removed ${memberName(data.name)}`),
-  'node.created': toPage('created'),
-  'node.updated': updatedPage,
-  'node.deleted': toPage('deleted'),
-  'node.restored': toPage('restored'),
-  'node.reset': (said) => (
-    <>
-      The proposals of <ThePage {...said} /> were replaced by another version in the data folder
-    </>
-  ),
-  'branch.updated': movedBranch,
-  'tag.created': toTag('created'),
-  'tag.updated': toTag('moved'),
-  'tag.deleted': toTag('deleted'),
-  'pull_request.opened': openedProposal,
-  'pull_request.edited': toProposal('changed the description of'),
-  'pull_request.updated': toProposal('added commits to'),
-  'pull_request.closed': toProposal('closed'),
-  'pull_request.reopened': toProposal('reopened'),
-  'pull_request.merged': mergedProposal,
-  'comment.created': toProposal(({ count }) => (count === 1 ? 'commented on' : `wrote ${count} comments on`)),
-  'comment.erased': toProposal(({ count }) => `erased ${count === 1 ? 'a text' : `${count} texts`} of`),
-  'text.erased': (said) =>
-    said.data.number === undefined ? toPage('erased texts of')(said) : toProposal('erased the texts of')(said),
-  'thread.resolved': toProposal('resolved a thread of'),
-  'thread.reopened': toProposal('reopened a thread of'),
-  'review.requested': (said) => (
-    <>
-      asked {reviewersOf(said, said.data.reviewers)} to review <Proposal {...said} /> for <ThePage {...said} />
-    </>
-  ),
-  'review.submitted': toProposal(({ data }) => verdicts[data.verdict ?? ''] ?? 'reviewed'),
-  'review.withdrawn': toProposal('withdrew a review of'),
-  'review.dismissed': toProposal('dismissed a review of'),
-  'suggestion.applied': toProposal(
-    ({ count }) => `applied ${count === 1 ? 'a suggestion' : `${count} suggestions`} to`,
-  ),
-  'check.reported': reportedChecks,
-}
-
-/** Whole sentences for acts of unknown users. */
-const passive: Partial<Record<ActivityType, Say>> = {
-  'node.created': (said) => (
-    <>
-      <ThePage {...said} /> was created{inFolder(said)}
-    </>
-  ),
-  'node.updated': (said) => (
-    <>
-      <ThePage {...said} /> was changed{timesOf(said.count)}
-      {inFolder(said)}
-    </>
-  ),
-  'node.deleted': (said) => (
-    <>
-      <ThePage {...said} /> was deleted{inFolder(said)}
-    </>
-  ),
-  'node.restored': (said) => (
-    <>
-      <ThePage {...said} /> was restored{inFolder(said)}
-    </>
-  ),
-  'branch.updated': (said) => (
-    <>
-      The branch <Branch {...said} /> of <ThePage {...said} /> was moved{inFolder(said)}
-    </>
-  ),
-  'tag.created': lostTag('created'),
-  'tag.updated': lostTag('moved'),
-  'tag.deleted': lostTag('deleted'),
-  'pull_request.updated': (said) => (
-    <>
-      The branch of <Proposal {...said} /> for <ThePage {...said} /> was moved{inFolder(said)}
-    </>
-  ),
-  'thread.reopened': (said) => (
-    <>
-      A thread of <Proposal {...said} /> for <ThePage {...said} /> was reopened
-    </>
-  ),
-}
-
-function inFolder({ event }: Said): string {
-  return event.via === 'path' ? ' in the data folder' : ''
-}
-
-function timesOf(count: number): string {
-  return count === 1 ? '' : ` ${count.toLocaleString('en')} times`
+/** The contents of each place in the sentences of the catalog of event types. */
+const places: Readonly<Record<Place, (said: Said) => ComponentChildren>> = {
+  who: Who,
+  page: ThePage,
+  proposal: Proposal,
+  branch: Branch,
+  tag: ({ data }) => <span class="ref">{data.name}</span>,
+  count: ({ count }) => count.toLocaleString('en'),
+  times: ({ count }) => (count === 1 ? '' : ` ${count.toLocaleString('en')} times`),
+  in_folder: ({ event }) => (event.via === 'path' ? ' in the data folder' : ''),
+  changed_settings: changedOrg,
+  added_member: ({ data }) => (data.actor?.id === data.user_id ? 'joined' : `added ${memberName(data.name)}`),
+  role: ({ data }) => roleWords(data.role),
+  changed_member: changedMember,
+  removed_member: ({ data }) => (data.actor?.id === data.user_id ? 'left' : `removed ${memberName(data.name)}`),
+  edited: editedPart,
+  moved: movedBranch,
+  draft: ({ data }) => data.is_draft === true && 'a draft: ',
+  and_asked: ({ names, act: { asked } }) => asked.length > 0 && ` and asked ${reviewersOf(names, asked)} to review it`,
+  target: TargetBranch,
+  overridden: ({ data }) => data.overridden === true && ' in spite of the rules',
+  erased_texts: (said) =>
+    said.data.number === undefined ? (
+      'texts of'
+    ) : (
+      <>
+        the texts of <Proposal {...said} /> for
+      </>
+    ),
+  reviewers: ({ names, data }) => reviewersOf(names, data.reviewers),
+  reviewed: ({ data }) => verdicts[data.verdict ?? ''] ?? 'reviewed',
+  checks: reportedChecks,
+  commit: Commit,
 }
 
 const verdicts: Readonly<Record<string, string>> = {
@@ -266,93 +170,39 @@ const parts: Readonly<Record<string, string>> = {
   edges: 'changed the links of',
 }
 
-function updatedPage(said: Said) {
-  const { act, count } = said
+function editedPart({ act }: Said): string {
   const changed = new Set(act.events.flatMap(({ data }) => data.changed ?? []))
   const [only = ''] = changed.size === 1 ? changed : []
-  return (
-    <>
-      {parts[only] ?? 'edited'} <ThePage {...said} />
-      {timesOf(count)}
-    </>
-  )
+  return parts[only] ?? 'edited'
 }
 
-function movedBranch(said: Said) {
-  const { act } = said
+function movedBranch({ act }: Said): string {
   const commits = act.events.reduce((sum, one) => sum + (one.data.commits ?? 0), 0)
   const isReplaced = commits === 0 || act.events.some((one) => one.data.forced === true)
+  return isReplaced ? 'replaced' : `added ${plural(commits, 'commit')} to`
+}
+
+/** Nothing for `main`. */
+function TargetBranch({ data: { target_branch: target } }: Said) {
+  if (target === undefined || target === 'main') return null
   return (
     <>
-      {isReplaced ? 'replaced' : `added ${plural(commits, 'commit')} to`} the branch <Branch {...said} /> of{' '}
-      <ThePage {...said} />
+      the branch <span class="ref">{target}</span> of{' '}
     </>
   )
 }
 
-function toTag(verb: string): Say {
-  return (said) => (
-    <>
-      {verb} the Git tag <span class="ref">{said.data.name}</span> of <ThePage {...said} />
-    </>
-  )
-}
-
-function lostTag(done: string): Say {
-  return (said) => (
-    <>
-      The Git tag <span class="ref">{said.data.name}</span> of <ThePage {...said} /> was {done}
-      {inFolder(said)}
-    </>
-  )
-}
-
-function openedProposal(said: Said) {
-  const { act, data } = said
-  return (
-    <>
-      opened {data.is_draft === true && 'a draft: '}
-      <Proposal {...said} /> for <ThePage {...said} />
-      {act.asked.length > 0 && ` and asked ${reviewersOf(said, act.asked)} to review it`}
-    </>
-  )
-}
-
-function mergedProposal(said: Said) {
-  const { target_branch: target, overridden = false } = said.data
-  return (
-    <>
-      merged <Proposal {...said} /> into{' '}
-      {target !== undefined && target !== 'main' && (
-        <>
-          the branch <span class="ref">{target}</span> of{' '}
-        </>
-      )}
-      <ThePage {...said} />
-      {overridden && ' in spite of the rules'}
-    </>
-  )
-}
-
-function reportedChecks(said: Said) {
-  const { urls, org, names, act, event, data } = said
-  const { node = '' } = event
+function reportedChecks({ act }: Said): string {
   // The last report of each, in the order of the first ones.
   const states = new Map([...act.events].reverse().map((one) => [one.data.name, one.data.state]))
   const listed = [...states].slice(0, mostListed).map(([name, state]) => `${name}: ${state}`)
   const hidden = states.size - listed.length
-  const isGone = names.deleted.includes(node) || data.commit === undefined
-  return (
-    <>
-      reported {listOf([...listed, ...(hidden > 0 ? [`${hidden} more`] : [])])} on{' '}
-      {isGone ? 'a commit' : <a href={urls.commit(org, node, data.commit ?? '')}>a commit</a>} of <ThePage {...said} />
-    </>
-  )
+  return listOf([...listed, ...(hidden > 0 ? [`${hidden} more`] : [])])
 }
 
-function addedMember({ data }: Said): string {
-  const role = `as ${roleWords(data.role)}`
-  return data.actor?.id === data.user_id ? `joined ${role}` : `added ${memberName(data.name)} ${role}`
+function Commit({ urls, org, names, event: { node = '' }, data: { commit } }: Said) {
+  if (names.deleted.includes(node) || commit === undefined) return <>a commit</>
+  return <a href={urls.commit(org, node, commit)}>a commit</a>
 }
 
 function changedMember({ data }: Said): string {
@@ -371,7 +221,7 @@ function memberName(name = ''): string {
   return name.trim() || 'a deleted user'
 }
 
-function reviewersOf({ names }: Said, ids: readonly string[] = []): string {
+function reviewersOf(names: ActivityNames, ids: readonly string[] = []): string {
   return listOf(ids.map((id) => names.members[id] ?? 'a former member'))
 }
 

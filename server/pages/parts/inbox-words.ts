@@ -1,36 +1,10 @@
 /** Says in words what an item of the inbox is about, and where it leads. */
 
+import { type EventType, eventCatalog } from '../../base/event-types.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { Urls } from '../urls.ts'
 
 export type InboxItem = AnswerOf<'listOrgInbox'>['items'][number]
-
-const words: Readonly<Record<string, string>> = {
-  'node.created': 'created it',
-  'node.updated': 'changed it',
-  'node.deleted': 'deleted it',
-  'node.restored': 'restored it',
-  'node.reset': 'replaced its history',
-  'tag.created': 'tagged a version',
-  'pull_request.opened': 'opened it',
-  'pull_request.updated': 'changed its text',
-  'pull_request.closed': 'closed it',
-  'pull_request.reopened': 'reopened it',
-  'pull_request.merged': 'merged it',
-  'comment.created': 'commented',
-  'comment.edited': 'edited a comment',
-  'thread.resolved': 'resolved a thread',
-  'thread.reopened': 'reopened a thread',
-  'review.requested': 'asked for a review',
-  'review.submitted': 'reviewed it',
-  'review.withdrawn': 'withdrew a review',
-  'review.dismissed': 'dismissed a review',
-  'suggestion.applied': 'applied a suggestion',
-  'member.added': 'added a member',
-  'member.updated': 'changed a member',
-  'member.removed': 'removed a member',
-  'org.updated': 'changed the settings',
-}
 
 const reasons: Readonly<Record<InboxItem['reason'], string>> = {
   review_requested: 'you are asked for a review',
@@ -50,7 +24,7 @@ const mostNames = 2
 export function wordsOf({ actors, types }: Pick<InboxItem, 'actors' | 'types'>): string {
   const names = actors.slice(0, mostNames).map(({ name }) => name || 'A deleted account')
   const who = actors.length > mostNames ? [...names, 'others'] : names
-  const known = types.map((type) => words[type] ?? 'changed it').slice(0, mostWords)
+  const known = types.map((type) => eventCatalog[type as EventType]?.inbox ?? 'changed it').slice(0, mostWords)
   return `${who.length === 0 ? 'Somebody' : list.format(who)} ${list.format(new Set(known))}`
 }
 

@@ -1,25 +1,15 @@
 /** Words for webhooks and their deliveries. */
 
+import { eventNouns } from '../../base/event-types.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 
 export type Webhook = AnswerOf<'getWebhook'>
 export type Delivery = AnswerOf<'listDeliveries'>['deliveries'][number]
 
 /** The groups of events that the form offers, with what they are about. */
-export const eventGroups = [
-  { type: 'node.*', label: 'Pages: created, changed, deleted, restored' },
-  { type: 'branch.*', label: 'Branches' },
-  { type: 'tag.*', label: 'Versions (tags)' },
-  { type: 'pull_request.*', label: 'Proposals: opened, changed, merged, closed' },
-  { type: 'comment.*', label: 'Comments' },
-  { type: 'thread.*', label: 'Threads: resolved, reopened' },
-  { type: 'review.*', label: 'Reviews' },
-  { type: 'suggestion.*', label: 'Suggestions that were applied' },
-  { type: 'check.*', label: 'Checks' },
-  { type: 'member.*', label: 'Members' },
-  { type: 'org.*', label: 'The organisation itself' },
-  { type: 'webhook.*', label: 'Webhooks that were turned on or off' },
-] as const
+export const eventGroups = Object.entries(eventNouns).flatMap(([noun, label]) =>
+  label === undefined ? [] : [{ type: `${noun}.*`, label }],
+)
 
 const reasons: Readonly<Record<NonNullable<Webhook['reason']>, string>> = {
   by_owner: 'An owner turned it off.',

@@ -1,9 +1,9 @@
 /** Groups events into acts. An act is one line of the activity, newest first. */
 
 import type { components } from '../../../spec/types.ts'
+import { type EventType, eventCatalog } from '../../base/event-types.ts'
 
 type OrgEvent = components['schemas']['OrgEvent']
-export type ActivityType = components['schemas']['KnownEventType']
 
 /** The data of an event that its line shows. Each type has some of these fields. */
 interface EventData {
@@ -36,7 +36,7 @@ interface EventData {
 }
 
 export interface ActivityEvent extends Pick<OrgEvent, 'id' | 'seq' | 'time' | 'via'> {
-  readonly type: ActivityType
+  readonly type: EventType
   /** The node; undefined for an event of the organisation. */
   readonly node: string | undefined
   readonly data: EventData
@@ -53,7 +53,7 @@ export interface Act {
 const longestPause = 6 * 3_600_000
 
 export function asActivity({ id, seq, time, via, type, subject, data }: OrgEvent): ActivityEvent {
-  const known = { type: type as ActivityType, data: data as EventData } // the page asks for types that it knows
+  const known = { type: type as EventType, data: data as EventData } // the page asks for types that it knows
   return { id, seq, time, ...(via !== undefined && { via }), node: subject?.replace('nodes/', ''), ...known }
 }
 
@@ -61,7 +61,7 @@ export function asActivity({ id, seq, time, via, type, subject, data }: OrgEvent
 type Repeats = (one: ActivityEvent, other: ActivityEvent) => boolean
 
 /** For each type of event, the types that can say the same and more. */
-const repeated: Partial<Record<ActivityType, Partial<Record<ActivityType, Repeats>>>> = {
+const repeated: Partial<Record<EventType, Partial<Record<EventType, Repeats>>>> = {
   'node.updated': {
     'pull_request.merged': ({ data: { before } }, { data: { target_branch, target_commit } }) =>
       target_branch === 'main' && target_commit === before,
@@ -137,26 +137,14 @@ export function actsOf(events: readonly ActivityEvent[]): Act[] {
   return runs.map((run) => ({ events: run, asked: asked.get(run[0]) ?? [] }))
 }
 
-/** For types whose consecutive events are one line: the fields that must be the same. */
-const runs: Partial<Record<ActivityType, readonly (keyof EventData)[]>> = {
-  'node.created': [],
-  'node.updated': [],
-  'branch.updated': ['name'],
-  'pull_request.updated': ['number'],
-  'comment.created': ['number'],
-  'comment.erased': ['number'],
-  'suggestion.applied': ['number'],
-  'check.reported': ['commit'],
-}
-
 function isAlike(later: ActivityEvent, earlier: ActivityEvent): boolean {
-  const same = runs[later.type]
+  const run = eventCatalog[later.type].activity?.run
   return (
-    same !== undefined &&
+    run !== undefined &&
     later.type === earlier.type &&
-    (later.type === 'node.created' || later.node === earlier.node) &&
+    (run.isOfPages || later.node === earlier.node) &&
     actorKey(later) === actorKey(earlier) &&
-    same.every((field) => later.data[field] === earlier.data[field]) &&
+    run.same.every((field) => later.data[field] === earlier.data[field]) &&
     isNear(later, earlier)
   )
 }

@@ -1,52 +1,8 @@
-/** The types of events, and the JSON of an event: CloudEvents 1.0, structured. */
+/** An event before it is recorded, and who did it. */
 
+import type { EventType } from '../../base/event-types.ts'
 import type { Door } from '../origin.ts'
 import type { Via } from '../via.ts'
-
-export const eventTypes = [
-  'log.began',
-  'org.created',
-  'org.updated',
-  'org.deleted',
-  'org.reset',
-  'member.added',
-  'member.updated',
-  'member.removed',
-  'node.created',
-  'node.updated',
-  'node.deleted',
-  'node.restored',
-  'node.reset',
-  'branch.created',
-  'branch.updated',
-  'branch.deleted',
-  'tag.created',
-  'tag.updated',
-  'tag.deleted',
-  'pull_request.opened',
-  'pull_request.edited',
-  'pull_request.updated',
-  'pull_request.closed',
-  'pull_request.reopened',
-  'pull_request.merged',
-  'comment.created',
-  'comment.edited',
-  'comment.deleted',
-  'comment.erased',
-  'text.erased',
-  'thread.resolved',
-  'thread.reopened',
-  'review.requested',
-  'review.submitted',
-  'review.withdrawn',
-  'review.dismissed',
-  'suggestion.applied',
-  'check.reported',
-  'webhook.disabled',
-  'webhook.enabled',
-] as const
-
-export type EventType = (typeof eventTypes)[number]
 
 /** Who did it. The name is empty after the account was deleted. */
 export interface EventActor {
