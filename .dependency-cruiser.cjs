@@ -69,7 +69,7 @@ module.exports = {
       'spec-imports-catalogs',
       'The spec imports no other code, except catalogs whose lists it generates.',
       '^spec/',
-      '^(server/(?!base/event-types\\.ts$)|gitstore|index)/',
+      '^(server/(?!base/(audit-actions|event-types)\\.ts$)|gitstore|index)/',
     ),
     never(
       'concurrency-stands-alone',
@@ -147,7 +147,7 @@ module.exports = {
       'domain-has-two-neighbours',
       'From the server, the domain imports only dependencies, errors, catalogs, counters, bounds, loopback hosts, words of titles, counted nouns, rounds of background work and their process, observers and Markdown.',
       '^server/domain/',
-      '^server/(?!domain/|markdown/|base/(deps|errors|error-mapping|event-types|counters|is-loopback|json-bounds|page-segments|plural|rounds|sweeper)\\.ts$|metrics/observers\\.ts$)',
+      '^server/(?!domain/|markdown/|base/(audit-actions|deps|errors|error-mapping|event-types|counters|is-loopback|json-bounds|page-segments|plural|rounds|sweeper)\\.ts$|metrics/observers\\.ts$)',
     ),
     never(
       'second-reader-stands-alone',

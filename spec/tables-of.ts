@@ -1,14 +1,21 @@
 /** Writes the tables of the documents that list event types and audit actions. */
+import { auditGroups } from '../server/base/audit-actions.ts'
 import { eventCatalog, eventTypes } from '../server/base/event-types.ts'
 
 /** The tables, by the catalog that the comment above each names. */
 const tables: Readonly<Record<string, string>> = {
   'event-types': tableOf(['type', 'when', '`data`'], eventTypes.map(eventRow)),
+  'audit-actions': tableOf(['actions', 'when'], auditGroups.map(auditRow)),
 }
 
 function eventRow(type: (typeof eventTypes)[number]): readonly string[] {
   const { when, data } = eventCatalog[type]
   return [`\`${type}\``, when, data]
+}
+
+function auditRow({ actions, when }: (typeof auditGroups)[number]): readonly string[] {
+  const names = Object.keys(actions).map((action) => `\`${action}\``)
+  return [names.join(', '), when]
 }
 
 /** Returns a document with the current tables below its comments that name a catalog. */

@@ -8,13 +8,13 @@ import { userInfo } from 'node:os'
 import { LRUCache } from 'lru-cache'
 import { v7 as newId } from 'uuid'
 import { type NewAuditRow, putAuditRow, putAuditRowOnce } from '../../../index/log/audit.ts'
+import { type AuditAction, auditCatalog } from '../../base/audit-actions.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { Round } from '../../base/rounds.ts'
 import type { Anonymous, Operator, Person } from '../actor.ts'
 import { syncEvents } from '../event-log/durable-events.ts'
 import { stripControls } from '../format/text-rules.ts'
 import { isByAgent, viaOf } from '../via.ts'
-import { type AuditAction, isUrgent } from './actions.ts'
 
 export type AuditDeps = Pick<Deps, 'events' | 'now' | 'log' | 'origin' | 'config'>
 
@@ -99,7 +99,8 @@ export async function audit(deps: AuditDeps, ...entries: readonly AuditEntry[]):
   const rows = entries.map((entry) => rowOf(deps, entry, null))
   const isWritten = await write(deps, rows, putAuditRow)
   if (!isWritten) return
-  if (entries.some(({ action, actor }) => isUrgent(action) || actor?.kind === 'operator')) await syncNow(deps)
+  if (entries.some(({ action, actor }) => auditCatalog[action].isUrgent || actor?.kind === 'operator'))
+    await syncNow(deps)
   else syncSoon(deps)
 }
 

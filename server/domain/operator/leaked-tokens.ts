@@ -9,10 +9,10 @@ import { deleteInvitation } from '../../../index/credentials/invitations.ts'
 import { deleteGrant } from '../../../index/credentials/oauth.ts'
 import type { CredentialsDb } from '../../../index/credentials/schema.ts'
 import { setSessionRevoked, useResetToken } from '../../../index/credentials/sessions.ts'
+import type { AuditAction } from '../../base/audit-actions.ts'
 import type { Deps } from '../../base/deps.ts'
 import { hashOf, tokensIn } from '../accounts/tokens.ts'
 import { operator } from '../actor.ts'
-import type { AuditAction } from '../audit/actions.ts'
 import { type AuditEntry, audit } from '../audit/audit.ts'
 
 export interface Leak extends FoundToken {

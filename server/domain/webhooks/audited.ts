@@ -1,7 +1,7 @@
 /** Changes of webhooks in the audit. It has only the hosts of their URLs, because the rest may be secret. */
 import type { Webhook } from '../../../index/credentials/schema.ts'
+import type { AuditAction } from '../../base/audit-actions.ts'
 import type { Person } from '../actor.ts'
-import type { AuditAction } from '../audit/actions.ts'
 import { type AuditDeps, audit } from '../audit/audit.ts'
 
 /** Records a change by an owner; without an actor, by the service. */

@@ -2,9 +2,8 @@
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { Page, PageContext } from '../page-context.ts'
-import { AuditRows } from '../parts/audit-rows.tsx'
+import { AuditRows, auditWords } from '../parts/audit-rows.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
-import { auditWords } from '../text/audit-words.ts'
 import { readAsMember, SettingsTabs } from './org-settings.tsx'
 
 /** Entries on a page. */

@@ -1,7 +1,7 @@
 /** Entries of the audit as a list. */
 
+import { type AuditAction, auditCatalog } from '../../base/audit-actions.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { auditWords } from '../text/audit-words.ts'
 import { clientName } from '../text/client-name.ts'
 import type { Urls } from '../urls.ts'
 import { When } from './dates.tsx'
@@ -33,6 +33,11 @@ export function AuditRows({ entries, urls, ownId }: RowsProps) {
       ))}
     </ul>
   )
+}
+
+/** Events and actions of other versions are called by their names. */
+export function auditWords(action: string): string {
+  return auditCatalog[action as AuditAction]?.says ?? action
 }
 
 function Target({ entry: { org_id, target }, urls }: { readonly entry: AuditEntry; readonly urls: Urls }) {
