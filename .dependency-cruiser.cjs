@@ -20,12 +20,12 @@ const http = 'node_modules/(express|passport|express-openapi-validator)'
 const ladder = [
   ['net'],
   ['format'],
+  ['access.ts'],
   ['embeddings'],
   ['types'],
   ['ledger'],
   ['event-log'],
   ['indexing'],
-  ['access.ts'],
   ['mail'],
   ['events'],
   ['audit'],

@@ -15,6 +15,7 @@ import type { GuardedFetch } from '../domain/net/guarded-fetch.ts'
 import type { Origin } from '../domain/origin.ts'
 import type { Placement } from '../domain/placement.ts'
 import type { SearchThread } from '../domain/search/search-thread.ts'
+import type { Settled } from '../domain/settled.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { ImportQueue } from '../vault/uploads/order.ts'
 import type { Config } from './config.ts'
@@ -66,6 +67,8 @@ export interface Deps {
   readonly fetchDocument?: GuardedFetch
   /** How the request came. Absent outside a request. */
   readonly origin?: Origin
+  /** What the door of the operation has settled. Absent outside an operation. */
+  readonly settled?: Settled
   /** Notes how long the request waited for a queue. Absent outside a request. */
   waited?(ms: number): void
 }

@@ -1,14 +1,13 @@
 /**
- * Access: the organisations and nodes that the caller may see, and their role in them.
+ * Access: the organisations and nodes that the caller may see, and their role in them. Reads rows of the index, which
+ * indexing/freshness.ts has settled before.
  *
  * Each use case asks once and passes the result on.
  */
 
-import { isGitError, isStorageError } from '../../gitstore/errors.ts'
+import { isGitError } from '../../gitstore/errors.ts'
 import type { History } from '../../gitstore/history/history.ts'
-import { listRefsWith, readRef } from '../../gitstore/refs/refs.ts'
 import type { Repo } from '../../gitstore/repo.ts'
-import { repoExists } from '../../gitstore/repo-folders.ts'
 import { hasAccessToken } from '../../index/credentials/access-tokens.ts'
 import { findActiveProfile, findProfileOfSession } from '../../index/credentials/accounts.ts'
 import { hasGrant } from '../../index/credentials/oauth.ts'
@@ -17,7 +16,6 @@ import { isWithin } from '../../index/derived/edges.ts'
 import { findNode, type NodeRow } from '../../index/derived/node-queries.ts'
 import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
 import { type Role, roles } from '../../index/derived/schema.ts'
-import { isDatabaseStorageError } from '../../index/sqlite/database.ts'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
 import { type Actor, includesAccess, type Operator, type Person } from './actor.ts'
@@ -25,10 +23,9 @@ import { excerpt } from './format/excerpt.ts'
 import { isClosed, readRecord, unknownInRow } from './format/org-format.ts'
 import { matchesRule, readRules } from './format/org-rules.ts'
 import { agentPrefix, isAgentRef, isOpener, isOwnRef, type Opened, ownPrefix } from './format/ownership.ts'
-import { historyOf } from './indexing/history.ts'
-import { indexNode, indexOrg } from './indexing/index-node.ts'
-import { indexedBranches, matchesIndexed } from './indexing/indexed-branches.ts'
-import { branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from './layout.ts'
+import { historyOf } from './history.ts'
+import { isId, nodeRepo, orgRepo } from './layout.ts'
+import type { SeenOrg, SettledNode } from './settled.ts'
 import type { NodeAt, OrgAt } from './targets.ts'
 
 /** The role that a use case requires, or its change. `public`: none, if the organisation is published. */
@@ -75,34 +72,46 @@ export async function authorizeOrg(deps: Deps, actor: Actor, at: OrgAt, need: Ne
 }
 
 /**
- * Returns the node, its repository and the caller's access. The index then matches the repository's refs.
+ * Returns the node, its repository and the caller's access. The door has settled the node of an operation's path. Use
+ * `authorizeFresh` for other nodes.
  *
  * @throws errors of `authorizeOrg`; AppError node_not_found, before forbidden
- * @throws GitError repo_missing, ref_damaged
  */
 export async function authorizeNode(deps: Deps, actor: Actor, at: NodeAt, need: Need): Promise<NodeAccess> {
-  return authorizeNodeInOrg(deps, await visibleOrg(deps, actor, at.orgId), at.nodeId, need)
+  const access = await visibleOrg(deps, actor, at.orgId)
+  const settled = deps.settled?.takeNode(at.nodeId) ?? { row: await findNodeRow(deps, at) }
+  return toNodeAccess(deps, access, settled, need)
+}
+
+async function findNodeRow(deps: Pick<Deps, 'index'>, { orgId, nodeId }: NodeAt): Promise<NodeRow | undefined> {
+  return isId(nodeId) ? findNode(deps.index.read, orgId, nodeId) : undefined
 }
 
 /**
- * Returns a node of an organisation to which the access is known. It may be new, or have changed.
+ * Returns the access to a node of an organisation that the caller sees.
  *
- * @throws errors of `authorizeNode`, except those about the organisation
+ * @throws AppError node_not_found, forbidden
  */
-export async function authorizeNodeInOrg(
+export async function toNodeAccess(
   deps: Deps,
   access: OrgAccess,
-  nodeId: string,
+  settled: SettledNode,
   need: Need,
 ): Promise<NodeAccess> {
-  const node = await findIndexed(deps, access.org, nodeId, need)
+  const node = rowFor(settled, need)
   if (!node) throw new AppError('node_not_found', 'Node not found')
   requireRole(access, need)
-  const repo = nodeRepo(deps.store, access.org.id, nodeId)
   const { org, role, person, onlyNode } = access
+  const repo = nodeRepo(deps.store, org.id, node.id)
   const seen = { org, role, ...(person && { person }), ...(onlyNode === undefined ? {} : { onlyNode }) }
-  const hidesTags = role === null && (await hasRuledMain(deps, org, nodeId))
-  return { ...seen, hidesTags, node, repo, history: historyOf(deps, nodeId, repo) }
+  const hidesTags = role === null && (await hasRuledMain(deps, org, node.id))
+  return { ...seen, hidesTags, node, repo, history: historyOf(deps, node.id, repo) }
+}
+
+/** Reads use the last indexed row if storage failed while indexing. Changes throw. */
+function rowFor({ row, failure }: SettledNode, need: Need): NodeRow | undefined {
+  if (failure !== undefined && need !== 'public' && need !== 'reader') throw failure
+  return row
 }
 
 async function hasRuledMain(deps: Deps, org: OrgRow, nodeId: string): Promise<boolean> {
@@ -110,11 +119,6 @@ async function hasRuledMain(deps: Deps, org: OrgRow, nodeId: string): Promise<bo
   for (const rule of await readRules(deps, org))
     if (matchesRule(rule, 'main') && (await isWithin(deps.index.read, nodeId, rule.under))) return true
   return false
-}
-
-/** Returns the access with the node's current row. The index is up to date. @throws errors of `authorizeNodeInOrg` */
-export function reloadNode(deps: Deps, access: NodeAccess, need: Need): Promise<NodeAccess> {
-  return authorizeNodeInOrg(deps, access, access.node.id, need)
 }
 
 /**
@@ -170,7 +174,11 @@ export function invalidTokenError(): AppError {
 export async function recheckAccess(deps: Deps, person: Person, orgId: string, need: Need): Promise<Rights> {
   await requireSignedIn(deps.credentials.read, person)
   const rights = { role: (await findRole(deps.index.read, orgId, person.id)) ?? null, person }
-  if (rights.role === null && (await findOrg(deps, orgId)) === undefined) throw orgNotFoundError()
+  if (rights.role === null) {
+    const org = isId(orgId) ? await findOrgRow(deps.index.read, orgId) : undefined
+    if (org === undefined) throw orgNotFoundError()
+    requireKnown(org)
+  }
   requireRole(rights, need)
   return rights
 }
@@ -180,17 +188,36 @@ export function includesRole(role: Role, need: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(need)
 }
 
+/**
+ * Returns the organisation as the caller sees it.
+ *
+ * @throws AppError unauthenticated, org_not_found, org_needs_newer_version
+ */
 async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgAccess> {
-  if (actor.kind === 'anonymous') {
-    const org = await findVisibleOrg(deps, orgId)
-    if (!org?.published) throw new AppError('unauthenticated', 'Sign in to see this')
-    return { org, role: null }
-  }
-  const found = await findOrgWithRights(deps, orgId, actor)
-  if (found === undefined || (found.role === null && !found.org.published)) {
+  const seen = deps.settled?.takeOrg(actor, orgId) ?? (await findSeenOrg(deps, actor, orgId))
+  const person = actor.kind === 'anonymous' ? undefined : actor
+  const isVisible = seen !== undefined && (await isOpenTo(deps, seen.org, person)) && isShownTo(seen)
+  if (seen === undefined || !isVisible) {
+    if (person === undefined) throw new AppError('unauthenticated', 'Sign in to see this')
     throw orgNotFoundError()
   }
-  return { ...found, ...(actor.onlyNode === undefined ? {} : { onlyNode: actor.onlyNode }) }
+  if (person === undefined) return seen
+  return { ...seen, person, ...(person.onlyNode === undefined ? {} : { onlyNode: person.onlyNode }) }
+}
+
+/** True for a member's organisation, and for a published one. */
+export const isShownTo = ({ org, role }: SeenOrg): boolean => role !== null || Boolean(org.published)
+
+/** Returns the organisation and the caller's role, as they are in the index. */
+export async function findSeenOrg(
+  { index }: Pick<Deps, 'index'>,
+  actor: Actor,
+  orgId: string,
+): Promise<SeenOrg | undefined> {
+  if (!isId(orgId)) return undefined
+  if (actor.kind === 'person') return findOrgWithRole(index.read, orgId, actor.id)
+  const org = await findOrgRow(index.read, orgId)
+  return org && { org, role: null }
 }
 
 /** Returns the organisation and the user's rights in it, from one snapshot. */
@@ -199,10 +226,7 @@ export async function findOrgWithRights(
   orgId: string,
   person: Person,
 ): Promise<(Rights & Pick<OrgAccess, 'org'>) | undefined> {
-  const known = () => findOrgWithRole(deps.index.read, orgId, person.id)
-  const seen = isId(orgId) ? await known() : undefined
-  // A crash may have left the organisation out of the index: indexing its repository adds it.
-  const found = seen ?? ((await findAnyOrg(deps, orgId)) && (await known()))
+  const found = await findSeenOrg(deps, person, orgId)
   if (found === undefined || !(await isOpenTo(deps, found.org, person))) return undefined
   return { ...found, person }
 }
@@ -214,7 +238,7 @@ export async function findOrgWithRights(
  * @param person undefined: anonymous
  * @throws AppError org_needs_newer_version
  */
-async function isOpenTo({ store }: Deps, row: OrgRow, person: Pick<Person, 'id'> | undefined): Promise<boolean> {
+export async function isOpenTo({ store }: Deps, row: OrgRow, person: Pick<Person, 'id'> | undefined): Promise<boolean> {
   if (!isClosed(row)) return true
   const { org, members } = await readRecord(orgRepo(store, row.id), row.head)
   if (org.published || (person !== undefined && members.has(person.id))) requireKnown(row)
@@ -270,7 +294,7 @@ function leastRole({ person }: Rights, need: Need): 'public' | Role {
 }
 
 /** Returns an organisation that this version can serve. @throws AppError org_needs_newer_version */
-function requireKnown(org: OrgRow): OrgRow {
+export function requireKnown(org: OrgRow): OrgRow {
   if (isClosed(org)) throw newerVersionError(unknownInRow(org.requires))
   return org
 }
@@ -280,71 +304,4 @@ export function newerVersionError(words: readonly string[]): AppError {
   const named = words.length === 0 ? '' : ` (${words.slice(0, 5).map(excerpt).join(', ')})`
   const detail = `This organisation uses features of a newer version of Grove${named}, so it is closed until the operator upgrades this service`
   return new AppError('org_needs_newer_version', detail, { retry_after: 3_600 })
-}
-
-/**
- * Returns the organisation's row. If a crash left it out of the index, its repository is indexed first.
- *
- * @throws AppError org_needs_newer_version
- */
-export async function findOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
-  const row = await findAnyOrg(deps, orgId)
-  return row && requireKnown(row)
-}
-
-/** Returns the organisation, for anonymous callers. A closed one that is not published is undefined. @throws AppError */
-export async function findVisibleOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
-  const row = await findAnyOrg(deps, orgId)
-  return row && (await isOpenTo(deps, row, undefined)) ? row : undefined
-}
-
-/** Returns the row also if the organisation is closed. */
-export async function findAnyOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
-  if (!isId(orgId)) return undefined
-  const row = await findOrgRow(deps.index.read, orgId)
-  if (row || !repoExists(orgRepo(deps.store, orgId))) return row
-  await indexOrg(deps, orgId)
-  return findOrgRow(deps.index.read, orgId)
-}
-
-/** Returns the node's row after indexing it. If storage fails while indexing, reads use the row as it is. */
-async function findIndexed(deps: Deps, org: OrgRow, nodeId: string, need: Need): Promise<NodeRow | undefined> {
-  const orgId = org.id
-  if (!isId(nodeId)) return undefined
-  let row = await findNode(deps.index.read, orgId, nodeId)
-  const repo = nodeRepo(deps.store, orgId, nodeId)
-  if (row ? await isIndexed(deps, repo, { ...row, epoch: org.epoch }) : !repoExists(repo)) return row
-  try {
-    await indexNode(deps, orgId, nodeId)
-  } catch (error) {
-    const reads = need === 'public' || need === 'reader'
-    const isPassing = isStorageError(error) || isDatabaseStorageError(error) || isReadOnly(error)
-    if (row === undefined || !reads || !isPassing) throw error
-    deps.log.warn({ err: error, orgId, nodeId }, 'a node cannot be indexed; its last indexed state is read')
-    return row
-  }
-  row = await findNode(deps.index.read, orgId, nodeId)
-  return row
-}
-
-/** True if pull requests cannot be settled now. The cell has no lease, or the service is in maintenance. */
-function isReadOnly(error: unknown): boolean {
-  return error instanceof AppError && (error.code === 'storage_readonly' || error.code === 'maintenance')
-}
-
-/**
- * True if the refs are the indexed ones. Reads the ledger and main. For the other branches, it only checks whether
- * anything moved since the last comparison.
- */
-async function isIndexed(deps: Deps, repo: Repo, row: NodeRow & { readonly epoch: string }): Promise<boolean> {
-  try {
-    const ledger = readRef(repo, ledgerRef)
-    if (ledger !== row.ledger || ledger !== row.entries_ledger) return false
-    const indexed = await indexedBranches(deps.index.read, row)
-    const branches = listRefsWith(repo, branchRefs, main)
-    return (branches.get(main) ?? null) === row.head && matchesIndexed(row, indexed, branches)
-  } catch (error) {
-    if (isGitError(error, 'repo_missing')) return false
-    throw error
-  }
 }

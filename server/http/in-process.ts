@@ -6,6 +6,7 @@ import type { Api, OperationId, Output } from '../../spec/client/api.ts'
 import { streams } from '../../spec/client/operations.ts'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
+import { createSettling } from '../domain/indexing/freshness.ts'
 import type { Door } from '../domain/origin.ts'
 import { authenticateAs, type FindCredential, limitTokens } from './authentication.ts'
 import { callOtherCell } from './cells/cell-client.ts'
@@ -47,6 +48,7 @@ interface Asking {
 
 export function createInProcessApi({ deps, handlers, checks }: Answering, { req, res, credential, door }: Asking): Api {
   const check = chain([limitTokens(deps), ...checks])
+  const settling = createSettling()
   const call = async (id: OperationId, input: Given = {}): Promise<unknown> => {
     const sent = sentFor(input)
     const asked = asRequest(req, id, sent)
@@ -63,7 +65,9 @@ export function createInProcessApi({ deps, handlers, checks }: Answering, { req,
     }
     authenticateAs(asked, credential)
     await new Promise<void>((done, fail) => check(asked, res, (error?: unknown) => (error ? fail(error) : done())))
-    const answer = await plainAnswer(await callHandler(deps, handlers, { req: asked, res, type: 'application/json' }))
+    const answer = await plainAnswer(
+      await callHandler(deps, handlers, { req: asked, res, type: 'application/json', settling }),
+    )
     if (!Buffer.isBuffer(answer)) return answer
     return isStream(id) ? new Response(new Uint8Array(answer)) : answer.toString('utf8')
   }

@@ -16,9 +16,10 @@ import { deleteGrants } from '../../../index/credentials/oauth.ts'
 import type { Account, CredentialsDb, AccessToken as Row } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
-import { authorizeNode, authorizeOrg, requireSignedIn } from '../access.ts'
+import { requireSignedIn } from '../access.ts'
 import type { Access, Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
+import { authorizeFresh, authorizeFreshOrg } from '../indexing/freshness.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { TokenAt } from '../targets.ts'
 import { recordLastUse } from './last-used.ts'
@@ -82,8 +83,8 @@ export async function createAccessToken(
   const now = deps.now()
   const expiry = expires_at === undefined ? null : expiryOf(expires_at, now)
   if (org_id !== undefined) {
-    if (node_id === undefined) await authorizeOrg(deps, actor, { orgId: org_id }, 'public')
-    else await authorizeNode(deps, actor, { orgId: org_id, nodeId: node_id }, 'public')
+    if (node_id === undefined) await authorizeFreshOrg(deps, actor, { orgId: org_id }, 'public')
+    else await authorizeFresh(deps, actor, { orgId: org_id, nodeId: node_id }, 'public')
   }
   const { token, row } = newTokenRow(actor.id, { name, access, org_id, node_id, expiry, now })
   await deps.credentials.write(async (trx) => {

@@ -4,9 +4,10 @@ import { countAccessTokens, deleteAccessToken, insertAccessToken } from '../../.
 import { lockBot } from '../../../index/credentials/bots.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeNode, authorizeOrg, requireVerifiedEmail } from '../access.ts'
+import { authorizeOrg, requireVerifiedEmail } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
+import { authorizeFresh } from '../indexing/freshness.ts'
 import type { Page } from '../pagination.ts'
 import type { BotAt, BotTokenAt } from '../targets.ts'
 import {
@@ -42,7 +43,7 @@ export async function createBotToken(
   const { id: botId } = await botAt(deps, at)
   const now = deps.now()
   const expiry = expires_at === undefined ? null : expiryOf(expires_at, now)
-  if (node_id !== undefined) await authorizeNode(deps, actor, { orgId: at.orgId, nodeId: node_id }, 'owner')
+  if (node_id !== undefined) await authorizeFresh(deps, actor, { orgId: at.orgId, nodeId: node_id }, 'owner')
   const { token, row } = newTokenRow(botId, { name, access, org_id: at.orgId, node_id, expiry, now })
   await deps.credentials.write(async (trx) => {
     // A deletion of the bot waits for this lock, and then deletes the token.

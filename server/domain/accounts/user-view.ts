@@ -2,9 +2,9 @@
 
 import type { Profile } from '../../../index/credentials/accounts.ts'
 import type { Deps } from '../../base/deps.ts'
-import { findAnyOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { emailInGit } from '../format/hidden-emails.ts'
+import { findAnyOrg } from '../indexing/freshness.ts'
 
 export interface User {
   readonly id: string

@@ -1,8 +1,8 @@
 /** Clones, fetches and refusals of git clients in the audit. Each user and node has one row an hour. */
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { findOrg } from '../access.ts'
 import type { Actor } from '../actor.ts'
+import { findOrg } from '../indexing/freshness.ts'
 import type { Origin } from '../origin.ts'
 import type { RepositoryAt } from '../targets.ts'
 import { type AuditEntry, auditRepeat } from './audit.ts'

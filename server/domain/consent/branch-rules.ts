@@ -6,9 +6,9 @@ import { LRUCache } from 'lru-cache'
 import { isWithin } from '../../../index/derived/edges.ts'
 import { findOrgRow, type OrgRow } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { findOrg } from '../access.ts'
 import { matchesRule, readRules } from '../format/org-rules.ts'
 import type { Rule } from '../format/rule-format.ts'
+import { findOrg } from '../indexing/freshness.ts'
 import type { HeldRule } from './judge.ts'
 
 const none: readonly HeldRule[] = []

@@ -7,8 +7,8 @@ import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { listPresentOrgs, listPresentRepos } from '../../../index/log/recorded.ts'
 import type { Deps } from '../../base/deps.ts'
 import { recordNodes, recordOrg } from '../event-log/record.ts'
+import { historiesOf } from '../history.ts'
 import { nodeRepo, orgRepo } from '../layout.ts'
-import { historiesOf } from './history.ts'
 
 /** Nodes that are compared between two turns of the event loop: some 5 ms. */
 const nodesAtOnce = 20

@@ -9,7 +9,7 @@ import type { Deps } from '../../base/deps.ts'
 import { readTree } from '../branches/revisions.ts'
 import { jsonLimit } from '../format/node-format.ts'
 import { nodeFile } from '../format/paths.ts'
-import { historyOf } from '../indexing/history.ts'
+import { historyOf } from '../history.ts'
 import { nodeRepo } from '../layout.ts'
 
 /** The newest commits that are read. Each takes 0.1 ms, and 0.3 ms more if it has changed node.json. */

@@ -6,8 +6,8 @@ import { readOrgsOf } from '../../../index/derived/node-queries.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { findOrg } from '../access.ts'
 import { rulesForMain } from '../consent/branch-rules.ts'
+import { findOrg } from '../indexing/freshness.ts'
 import { isId, nodeRepo, trashFolder } from '../layout.ts'
 
 /**

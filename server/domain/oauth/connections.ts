@@ -21,10 +21,11 @@ import {
 import type { OauthGrant } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
-import { authorizeNode, authorizeOrg, requireSignedIn, requireVerifiedEmail } from '../access.ts'
+import { requireSignedIn, requireVerifiedEmail } from '../access.ts'
 import { hashOf, newToken } from '../accounts/tokens.ts'
 import { type Access, includesAccess, operator, type Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
+import { authorizeFresh, authorizeFreshOrg } from '../indexing/freshness.ts'
 import { queueNotice } from '../mail/notices.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { AuthorizeRequest } from './authorize-requests.ts'
@@ -188,8 +189,8 @@ async function requireReach(deps: Deps, actor: Person, { org_id, node_id }: Cons
   if (org_id === undefined && node_id !== undefined)
     throw invalid(['body', 'node_id'], 'A connection for a node also needs its organisation')
   if (org_id === undefined) return
-  if (node_id === undefined) await authorizeOrg(deps, actor, { orgId: org_id }, 'public')
-  else await authorizeNode(deps, actor, { orgId: org_id, nodeId: node_id }, 'public')
+  if (node_id === undefined) await authorizeFreshOrg(deps, actor, { orgId: org_id }, 'public')
+  else await authorizeFresh(deps, actor, { orgId: org_id, nodeId: node_id }, 'public')
 }
 
 function toConnection(row: OauthGrant): MyConnection {

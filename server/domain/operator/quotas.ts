@@ -1,9 +1,10 @@
 /** Limits of single organisations, which administrators set. */
 import { findLimit, putLimit } from '../../../index/credentials/limits.ts'
 import type { Deps } from '../../base/deps.ts'
-import { findOrg, orgNotFoundError } from '../access.ts'
+import { orgNotFoundError } from '../access.ts'
 import { type Administrator, requireAdministrator } from '../accounts/administration.ts'
 import { audit } from '../audit/audit.ts'
+import { findOrg } from '../indexing/freshness.ts'
 import { type OrgUsage, readLimits, readOrgUsage } from '../quotas.ts'
 import type { OrgAt } from '../targets.ts'
 

@@ -13,15 +13,7 @@ import { unfinishedName } from '../../../gitstore/temporary-names.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
-import {
-  authorizeOrg,
-  branchPrefixOf,
-  findAnyOrg,
-  orgIsGone,
-  type Rights,
-  recheckAccess,
-  requireVerifiedEmail,
-} from '../access.ts'
+import { authorizeOrg, branchPrefixOf, orgIsGone, type Rights, recheckAccess, requireVerifiedEmail } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import { readOrgTypes } from '../branches/type-rules.ts'
 import { requireRoomInOrg } from '../byte-quota.ts'
@@ -30,6 +22,7 @@ import { type Mover, noteIntents } from '../event-log/note-intents.ts'
 import { commitOrg, embeddingsChoice, fitsOrgFile, type OrgRecord, readRecord } from '../format/org-format.ts'
 import { readRules } from '../format/org-rules.ts'
 import type { Rule, StoredRule } from '../format/rule-format.ts'
+import { findAnyOrg } from '../indexing/freshness.ts'
 import { readResult, tryUpdateCard } from '../indexing/index-node.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
 import { main, orgFolder, orgRepo, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'

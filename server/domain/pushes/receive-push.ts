@@ -9,7 +9,7 @@ import type { Deps } from '../../base/deps.ts'
 import { pushAnswerOf } from '../../base/error-mapping.ts'
 import { AppError } from '../../base/errors.ts'
 import { countRefusal } from '../../metrics/observers.ts'
-import { authorizeNode, type NodeAccess } from '../access.ts'
+import type { NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { PushRejectedError } from '../branches/push-context.ts'
 import { findRefProblem } from '../branches/ref-rules.ts'
@@ -18,6 +18,7 @@ import type { PullPage } from '../consent/wording.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { toProblemLine } from '../format/path-problem.ts'
 import { printable } from '../format/text-rules.ts'
+import { authorizeFresh } from '../indexing/freshness.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchName, branchRefs, main, nodeRepo } from '../layout.ts'
 import type { Reconciled } from '../ledger/reconcile.ts'
@@ -59,7 +60,7 @@ export async function receivePush(
   try {
     await translateStorageErrors(deps.store, [{ repo }], () => syncReceived(repo))
     // Access is checked again: receiving the pack may have taken minutes.
-    access = await authorizeNode(deps, actor, at, 'contributor')
+    access = await authorizeFresh(deps, actor, at, 'contributor')
   } catch (error) {
     const { reason, lines, logged } = explain(deps, error, pageOf)
     return { refused: new Map(commands.map(({ ref }) => [ref, reason])), lines, reasons: [logged] }

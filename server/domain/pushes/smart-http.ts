@@ -21,7 +21,7 @@ import {
 import type { Deps } from '../../base/deps.ts'
 import { pushAnswerOf } from '../../base/error-mapping.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeNode, authorizeOrg, type NodeAccess, requireRole } from '../access.ts'
+import { type NodeAccess, requireRole } from '../access.ts'
 import { type Credential, isWithin } from '../accounts/access-tokens.ts'
 import { anonymous, includesAccess } from '../actor.ts'
 import { findRefProblem } from '../branches/ref-rules.ts'
@@ -30,6 +30,7 @@ import { type Audience, audienceOf, listVisibleRefs, visiblePlaces } from '../br
 import { openPushRoom, requireBytesLeft } from '../byte-quota.ts'
 import type { PullPage } from '../consent/wording.ts'
 import { diskFullError } from '../disk-reserve.ts'
+import { authorizeFresh, authorizeFreshOrg } from '../indexing/freshness.ts'
 import { main, maintenanceFile, orgRepo } from '../layout.ts'
 import { maintenanceError } from '../maintenance-mode.ts'
 import type { RepositoryAt } from '../targets.ts'
@@ -101,7 +102,7 @@ export async function openSmartHttp(
   const actor = credential?.person ?? anonymous
   if (name === orgName) {
     if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to see this')
-    await authorizeOrg(deps, actor, at, 'owner')
+    await authorizeFreshOrg(deps, actor, at, 'owner')
     if (service === 'git-receive-pack') throw new AppError('forbidden', 'Only the service can write to org.git')
     return fetchService(orgRepo(deps.store, orgId), 'owner')
   }
@@ -111,12 +112,12 @@ export async function openSmartHttp(
     if (mode !== undefined) throw maintenanceError(mode, deps.now())
     if (deps.reserve.isFreed()) throw diskFullError()
     if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to push')
-    const access = await authorizeNode(deps, actor, node, 'contributor')
+    const access = await authorizeFresh(deps, actor, node, 'contributor')
     refuseReadOnly(access.repo)
     await requireBytesLeft(deps, orgId)
     return pushService(deps, access, (push) => receivePush(deps, actor, node, push, pageOf))
   }
-  const access = await authorizeNode(deps, actor, node, 'public')
+  const access = await authorizeFresh(deps, actor, node, 'public')
   return fetchService(access.repo, audienceOf(access.role), () => clonedTags(access))
 }
 

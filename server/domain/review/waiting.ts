@@ -12,11 +12,12 @@ import {
 } from '../../../index/derived/waiting.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeNode, authorizeOrg, includesRole } from '../access.ts'
+import { authorizeOrg, includesRole } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { rulesForAnyNode } from '../consent/branch-rules.ts'
 import type { HeldRule } from '../consent/judge.ts'
 import { laterOf } from '../format/signatures.ts'
+import { authorizeFresh } from '../indexing/freshness.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { type PullRequest, toPull } from '../pulls/pull-state.ts'
 import { findPullRow } from '../pulls/pulls.ts'
@@ -175,7 +176,7 @@ async function reasonsOfOwn(deps: Deps, actor: Person, row: WaitingRow): Promise
 async function readCurrent(deps: Deps, actor: Person, row: WaitingRow): Promise<PullRequest | undefined> {
   const { org_id: orgId, node_id: nodeId, number } = row
   try {
-    const access = await authorizeNode(deps, actor, { orgId, nodeId }, 'reader')
+    const access = await authorizeFresh(deps, actor, { orgId, nodeId }, 'reader')
     return await toPull(deps, access, await findPullRow(deps, { orgId, nodeId, number }))
   } catch (error) {
     if (error instanceof AppError && error.code.endsWith('_not_found')) return undefined

@@ -10,6 +10,7 @@ import type { SignInFrom } from '../../domain/accounts/sessions.ts'
 import type { Actor, Anonymous, Person } from '../../domain/actor.ts'
 import { auditingScope } from '../../domain/audit/token-use.ts'
 import { ImmutableAnswer } from '../../domain/branches/immutable-answers.ts'
+import { createSettling, type Settling } from '../../domain/indexing/freshness.ts'
 import { networkOf } from '../connection/addresses.ts'
 import { baseUrl, publicPath } from '../connection/base-url.ts'
 import { disconnectSignal } from '../connection/disconnect.ts'
@@ -134,7 +135,10 @@ export type HandlersOf<K extends OperationId> = Pick<Handlers, K>
 export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler {
   return async (req, res) => {
     const { operation } = contextOf(req)
-    const answer = await callHandler(deps, handlers, { req, res, type: chosenType(req, res, operation.types) })
+    const answer = await callHandler(deps, handlers, {
+      ...{ req, res, type: chosenType(req, res, operation.types) },
+      settling: createSettling(),
+    })
     // Only the caller may cache the response, and must revalidate it. A handler may override this.
     res.set('Cache-Control', 'private, no-cache')
     // fetch adds `no-cache`, meant for caches, to each If-None-Match. With it, Express would never answer 304.
@@ -149,9 +153,15 @@ interface Call {
   readonly res: Response
   /** The media type that the caller wants. */
   readonly type: string | undefined
+  /** Shared by the operations of a page or a tool call. */
+  readonly settling: Settling
 }
 
-export async function callHandler(deps: Deps, handlers: Handlers, { req, res, type }: Call): Promise<unknown> {
+export async function callHandler(
+  deps: Deps,
+  handlers: Handlers,
+  { req, res, type, settling }: Call,
+): Promise<unknown> {
   const { operation, match, actor } = contextOf(req)
   // The validator has checked that the request has the types of the spec.
   const handler = handlers[operation.id] as (deps: Deps, actor: Actor, input: unknown) => unknown
@@ -161,29 +171,37 @@ export async function callHandler(deps: Deps, handlers: Handlers, { req, res, ty
   const base = baseUrl(deps.config.publicUrl, req)
   const from = networkOf(req)
   const client = { from, ...userAgentOf(req) }
-  const asked: Deps = {
-    ...(await isOfOrganisation(deps, match.parameters.org_id)),
+  const { org_id: orgId, node_id: nodeId } = match.parameters
+  const known: Deps = {
+    ...(await isOfOrganisation(deps, orgId)),
     origin: originOf(req),
     waited: (ms) => noteWait(req, ms),
   }
   const lease = changesOrg(operation, match) ? deps.placement.lease : undefined
   lease?.before()
+  if (!isRead(operation)) settling.forget()
+  const asked = { ...known, settled: await settling.settle(known, actor, { orgId, nodeId }) }
   const upload = operation.body === 'stream' ? () => openUpload(req, res) : undefined
   const input = withSignal({ path, query, body, upload, type, base, client, from }, () => disconnectSignal(req, res))
-  const answer = await auditingScope(asked, actor, { operation: operation.id, orgId: match.parameters.org_id }, () =>
+  const answer = await auditingScope(asked, actor, { operation: operation.id, orgId }, () =>
     handler(asked, actor, input),
-  )
+  ).finally(() => isRead(operation) || settling.forget())
   // The process may have been stopped since its last transaction.
   lease?.after()
   return answer
 }
 
 /**
- * True if the operation writes to an organisation. A cell without its lease must not do that. A search uses POST but
- * only reads. Accounts do not belong to a cell.
+ * True if the operation writes to an organisation. A cell without its lease must not do that. Accounts do not
+ * belong to a cell.
  */
 function changesOrg({ id, method, token }: Operation, { parameters }: PathMatch): boolean {
-  return method !== 'GET' && token !== 'read' && (parameters.org_id !== undefined || id === 'createOrg')
+  return !isRead({ method, token }) && (parameters.org_id !== undefined || id === 'createOrg')
+}
+
+/** True if the operation changes nothing. A search uses POST but only reads. */
+function isRead({ method, token }: Pick<Operation, 'method' | 'token'>): boolean {
+  return method === 'GET' || token === 'read'
 }
 
 /** The dependencies of a request for this organisation. Its index may be complete before the others are. */

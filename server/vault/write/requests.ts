@@ -1,11 +1,12 @@
 /** Limits the exports that a service streams, and checks access. */
 import type { Deps } from '../../base/deps.ts'
-import { authorizeNodeInOrg, authorizeOrg } from '../../domain/access.ts'
+import { authorizeOrg } from '../../domain/access.ts'
 import { type PersonalRecord, personalRecords } from '../../domain/accounts/personal-data.ts'
 import { type Actor, callerOf, type Person } from '../../domain/actor.ts'
 import { audit } from '../../domain/audit/audit.ts'
 import { createCallerSemaphore } from '../../domain/caller-semaphore.ts'
 import { slugOf } from '../../domain/format/slug.ts'
+import { authorizeNodeInOrg } from '../../domain/indexing/freshness.ts'
 import { filterIn } from '../../domain/search/filter-input.ts'
 import { listMatchingIds } from '../../domain/search/queries.ts'
 import type { OrgAt } from '../../domain/targets.ts'

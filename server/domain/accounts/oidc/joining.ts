@@ -5,8 +5,8 @@ import { findPendingMembership, insertPendingMembership } from '../../../../inde
 import type { CredentialsDb, PendingMembership } from '../../../../index/credentials/schema.ts'
 import { findRole } from '../../../../index/derived/org-queries.ts'
 import type { Deps } from '../../../base/deps.ts'
-import { findAnyOrg } from '../../access.ts'
 import { isClosed } from '../../format/org-format.ts'
+import { findAnyOrg } from '../../indexing/freshness.ts'
 import type { Provider } from './providers.ts'
 
 /**

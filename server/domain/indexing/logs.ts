@@ -1,5 +1,4 @@
-/** A node's history: the interface of gitstore, answered from the logs in the index. */
-import { openHistory as gitHistory, type History } from '../../../gitstore/history/history.ts'
+/** Collects the logs of a node's commits for the index. */
 import type { LogPart } from '../../../gitstore/history/known-logs.ts'
 import { AncestryReader, walkLog } from '../../../gitstore/history/log-walk.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -11,15 +10,6 @@ import type { Deps } from '../../base/deps.ts'
 const long = 1_000
 /** The most short logs that are written together with other rows. */
 const many = 100
-
-export function historyOf(deps: Pick<Deps, 'index'>, nodeId: string, repo: Repo): History {
-  return gitHistory(repo, findKnownLogs(deps.index.read, nodeId))
-}
-
-/** Returns `historyOf` for any node. */
-export function historiesOf(deps: Pick<Deps, 'index'>) {
-  return (nodeId: string, repo: Repo): History => historyOf(deps, nodeId, repo)
-}
 
 /**
  * Collects the logs of `heads` that are not in the index. Each is on top of an indexed or an earlier one. Writes long

@@ -1,0 +1,216 @@
+/**
+ * Freshness: the index matches the repositories that a request names. The doors settle this before a use case reads
+ * rows. A crash, another process or a Git client may have left the index behind.
+ */
+
+import { isGitError, isStorageError } from '../../../gitstore/errors.ts'
+import { listRefsWith, readRef } from '../../../gitstore/refs/refs.ts'
+import type { Repo } from '../../../gitstore/repo.ts'
+import { repoExists } from '../../../gitstore/repo-folders.ts'
+import { findNode, type NodeRow } from '../../../index/derived/node-queries.ts'
+import { findOrgRow, type OrgRow } from '../../../index/derived/org-queries.ts'
+import { isDatabaseStorageError } from '../../../index/sqlite/database.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import {
+  authorizeNode,
+  authorizeOrg,
+  findSeenOrg,
+  isOpenTo,
+  isShownTo,
+  type Need,
+  type NodeAccess,
+  type OrgAccess,
+  requireKnown,
+  toNodeAccess,
+} from '../access.ts'
+import type { Actor } from '../actor.ts'
+import { isClosed } from '../format/org-format.ts'
+import { branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
+import type { SeenOrg, Settled, SettledNode } from '../settled.ts'
+import type { NodeAt, OrgAt } from '../targets.ts'
+import { indexNode, indexOrg } from './index-node.ts'
+import { indexedBranches, matchesIndexed } from './indexed-branches.ts'
+
+/** The ids in the path of an operation. */
+interface Named {
+  readonly orgId?: string | undefined
+  readonly nodeId?: string | undefined
+}
+
+/** Settles what the operations of one request name. */
+export interface Settling {
+  /**
+   * Indexes the organisation and the node if their repositories have changed. Skips a node that the caller cannot see.
+   * An error is thrown by the authorisation that takes the row, because an operation may need none.
+   */
+  settle(deps: Deps, actor: Actor, named: Named): Promise<Settled>
+  /** Call this before and after an operation that changes something. */
+  forget(): void
+}
+
+/** Operations of a request that only read share what was settled, until one changes something. */
+export function createSettling(): Settling {
+  const known = new Map<string, Promise<unknown>>()
+  return {
+    forget: () => known.clear(),
+    settle: async (deps, actor, named) => {
+      const { orgId, nodeId } = named
+      if (orgId === undefined) return settledBy(actor, named, nothing, nothing)
+      const who = actor.kind === 'person' ? actor.id : ''
+      const org = await outcomeOf(once(known, `org ${orgId} ${who}`, () => settleOrg(deps, actor, orgId)))
+      const seen = 'error' in org ? undefined : org.value
+      const isSeen = seen !== undefined && isShownTo(seen) && !isClosed(seen.org)
+      if (!isSeen || nodeId === undefined) return settledBy(actor, named, org, nothing)
+      const node = await outcomeOf(once(known, `node ${orgId} ${nodeId}`, () => settleNode(deps, seen.org, nodeId)))
+      return settledBy(actor, named, org, node)
+    },
+  }
+}
+
+type Outcome<T> = { readonly value: T | undefined } | { readonly error: unknown }
+
+const nothing = { value: undefined }
+
+const outcomeOf = <T>(work: Promise<T>): Promise<Outcome<T>> =>
+  work.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  )
+
+/** Returns the result for this key, from the call that made it. */
+function once<T>(known: Map<string, Promise<unknown>>, key: string, make: () => Promise<T>): Promise<T> {
+  const one = (known.get(key) as Promise<T> | undefined) ?? make() // a key has one type
+  known.set(key, one)
+  return one
+}
+
+function settledBy(caller: Actor, named: Named, org: Outcome<SeenOrg>, node: Outcome<SettledNode>): Settled {
+  let [seen, settled] = [org, node]
+  return {
+    takeOrg: (actor, orgId) => {
+      if (actor !== caller || orgId !== named.orgId) return undefined
+      const taken = resultOf(seen)
+      seen = nothing
+      return taken
+    },
+    takeNode: (nodeId) => {
+      if (nodeId !== named.nodeId) return undefined
+      const taken = resultOf(settled)
+      settled = nothing
+      return taken
+    },
+  }
+}
+
+function resultOf<T>(outcome: Outcome<T>): T | undefined {
+  if ('error' in outcome) throw outcome.error
+  return outcome.value
+}
+
+/** Returns the access to a node that no path names, after settling it. @throws errors of `authorizeNode` */
+export async function authorizeFresh(deps: Deps, actor: Actor, at: NodeAt, need: Need): Promise<NodeAccess> {
+  const settled = await createSettling().settle(deps, actor, at)
+  return authorizeNode({ ...deps, settled }, actor, at, need)
+}
+
+/** Returns the access to an organisation that no path names. @throws errors of `authorizeOrg` */
+export async function authorizeFreshOrg(deps: Deps, actor: Actor, at: OrgAt, need: Need): Promise<OrgAccess> {
+  const settled = await createSettling().settle(deps, actor, { orgId: at.orgId })
+  return authorizeOrg({ ...deps, settled }, actor, at, need)
+}
+
+/**
+ * Returns a node of an organisation to which the access is known. It may be new, or have changed.
+ *
+ * @throws errors of `authorizeNode`, except those about the organisation
+ */
+export async function authorizeNodeInOrg(
+  deps: Deps,
+  access: OrgAccess,
+  nodeId: string,
+  need: Need,
+): Promise<NodeAccess> {
+  return toNodeAccess(deps, access, await settleNode(deps, access.org, nodeId), need)
+}
+
+/** Returns the access with the node's current row. The index is up to date. @throws errors of `authorizeNodeInOrg` */
+export function reloadNode(deps: Deps, access: NodeAccess, need: Need): Promise<NodeAccess> {
+  return authorizeNodeInOrg(deps, access, access.node.id, need)
+}
+
+/** Returns the organisation and the caller's role. A crash may have left it out of the index. */
+async function settleOrg(deps: Deps, actor: Actor, orgId: string): Promise<SeenOrg | undefined> {
+  const seen = await findSeenOrg(deps, actor, orgId)
+  return seen ?? ((await addLeftOut(deps, orgId)) ? findSeenOrg(deps, actor, orgId) : undefined)
+}
+
+/** Indexes an organisation without a row. False if it does not exist. */
+async function addLeftOut(deps: Deps, orgId: string): Promise<boolean> {
+  if (!isId(orgId) || !repoExists(orgRepo(deps.store, orgId))) return false
+  await indexOrg(deps, orgId)
+  return true
+}
+
+/**
+ * Returns the organisation's row. If a crash left it out of the index, its repository is indexed first.
+ *
+ * @throws AppError org_needs_newer_version
+ */
+export async function findOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
+  const row = await findAnyOrg(deps, orgId)
+  return row && requireKnown(row)
+}
+
+/** Returns the organisation, for anonymous callers. A closed one that is not published is undefined. @throws AppError */
+export async function findVisibleOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
+  const row = await findAnyOrg(deps, orgId)
+  return row && (await isOpenTo(deps, row, undefined)) ? row : undefined
+}
+
+/** Returns the row also if the organisation is closed. */
+export async function findAnyOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
+  if (!isId(orgId)) return undefined
+  const row = await findOrgRow(deps.index.read, orgId)
+  return row ?? ((await addLeftOut(deps, orgId)) ? findOrgRow(deps.index.read, orgId) : undefined)
+}
+
+/** Returns the node's row after indexing it. @throws errors of indexing, except those of storage if there is a row */
+async function settleNode(deps: Deps, org: OrgRow, nodeId: string): Promise<SettledNode> {
+  const orgId = org.id
+  if (!isId(nodeId)) return { row: undefined }
+  const row = await findNode(deps.index.read, orgId, nodeId)
+  const repo = nodeRepo(deps.store, orgId, nodeId)
+  if (row ? await isIndexed(deps, repo, { ...row, epoch: org.epoch }) : !repoExists(repo)) return { row }
+  try {
+    await indexNode(deps, orgId, nodeId)
+  } catch (error) {
+    const isPassing = isStorageError(error) || isDatabaseStorageError(error) || isReadOnly(error)
+    if (row === undefined || !isPassing) throw error
+    deps.log.warn({ err: error, orgId, nodeId }, 'a node cannot be indexed; reads get its last indexed state')
+    return { row, failure: error }
+  }
+  return { row: await findNode(deps.index.read, orgId, nodeId) }
+}
+
+/** True if pull requests cannot be settled now. The cell has no lease, or the service is in maintenance. */
+function isReadOnly(error: unknown): boolean {
+  return error instanceof AppError && (error.code === 'storage_readonly' || error.code === 'maintenance')
+}
+
+/**
+ * True if the refs are the indexed ones. Reads the ledger and main. For the other branches, it only checks whether
+ * anything moved since the last comparison.
+ */
+async function isIndexed(deps: Deps, repo: Repo, row: NodeRow & { readonly epoch: string }): Promise<boolean> {
+  try {
+    const ledger = readRef(repo, ledgerRef)
+    if (ledger !== row.ledger || ledger !== row.entries_ledger) return false
+    const indexed = await indexedBranches(deps.index.read, row)
+    const branches = listRefsWith(repo, branchRefs, main)
+    return (branches.get(main) ?? null) === row.head && matchesIndexed(row, indexed, branches)
+  } catch (error) {
+    if (isGitError(error, 'repo_missing')) return false
+    throw error
+  }
+}
