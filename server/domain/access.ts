@@ -66,7 +66,7 @@ export interface NodeAccess extends OrgAccess {
  * @throws AppError unauthenticated (anonymous caller; organisation unknown or not published), org_not_found, forbidden
  */
 export async function authorizeOrg(deps: Deps, actor: Actor, at: OrgAt, need: Need): Promise<OrgAccess> {
-  const access = await visibleOrg(deps, actor, at.orgId)
+  const access = await visibleOrg(deps, actor, at.org_id)
   requireRole(access, need)
   return access
 }
@@ -78,12 +78,15 @@ export async function authorizeOrg(deps: Deps, actor: Actor, at: OrgAt, need: Ne
  * @throws errors of `authorizeOrg`; AppError node_not_found, before forbidden
  */
 export async function authorizeNode(deps: Deps, actor: Actor, at: NodeAt, need: Need): Promise<NodeAccess> {
-  const access = await visibleOrg(deps, actor, at.orgId)
-  const settled = deps.settled?.takeNode(at.nodeId) ?? { row: await findNodeRow(deps, at) }
+  const access = await visibleOrg(deps, actor, at.org_id)
+  const settled = deps.settled?.takeNode(at.node_id) ?? { row: await findNodeRow(deps, at) }
   return toNodeAccess(deps, access, settled, need)
 }
 
-async function findNodeRow(deps: Pick<Deps, 'index'>, { orgId, nodeId }: NodeAt): Promise<NodeRow | undefined> {
+async function findNodeRow(
+  deps: Pick<Deps, 'index'>,
+  { org_id: orgId, node_id: nodeId }: NodeAt,
+): Promise<NodeRow | undefined> {
   return isId(nodeId) ? findNode(deps.index.read, orgId, nodeId) : undefined
 }
 

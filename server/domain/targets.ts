@@ -1,7 +1,7 @@
 /** Targets of use cases: the ids and names in an operation's path. */
 
 export interface OrgAt {
-  readonly orgId: string
+  readonly org_id: string
 }
 
 export interface MemberAt extends OrgAt {
@@ -9,41 +9,41 @@ export interface MemberAt extends OrgAt {
 }
 
 export interface InvitationAt extends OrgAt {
-  readonly invitationId: string
+  readonly invitation_id: string
 }
 
 export interface BotAt extends OrgAt {
-  readonly botId: string
+  readonly bot_id: string
 }
 
 export interface BotTokenAt extends BotAt {
-  readonly tokenId: string
+  readonly token_id: string
 }
 
 /** An upload of Markdown that is imported. */
 export interface ImportAt extends OrgAt {
-  readonly importId: string
+  readonly import_id: string
 }
 
 /** A type by its name. */
 export interface TypeAt extends OrgAt {
-  readonly name: string
+  readonly type_name: string
 }
 
 export interface NodeAt extends OrgAt {
-  readonly nodeId: string
+  readonly node_id: string
 }
 
 export interface ParentAt extends NodeAt {
-  readonly parentId: string
+  readonly parent_id: string
 }
 
 export interface ConnectionAt extends NodeAt {
-  readonly connectionId: string
+  readonly connection_id: string
 }
 
 export interface ObjectAt extends NodeAt {
-  readonly objectId: string
+  readonly object_id: string
 }
 
 export interface PullAt extends NodeAt {
@@ -57,7 +57,7 @@ export interface EntryAt extends PullAt {
 
 export interface RevisionAt extends NodeAt {
   /** A branch, a tag or the id of a commit. */
-  readonly revision: string
+  readonly commit: string
 }
 
 /** For reads, `branch` may also be a tag. */
@@ -71,12 +71,12 @@ export interface FileAt extends BranchAt {
 
 export interface CommitAt extends BranchAt {
   /** May be abbreviated. */
-  readonly commitId: string
+  readonly commit_id: string
 }
 
 /** A commit by its full id, on any branch. */
 export interface CheckedAt extends NodeAt {
-  readonly commitId: string
+  readonly commit_id: string
 }
 
 /** A check of a commit. */
@@ -90,25 +90,25 @@ export interface RepositoryAt extends OrgAt {
 }
 
 export interface WebhookAt extends OrgAt {
-  readonly webhookId: string
+  readonly webhook_id: string
 }
 
 export interface DeliveryAt extends WebhookAt {
-  readonly deliveryId: string
+  readonly delivery_id: string
 }
 
 export interface TokenAt {
-  readonly tokenId: string
+  readonly token_id: string
 }
 
 export interface AccountAt {
-  readonly accountId: string
+  readonly account_id: string
 }
 
 export interface IdentityAt {
-  readonly identityId: string
+  readonly identity_id: string
 }
 
 export interface SessionAt {
-  readonly sessionId: string
+  readonly session_id: string
 }

@@ -155,7 +155,7 @@ export function createApp(
   return app
 }
 
-function proposalUrl(base: string, { orgId, name }: RepositoryAt, number: number): string {
+function proposalUrl(base: string, { org_id: orgId, name }: RepositoryAt, number: number): string {
   const urls = new Urls('', base)
   return urls.absolute(urls.proposal(orgId, name, number))
 }

@@ -16,7 +16,6 @@ import { endMyConnection, listMyConnections } from '../domain/oauth/connections.
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { Archive, noStore, withHeaders } from '../http/responses/responses.ts'
 import { openMyData } from '../vault/write/requests.ts'
-import { identityAt, sessionAt, tokenAt } from './path-params.ts'
 
 export const accountRoutes: HandlersOf<
   | 'signUp'
@@ -69,8 +68,7 @@ export const accountRoutes: HandlersOf<
   deleteMe: (deps, actor, { body, client }) => deletion.deleteMe(deps, actor, { ...body, ...client }),
   getAuthConfig: (deps, _actor, { base }) => readAuthConfig(deps, base),
   listIdentities: (deps, actor, { query }) => listMyIdentities(deps, actor, query),
-  removeIdentity: (deps, actor, { path, body, client }) =>
-    removeIdentity(deps, actor, identityAt(path), { ...body, ...client }),
+  removeIdentity: (deps, actor, { path, body, client }) => removeIdentity(deps, actor, path, { ...body, ...client }),
   createFeedToken: async (deps, actor, { base }) => withHeaders(await createFeedToken(deps, actor, base), noStore),
   endFeedToken: (deps, actor) => endFeedToken(deps, actor),
   createToken: async (deps, actor, { body }) => {
@@ -78,10 +76,10 @@ export const accountRoutes: HandlersOf<
     return withHeaders(token, { ...noStore, Location: `/auth/tokens/${token.id}` })
   },
   listTokens: (deps, actor, { query }) => tokens.listMyAccessTokens(deps, actor, query),
-  revokeToken: (deps, actor, { path }) => tokens.revokeAccessToken(deps, actor, tokenAt(path)),
+  revokeToken: (deps, actor, { path }) => tokens.revokeAccessToken(deps, actor, path),
   listSessions: (deps, actor, { query }) => openSessions.listMySessions(deps, actor, query),
   endOtherSessions: (deps, actor) => openSessions.endOtherSessions(deps, actor),
-  endSession: (deps, actor, { path }) => openSessions.endSession(deps, actor, sessionAt(path)),
+  endSession: (deps, actor, { path }) => openSessions.endSession(deps, actor, path),
   listMyConnections: (deps, actor, { query }) => listMyConnections(deps, actor, query),
   endMyConnection: (deps, actor, { path }) => endMyConnection(deps, actor, path.grant_id),
   listMyAudit: (deps, actor, { query }) => listMyAudit(deps, actor, query),

@@ -5,7 +5,6 @@ import { changeLimits } from '../domain/operator/quotas.ts'
 import { readServiceStatus } from '../domain/operator/status.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { noStore, withHeaders } from '../http/responses/responses.ts'
-import { accountAt, orgAt } from './path-params.ts'
 
 export const adminRoutes: HandlersOf<
   | 'listAccounts'
@@ -25,14 +24,13 @@ export const adminRoutes: HandlersOf<
     const created = await administration.createManagedAccount(deps, actor, body)
     return withHeaders(created, { ...noStore, Location: `/admin/accounts/${created.account.id}` })
   },
-  getAccount: (deps, actor, { path }) => administration.readManagedAccount(deps, actor, accountAt(path)),
-  updateAccount: (deps, actor, { path, body }) =>
-    administration.changeManagedAccount(deps, actor, accountAt(path), body),
-  deleteAccount: (deps, actor, { path }) => administration.deleteManagedAccount(deps, actor, accountAt(path)),
+  getAccount: (deps, actor, { path }) => administration.readManagedAccount(deps, actor, path),
+  updateAccount: (deps, actor, { path, body }) => administration.changeManagedAccount(deps, actor, path, body),
+  deleteAccount: (deps, actor, { path }) => administration.deleteManagedAccount(deps, actor, path),
   resetAccount: async (deps, actor, { path }) =>
-    withHeaders(await administration.resetManagedAccount(deps, actor, accountAt(path)), noStore),
+    withHeaders(await administration.resetManagedAccount(deps, actor, path), noStore),
   listAllOrgs: (deps, actor, { query }) => administration.listAllOrgs(deps, actor, query),
-  updateOrgLimits: (deps, actor, { path, body }) => changeLimits(deps, actor, orgAt(path), body),
+  updateOrgLimits: (deps, actor, { path, body }) => changeLimits(deps, actor, path, body),
   listPlaces: (deps, actor, { query }) => administration.listPlaces(deps, actor, query),
   listServiceAudit: (deps, actor, { query }) => listServiceAudit(deps, actor, query),
   getServiceStatus: (deps, actor) => readServiceStatus(deps, actor),

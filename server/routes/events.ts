@@ -3,11 +3,10 @@ import { listEvents } from '../domain/events/feed.ts'
 import { openStream } from '../domain/events/stream.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { Followed } from '../http/responses/responses.ts'
-import { orgAt } from './path-params.ts'
 
 export const eventRoutes: HandlersOf<'listEvents'> = {
   listEvents: (deps, actor, { path, query, type }) =>
     type === 'text/event-stream'
-      ? new Followed((options) => openStream(deps, actor, orgAt(path), query, options))
-      : listEvents(deps, actor, orgAt(path), query),
+      ? new Followed((options) => openStream(deps, actor, path, query, options))
+      : listEvents(deps, actor, path, query),
 }

@@ -4,20 +4,19 @@ import type { PublicGraph } from '../domain/graph/graph-drawing.ts'
 import type { GraphMap } from '../domain/graph/map-drawing.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { Gzipped } from '../http/responses/responses.ts'
-import { orgAt } from './path-params.ts'
 
 export const graphRoutes: HandlersOf<'getPublicGraph' | 'getGraph' | 'getMap'> = {
   getPublicGraph: async (deps, actor, { path, from }) => {
-    const { version, read } = await openPublicGraph(deps, { actor, from }, orgAt(path))
+    const { version, read } = await openPublicGraph(deps, { actor, from }, path)
     return new Gzipped<PublicGraph>(version, read, { isPublic: true })
   },
   getGraph: async (deps, actor, { path, from }) => {
-    const { version, read } = await openGraph(deps, { actor, from }, orgAt(path))
+    const { version, read } = await openGraph(deps, { actor, from }, path)
     return new Gzipped<PublicGraph>(version, read, { isPublic: false })
   },
   getMap: async (deps, actor, { path, query: { under, columns }, from }) => {
     const part = { columns: columns ?? true, ...(under !== undefined && { under }) }
-    const { version, read } = await openMap(deps, { actor, from }, orgAt(path), part)
+    const { version, read } = await openMap(deps, { actor, from }, path, part)
     return new Gzipped<GraphMap>(version, read, { isPublic: false })
   },
 }

@@ -4,20 +4,19 @@ import { acceptInvitation } from '../domain/accounts/invitations.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { joinPage, joinPolicy } from '../http/responses/join-page.ts'
 import { bytes, withHeaders } from '../http/responses/responses.ts'
-import { invitationAt, orgAt } from './path-params.ts'
 
 export const invitationRoutes: HandlersOf<
   'createInvitation' | 'listInvitations' | 'revokeInvitation' | 'acceptInvitation' | 'getJoinPage'
 > = {
   createInvitation: async (deps, actor, { path, body, base }) => {
-    const invitation = await invitations.createInvitation(deps, actor, orgAt(path), body)
+    const invitation = await invitations.createInvitation(deps, actor, path, body)
     return withHeaders(
       { ...invitation, url: invitations.invitationUrl(base, invitation.token) },
       { 'Cache-Control': 'no-store', Location: `/orgs/${path.org_id}/invitations/${invitation.id}` },
     )
   },
-  listInvitations: (deps, actor, { path, query }) => invitations.listInvitations(deps, actor, orgAt(path), query),
-  revokeInvitation: (deps, actor, { path }) => invitations.revokeInvitation(deps, actor, invitationAt(path)),
+  listInvitations: (deps, actor, { path, query }) => invitations.listInvitations(deps, actor, path, query),
+  revokeInvitation: (deps, actor, { path }) => invitations.revokeInvitation(deps, actor, path),
   acceptInvitation: (deps, actor, { body }) => acceptInvitation(deps, actor, body),
   getJoinPage: (_deps, _actor, { base }) =>
     bytes(Buffer.from(joinPage(base)), 'text/html; charset=utf-8', { 'Content-Security-Policy': joinPolicy }),

@@ -16,7 +16,6 @@ import { openNodeTable } from '../domain/search/node-tables.ts'
 import { listMatching } from '../domain/search/queries.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { CsvTable, created } from '../http/responses/responses.ts'
-import { connectionAt, nodeAt, orgAt, parentAt } from './path-params.ts'
 
 export const nodeRoutes: HandlersOf<
   | 'createNode'
@@ -44,50 +43,48 @@ export const nodeRoutes: HandlersOf<
   | 'removeConnection'
 > = {
   createNode: async (deps, actor, { path, body, base }) => {
-    const node = await createNode(deps, actor, orgAt(path), body)
+    const node = await createNode(deps, actor, path, body)
     return created(`/orgs/${path.org_id}/nodes/${node.id}`, withCloneUrl(node, base))
   },
-  createNodes: (deps, actor, { path, body, from, signal }) =>
-    createNodes(deps, { actor, from, signal }, orgAt(path), body),
-  putNodes: (deps, actor, { path, body, from, signal }) => putNodes(deps, { actor, from, signal }, orgAt(path), body),
+  createNodes: (deps, actor, { path, body, from, signal }) => createNodes(deps, { actor, from, signal }, path, body),
+  putNodes: (deps, actor, { path, body, from, signal }) => putNodes(deps, { actor, from, signal }, path, body),
   listNodes: async (deps, actor, { path, query: { format, ...query }, type, from, signal }) => {
     const context = { actor, from, signal }
     if (format === undefined ? type === 'text/csv' : format === 'csv')
-      return new CsvTable(await openNodeTable(deps, context, orgAt(path), query))
+      return new CsvTable(await openNodeTable(deps, context, path, query))
     return query.where === undefined && query.sort === undefined
-      ? nodes.listNodes(deps, actor, orgAt(path), query)
-      : listMatching(deps, context, orgAt(path), query)
+      ? nodes.listNodes(deps, actor, path, query)
+      : listMatching(deps, context, path, query)
   },
-  listChanges: (deps, actor, { path, query }) => listChanges(deps, actor, orgAt(path), query),
-  listTree: (deps, actor, { path, query }) => listTree(deps, actor, orgAt(path), query),
-  listOrgTags: (deps, actor, { path, query }) => listOrgTags(deps, actor, orgAt(path), query),
-  listTaggedNodes: (deps, actor, { path, query }) => listTaggedNodes(deps, actor, orgAt(path), query),
-  getNode: async (deps, actor, { path, base }) => withCloneUrl(await nodes.readNode(deps, actor, nodeAt(path)), base),
+  listChanges: (deps, actor, { path, query }) => listChanges(deps, actor, path, query),
+  listTree: (deps, actor, { path, query }) => listTree(deps, actor, path, query),
+  listOrgTags: (deps, actor, { path, query }) => listOrgTags(deps, actor, path, query),
+  listTaggedNodes: (deps, actor, { path, query }) => listTaggedNodes(deps, actor, path, query),
+  getNode: async (deps, actor, { path, base }) => withCloneUrl(await nodes.readNode(deps, actor, path), base),
   updateNode: async (deps, actor, { path, body, base }) =>
-    withCloneUrl(await nodes.updateNode(deps, actor, nodeAt(path), body), base),
+    withCloneUrl(await nodes.updateNode(deps, actor, path, body), base),
   copyNode: async (deps, actor, { path, body, base, from, signal }) => {
-    const node = await copyNode(deps, { actor, from, signal }, nodeAt(path), body ?? {})
+    const node = await copyNode(deps, { actor, from, signal }, path, body ?? {})
     return created(`/orgs/${path.org_id}/nodes/${node.id}`, withCloneUrl(node, base))
   },
-  deleteNode: (deps, actor, { path }) => nodes.deleteNode(deps, actor, nodeAt(path)),
-  listTrash: (deps, actor, { path, query }) => listTrash(deps, actor, orgAt(path), query),
+  deleteNode: (deps, actor, { path }) => nodes.deleteNode(deps, actor, path),
+  listTrash: (deps, actor, { path, query }) => listTrash(deps, actor, path, query),
   restoreNode: async (deps, actor, { path, body, base }) =>
-    withCloneUrl(await restoreNode(deps, actor, nodeAt(path), body ?? {}), base),
-  getPath: (deps, actor, { path }) => readPath(deps, actor, nodeAt(path)),
+    withCloneUrl(await restoreNode(deps, actor, path, body ?? {}), base),
+  getPath: (deps, actor, { path }) => readPath(deps, actor, path),
   putParent: async (deps, actor, { path, body, base }) =>
-    withCloneUrl(await edges.putParent(deps, actor, parentAt(path), body ?? {}), base),
-  removeParent: (deps, actor, { path, query }) => edges.removeParent(deps, actor, parentAt(path), query),
-  listConnections: (deps, actor, { path, query }) => nodes.listConnections(deps, actor, nodeAt(path), query),
-  listLinks: (deps, actor, { path, query, from, signal }) =>
-    readLinks(deps, { actor, from, signal }, nodeAt(path), query),
+    withCloneUrl(await edges.putParent(deps, actor, path, body ?? {}), base),
+  removeParent: (deps, actor, { path, query }) => edges.removeParent(deps, actor, path, query),
+  listConnections: (deps, actor, { path, query }) => nodes.listConnections(deps, actor, path, query),
+  listLinks: (deps, actor, { path, query, from, signal }) => readLinks(deps, { actor, from, signal }, path, query),
   listBacklinks: (deps, actor, { path, query, from, signal }) =>
-    listBacklinks(deps, { actor, from, signal }, nodeAt(path), query),
+    listBacklinks(deps, { actor, from, signal }, path, query),
   addConnection: async (deps, actor, { path, body }) => {
-    const connection = await edges.addConnection(deps, actor, nodeAt(path), body)
+    const connection = await edges.addConnection(deps, actor, path, body)
     return created(`/orgs/${path.org_id}/nodes/${path.node_id}/connections/${connection.id}`, connection)
   },
-  updateConnection: (deps, actor, { path, body }) => edges.updateConnection(deps, actor, connectionAt(path), body),
-  removeConnection: (deps, actor, { path, query }) => edges.removeConnection(deps, actor, connectionAt(path), query),
+  updateConnection: (deps, actor, { path, body }) => edges.updateConnection(deps, actor, path, body),
+  removeConnection: (deps, actor, { path, query }) => edges.removeConnection(deps, actor, path, query),
 }
 
 /** Adds the clone URL. Only the request says how clients reach the service. */

@@ -8,7 +8,6 @@ import type { HandlersOf } from '../http/contract/operations.ts'
 import { Archive, type Bytes, bytes, created } from '../http/responses/responses.ts'
 import { cancelImport, getImport, listImports, startImport } from '../vault/uploads/requests.ts'
 import { openExport } from '../vault/write/requests.ts'
-import { importAt, memberAt, orgAt } from './path-params.ts'
 
 export const orgRoutes: HandlersOf<
   | 'createOrg'
@@ -33,32 +32,32 @@ export const orgRoutes: HandlersOf<
     return created(`/orgs/${org.id}`, org)
   },
   listOrgs: (deps, actor, { query }) => orgs.listOrgs(deps, actor, query),
-  getOrg: (deps, actor, { path }) => orgs.readOrg(deps, actor, orgAt(path)),
-  updateOrg: (deps, actor, { path, body }) => orgs.updateOrg(deps, actor, orgAt(path), body),
-  deleteOrg: (deps, actor, { path }) => orgs.deleteOrg(deps, actor, orgAt(path)),
+  getOrg: (deps, actor, { path }) => orgs.readOrg(deps, actor, path),
+  updateOrg: (deps, actor, { path, body }) => orgs.updateOrg(deps, actor, path, body),
+  deleteOrg: (deps, actor, { path }) => orgs.deleteOrg(deps, actor, path),
   listRepositories: async (deps, actor, { path, query, type, base }) =>
     type === 'application/json'
-      ? repositories.listRepositories(deps, actor, orgAt(path), { ...query, base })
-      : asLines(await repositories.listCloneUrls(deps, actor, orgAt(path), { base })),
+      ? repositories.listRepositories(deps, actor, path, { ...query, base })
+      : asLines(await repositories.listCloneUrls(deps, actor, path, { base })),
   listCloneUrls: async (deps, actor, { path, base }) =>
-    asLines(await repositories.listCloneUrls(deps, actor, orgAt(path), { base })),
+    asLines(await repositories.listCloneUrls(deps, actor, path, { base })),
   exportOrg: async (deps, actor, { path, query: { format, under, where }, type }) => {
-    const content = await openExport(deps, actor, orgAt(path), { under, where })
+    const content = await openExport(deps, actor, path, { under, where })
     return new Archive(content, format ?? (type === 'application/zip' ? 'zip' : 'tar'))
   },
   startImport: async (deps, actor, { path, query, upload }) => {
     const { name = 'Imported', dry_run: dryRun = false, base, exclude } = query
     const options = { dryRun, ...(base && { base }), ...(exclude && { exclude }) }
-    const started = await startImport(deps, actor, orgAt(path), { name, options, open: upload })
+    const started = await startImport(deps, actor, path, { name, options, open: upload })
     return created(`/orgs/${started.org_id}/imports/${started.id}`, started)
   },
-  listImports: (deps, actor, { path, query }) => listImports(deps, actor, orgAt(path), query),
-  getImport: (deps, actor, { path }) => getImport(deps, actor, importAt(path)),
-  cancelImport: (deps, actor, { path, signal }) => cancelImport(deps, actor, importAt(path), signal),
-  listMembers: (deps, actor, { path, query }) => members.listMembers(deps, actor, orgAt(path), query),
-  putMember: (deps, actor, { path, body }) => members.putMember(deps, actor, memberAt(path), body),
-  removeMember: (deps, actor, { path }) => members.removeMember(deps, actor, memberAt(path)),
-  listOrgAudit: (deps, actor, { path, query }) => listOrgAudit(deps, actor, orgAt(path), query),
+  listImports: (deps, actor, { path, query }) => listImports(deps, actor, path, query),
+  getImport: (deps, actor, { path }) => getImport(deps, actor, path),
+  cancelImport: (deps, actor, { path, signal }) => cancelImport(deps, actor, path, signal),
+  listMembers: (deps, actor, { path, query }) => members.listMembers(deps, actor, path, query),
+  putMember: (deps, actor, { path, body }) => members.putMember(deps, actor, path, body),
+  removeMember: (deps, actor, { path }) => members.removeMember(deps, actor, path),
+  listOrgAudit: (deps, actor, { path, query }) => listOrgAudit(deps, actor, path, query),
 }
 
 function asLines(urls: readonly string[]): Bytes {

@@ -10,7 +10,6 @@ import { readTimeline } from '../domain/review/timeline.ts'
 import { listOrgWaiting, listWaiting } from '../domain/review/waiting.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { created } from '../http/responses/responses.ts'
-import { checkedAt, entryAt, orgAt, pullAt } from './path-params.ts'
 
 interface PullPath {
   readonly org_id: string
@@ -40,29 +39,29 @@ export const reviewRoutes: HandlersOf<
   | 'putCheck'
   | 'listChecks'
 > = {
-  listThreads: (deps, actor, { path, query }) => listThreads(deps, actor, pullAt(path), query),
-  updateThread: (deps, actor, { path, body }) => updateThread(deps, actor, entryAt(path), body),
-  getTimeline: (deps, actor, { path, query }) => readTimeline(deps, actor, pullAt(path), query),
+  listThreads: (deps, actor, { path, query }) => listThreads(deps, actor, path, query),
+  updateThread: (deps, actor, { path, body }) => updateThread(deps, actor, path, body),
+  getTimeline: (deps, actor, { path, query }) => readTimeline(deps, actor, path, query),
   createComment: async (deps, actor, { path, body }) => {
-    const comment = await comments.createComment(deps, actor, pullAt(path), body)
+    const comment = await comments.createComment(deps, actor, path, body)
     return created(`${urlOf(path)}/comments/${comment.entry}`, comment)
   },
-  getComment: (deps, actor, { path }) => comments.readComment(deps, actor, entryAt(path)),
-  updateComment: (deps, actor, { path, body }) => comments.updateComment(deps, actor, entryAt(path), body),
-  deleteComment: (deps, actor, { path }) => comments.deleteComment(deps, actor, entryAt(path)),
-  applySuggestions: (deps, actor, { path, body }) => applySuggestions(deps, actor, pullAt(path), body),
+  getComment: (deps, actor, { path }) => comments.readComment(deps, actor, path),
+  updateComment: (deps, actor, { path, body }) => comments.updateComment(deps, actor, path, body),
+  deleteComment: (deps, actor, { path }) => comments.deleteComment(deps, actor, path),
+  applySuggestions: (deps, actor, { path, body }) => applySuggestions(deps, actor, path, body),
   submitReview: async (deps, actor, { path, body }) => {
-    const review = await reviews.submitReview(deps, actor, pullAt(path), body)
+    const review = await reviews.submitReview(deps, actor, path, body)
     return created(`${urlOf(path)}/reviews/${review.entry}`, review)
   },
-  listReviews: (deps, actor, { path, query }) => reviews.listReviews(deps, actor, pullAt(path), query),
-  getReview: (deps, actor, { path }) => reviews.readReview(deps, actor, entryAt(path)),
-  updateReview: (deps, actor, { path, body }) => reviews.updateReview(deps, actor, entryAt(path), body),
+  listReviews: (deps, actor, { path, query }) => reviews.listReviews(deps, actor, path, query),
+  getReview: (deps, actor, { path }) => reviews.readReview(deps, actor, path),
+  updateReview: (deps, actor, { path, body }) => reviews.updateReview(deps, actor, path, body),
   eraseEntry: (deps, actor, { path, body, from, signal }) =>
-    eraseEntry(deps, { actor, from, signal }, entryAt(path), body ?? {}),
-  putReadMark: (deps, actor, { path, body }) => putReadMark(deps, actor, pullAt(path), body),
+    eraseEntry(deps, { actor, from, signal }, path, body ?? {}),
+  putReadMark: (deps, actor, { path, body }) => putReadMark(deps, actor, path, body),
   listWaiting: (deps, actor, { query }) => listWaiting(deps, actor, query),
-  listOrgWaiting: (deps, actor, { path, query }) => listOrgWaiting(deps, actor, orgAt(path), query),
-  putCheck: (deps, actor, { path, body }) => putCheck(deps, actor, { ...checkedAt(path), name: path.name }, body),
-  listChecks: (deps, actor, { path }) => readChecks(deps, actor, checkedAt(path)),
+  listOrgWaiting: (deps, actor, { path, query }) => listOrgWaiting(deps, actor, path, query),
+  putCheck: (deps, actor, { path, body }) => putCheck(deps, actor, path, body),
+  listChecks: (deps, actor, { path }) => readChecks(deps, actor, path),
 }

@@ -2,15 +2,12 @@
 import { listProperties, queryNodes } from '../domain/search/queries.ts'
 import { retrieve, suggest } from '../domain/search/search.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
-import { orgAt } from './path-params.ts'
 
 export const searchRoutes: HandlersOf<'searchNodes' | 'suggestTitles' | 'queryNodes' | 'listProperties'> = {
-  searchNodes: (deps, actor, { path, body, from, signal }) =>
-    retrieve(deps, { actor, from, signal }, orgAt(path), body),
+  searchNodes: (deps, actor, { path, body, from, signal }) => retrieve(deps, { actor, from, signal }, path, body),
   suggestTitles: (deps, actor, { path, query, from, signal }) =>
-    suggest(deps, { actor, from, signal }, orgAt(path), { query: query.q, limit: query.limit }),
-  queryNodes: (deps, actor, { path, body, from, signal }) =>
-    queryNodes(deps, { actor, from, signal }, orgAt(path), body),
+    suggest(deps, { actor, from, signal }, path, { query: query.q, limit: query.limit }),
+  queryNodes: (deps, actor, { path, body, from, signal }) => queryNodes(deps, { actor, from, signal }, path, body),
   listProperties: (deps, actor, { path, query, from, signal }) =>
-    listProperties(deps, { actor, from, signal }, orgAt(path), query),
+    listProperties(deps, { actor, from, signal }, path, query),
 }

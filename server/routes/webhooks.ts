@@ -3,7 +3,6 @@ import * as deliveries from '../domain/webhooks/deliveries.ts'
 import * as webhooks from '../domain/webhooks/webhooks.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { noStore, withHeaders } from '../http/responses/responses.ts'
-import { deliveryAt, orgAt, webhookAt } from './path-params.ts'
 
 export const webhookRoutes: HandlersOf<
   | 'createWebhook'
@@ -19,19 +18,18 @@ export const webhookRoutes: HandlersOf<
   | 'redeliverFailed'
 > = {
   createWebhook: async (deps, actor, { path, body }) => {
-    const webhook = await webhooks.createWebhook(deps, actor, orgAt(path), body)
+    const webhook = await webhooks.createWebhook(deps, actor, path, body)
     return withHeaders(webhook, { ...noStore, Location: `/orgs/${path.org_id}/webhooks/${webhook.id}` })
   },
-  listWebhooks: (deps, actor, { path, query }) => webhooks.listWebhooks(deps, actor, orgAt(path), query),
-  getWebhook: (deps, actor, { path }) => webhooks.readWebhook(deps, actor, webhookAt(path)),
-  updateWebhook: (deps, actor, { path, body }) => webhooks.updateWebhook(deps, actor, webhookAt(path), body),
-  deleteWebhook: (deps, actor, { path }) => webhooks.deleteWebhook(deps, actor, webhookAt(path)),
+  listWebhooks: (deps, actor, { path, query }) => webhooks.listWebhooks(deps, actor, path, query),
+  getWebhook: (deps, actor, { path }) => webhooks.readWebhook(deps, actor, path),
+  updateWebhook: (deps, actor, { path, body }) => webhooks.updateWebhook(deps, actor, path, body),
+  deleteWebhook: (deps, actor, { path }) => webhooks.deleteWebhook(deps, actor, path),
   rotateWebhookSecret: async (deps, actor, { path }) =>
-    withHeaders(await webhooks.rotateSecret(deps, actor, webhookAt(path)), noStore),
-  pingWebhook: (deps, actor, { path, from, signal }) =>
-    webhooks.pingWebhook(deps, { actor, from, signal }, webhookAt(path)),
-  listDeliveries: (deps, actor, { path, query }) => deliveries.listDeliveries(deps, actor, webhookAt(path), query),
-  getDelivery: (deps, actor, { path }) => deliveries.readDelivery(deps, actor, deliveryAt(path)),
-  redeliverDelivery: (deps, actor, { path }) => deliveries.redeliver(deps, actor, deliveryAt(path)),
-  redeliverFailed: (deps, actor, { path, body }) => deliveries.redeliverFailed(deps, actor, webhookAt(path), body),
+    withHeaders(await webhooks.rotateSecret(deps, actor, path), noStore),
+  pingWebhook: (deps, actor, { path, from, signal }) => webhooks.pingWebhook(deps, { actor, from, signal }, path),
+  listDeliveries: (deps, actor, { path, query }) => deliveries.listDeliveries(deps, actor, path, query),
+  getDelivery: (deps, actor, { path }) => deliveries.readDelivery(deps, actor, path),
+  redeliverDelivery: (deps, actor, { path }) => deliveries.redeliver(deps, actor, path),
+  redeliverFailed: (deps, actor, { path, body }) => deliveries.redeliverFailed(deps, actor, path, body),
 }

@@ -116,7 +116,7 @@ describe('while an account, or an organisation, is deleted', () => {
     const first = await createOrg(here.deps, late, { name: 'First' })
     const alone = await createOrg(here.deps, late, { name: 'Alone' })
     const add = ({ deps }: Grove, orgId: string) =>
-      putMember(deps, operator, { orgId, email: bob.user.email }, { role: 'owner' })
+      putMember(deps, operator, { org_id: orgId, email: bob.user.email }, { role: 'owner' })
     await add(here, first.id)
     await during(removeDeletedMembers, () => add(there, alone.id))
     expect((await bob.get(`/orgs/${alone.id}/members`).then(expecting(200))).body.total).to.equal(1)
@@ -125,7 +125,7 @@ describe('while an account, or an organisation, is deleted', () => {
   it('an owner who is demoted before they have the lock deletes no organisation', async () => {
     const gate = newGate()
     let isLocked = false
-    const demoted = changeOrg(there.deps, operator, { orgId: shared }, 'member', async (record) => {
+    const demoted = changeOrg(there.deps, operator, { org_id: shared }, 'member', async (record) => {
       isLocked = true
       await gate.opened
       const members = [...record.members].map(([id, file]) =>

@@ -102,7 +102,7 @@ describe('a deleted account', () => {
     await leave().then(expecting(200))
     const alone = await createOrg(grove.deps, late, { name: 'Alone' })
     const shared = await createOrg(grove.deps, late, { name: 'Shared' })
-    await changeOrg(grove.deps, operator, { orgId: shared.id }, 'member', (record) => {
+    await changeOrg(grove.deps, operator, { org_id: shared.id }, 'member', (record) => {
       const { email, name } = ann.user
       const file = { email, name, role: 'editor' as const, created_at: new Date().toISOString() }
       return { ...record, members: new Map([...record.members, [ann.user.id, file]]) }

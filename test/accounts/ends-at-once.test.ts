@@ -35,7 +35,7 @@ describe('access ends at once in two processes', () => {
     },
     'an account that is disabled': {
       tokensToo: true,
-      end: ({ who }) => changeManagedAccount(here.deps, operator, { accountId: who.user.id }, { disabled: true }),
+      end: ({ who }) => changeManagedAccount(here.deps, operator, { account_id: who.user.id }, { disabled: true }),
     },
     'an account that is deleted': {
       tokensToo: true,

@@ -229,7 +229,7 @@ describe('invitations', () => {
     })
 
     it('from the operator, to become an owner', async () => {
-      const { token, ...rest } = await createInvitation(grove.deps, operator, { orgId: org }, { role: 'owner' })
+      const { token, ...rest } = await createInvitation(grove.deps, operator, { org_id: org }, { role: 'owner' })
       expect(rest).to.not.have.property('created_by')
       expect(await list()).to.deep.equal([rest])
       expect(await accept(bob, token)).to.deep.equal(joined('owner'))
@@ -280,7 +280,7 @@ describe('invitations', () => {
       await setRole(eve, 'owner')
       const token = await inviteToken({ role: 'owner' }, eve)
       const disable = (disabled: boolean) =>
-        changeManagedAccount(grove.deps, operator, { accountId: eve.user.id }, { disabled })
+        changeManagedAccount(grove.deps, operator, { account_id: eve.user.id }, { disabled })
       await disable(true)
       expect(await accept(cleo, token)).to.deep.equal(notFound)
       const someone = { email: `${randomUUID()}@example.org`, password, invitation: token }

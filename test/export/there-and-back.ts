@@ -49,7 +49,7 @@ export async function newOrg(person: PersonClient, name = 'Garden'): Promise<str
 export async function write({ deps }: Grove, orgId: string, nodes: ImportInput['nodes']): Promise<void> {
   const account = await findAccountByEmail(deps.credentials.read, 'ann@example.org')
   if (!account) throw new Error('Ann has signed up')
-  const done = await applyImport(deps, personOf(account), { orgId }, { nodes, removed: [], onProgress: () => {} })
+  const done = await applyImport(deps, personOf(account), { org_id: orgId }, { nodes, removed: [], onProgress: () => {} })
   expect(done.problems).to.deep.equal([])
 }
 
@@ -69,7 +69,7 @@ export async function importFrom(grove: Grove, orgId: string, dir: string): Prom
 /** The bytes of each file by its path. */
 export async function exportTo({ deps }: Grove, orgId: string, dir?: string) {
   const folder = dir ?? (await mkdtemp(join(tmpdir(), 'grove-export-')))
-  const files = exportFiles(deps, { orgId }, { signal: new AbortController().signal })
+  const files = exportFiles(deps, { org_id: orgId }, { signal: new AbortController().signal })
   const done = await writeFolder(folder, orgId, await readManifest(folder), files, () => false)
   expect(done.problems).to.deep.equal([])
   return { dir: folder, files: await filesIn(folder) }

@@ -43,7 +43,7 @@ describe('import: a dry run', () => {
       })
       const removed = prune ? plan.gone.map(({ id, path = '' }) => ({ id, path })) : []
       const write = (dryRun: boolean) =>
-        applyImport(deps, person, { orgId }, { nodes: plan.nodes, removed, dryRun, onProgress: () => {} })
+        applyImport(deps, person, { org_id: orgId }, { nodes: plan.nodes, removed, dryRun, onProgress: () => {} })
       const before = await nodesOf(orgId)
       const told = await write(true)
       expect(await nodesOf(orgId)).to.deep.equal(before)

@@ -63,7 +63,7 @@ describe('a token that proposes', () => {
   it('is judged under the locks: a proposal that another user opens meanwhile holds its branch', async () => {
     const node = await newNode(grove, ann)
     const head = await node.proposal('agent/songs')
-    const at = { orgId: node.org, nodeId: node.id }
+    const at = { org_id: node.org, node_id: node.id }
     const actor: Person = {
       ...{ kind: 'person', id: bob.user.id, email: 'bob@example.org', name: 'Bob', isAdmin: false, access: 'propose' },
     }

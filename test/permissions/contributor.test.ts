@@ -238,7 +238,7 @@ describe('a contributor', () => {
       name: 'Eve',
       isAdmin: false,
     })
-    const begun = () => authorizeNode(grove.deps, actor(), { orgId: node.org, nodeId: node.id }, 'editor')
+    const begun = () => authorizeNode(grove.deps, actor(), { org_id: node.org, node_id: node.id }, 'editor')
 
     it('changes only their own branches once it has the lock', async () => {
       const access = await begun()

@@ -195,7 +195,7 @@ async function accountOf(deps: Deps, named: string): Promise<Account & AccountAt
   const { read } = deps.credentials
   const account = isId(named) ? await findAccountById(read, named) : await findAccountByEmail(read, named)
   if (account === undefined) throw new UsageError(`There is no account ${named}; grove account list shows all`)
-  return { ...account, accountId: account.id }
+  return { ...account, account_id: account.id }
 }
 
 function lineOf(account: ManagedAccount): string {

@@ -50,7 +50,7 @@ export async function erase(call: Call, options: EraseOptions): Promise<number> 
         if (outcome === 'refused' || (outcome === 'absent' && options.org === undefined)) code = 1
       } catch (error) {
         call.signal.throwIfAborted()
-        printLine(`${at.orgId}/${at.nodeId}: ${explain(error)}`)
+        printLine(`${at.org_id}/${at.node_id}: ${explain(error)}`)
         code = 1
       }
     }
@@ -82,8 +82,8 @@ function explain(error: unknown): string {
 type Outcome = 'erased' | 'erased before' | 'refused' | 'absent'
 
 async function eraseOne(deps: Deps, at: NodeAt, target: ErasureTarget, signal: AbortSignal): Promise<Outcome> {
-  const name = `${at.orgId}/${at.nodeId}`
-  const repo = nodeRepo(deps.store, at.orgId, at.nodeId)
+  const name = `${at.org_id}/${at.node_id}`
+  const repo = nodeRepo(deps.store, at.org_id, at.node_id)
   await requireTarget(repo, target)
   const { rewritten, removed, heldBy } = await eraseFromLedger(deps, at, {
     target,
@@ -94,7 +94,10 @@ async function eraseOne(deps: Deps, at: NodeAt, target: ErasureTarget, signal: A
   for (const ref of heldBy) printLine(`${name}: nothing was erased, because ${ref} still has the head`)
   if (heldBy.length > 0) return 'refused'
   if (rewritten + removed > 0)
-    await audit(deps, { action: 'text.erased', actor: operator, ...at, detail: { ...target, commits: rewritten } })
+    await audit(deps, {
+      ...{ action: 'text.erased', actor: operator, orgId: at.org_id, nodeId: at.node_id },
+      detail: { ...target, commits: rewritten },
+    })
   const objects = `${plural(removed, 'object')} removed`
   if (rewritten > 0) {
     printLine(`${name}: ${plural(rewritten, 'commit')} rewritten, ${objects}`)
@@ -137,7 +140,7 @@ async function nodesOf(deps: Deps, { node, org }: EraseOptions): Promise<NodeAt[
   if (org !== undefined) {
     const orgId = requireOrgId(org)
     const ids = await listNodes(deps, orgId)
-    const found = ids.map((nodeId) => ({ orgId, nodeId })).filter((at) => isHere(deps, at))
+    const found = ids.map((node_id) => ({ org_id: orgId, node_id })).filter((at) => isHere(deps, at))
     if (found.length === 0) throw new UsageError(`There is no node of ${orgId} in this data folder`)
     return found
   }
@@ -149,11 +152,11 @@ async function nodesOf(deps: Deps, { node, org }: EraseOptions): Promise<NodeAt[
   const isName = isId(nodeId) && (named === undefined || isId(named)) && (node ?? '').split('/').length <= 2
   if (!isName) throw new UsageError(`${node} is not NODE_ID or ORG_ID/NODE_ID`)
   const orgs = named === undefined ? await listOrgs(deps) : [named]
-  const at = orgs.map((orgId) => ({ orgId, nodeId })).find((one) => isHere(deps, one))
+  const at = orgs.map((org_id) => ({ org_id, node_id: nodeId })).find((one) => isHere(deps, one))
   if (!at) throw new UsageError(`${node} is not in this data folder; a deleted node must be restored first`)
   return [at]
 }
 
-function isHere({ store }: Deps, { orgId, nodeId }: NodeAt): boolean {
+function isHere({ store }: Deps, { org_id: orgId, node_id: nodeId }: NodeAt): boolean {
   return repoExists(nodeRepo(store, orgId, nodeId))
 }

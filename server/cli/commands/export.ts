@@ -31,7 +31,7 @@ export async function exportTo(call: Call, orgName: string, target: string): Pro
     const faults: PathProblem[] = []
     const files = exportFiles(
       deps,
-      { orgId: org.id },
+      { org_id: org.id },
       {
         signal,
         onProgress: progress.at,

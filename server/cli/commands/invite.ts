@@ -27,7 +27,8 @@ const dayMs = 24 * 3600 * 1000
  */
 export async function invite(call: Call, { org, role, email, uses, days }: InviteOptions): Promise<number> {
   if ((org === undefined) !== (role === undefined)) throw new UsageError('Use --org and --role together')
-  const target = org === undefined ? undefined : { at: { orgId: requireOrgId(org) }, role: requireRoleName(role ?? '') }
+  const target =
+    org === undefined ? undefined : { at: { org_id: requireOrgId(org) }, role: requireRoleName(role ?? '') }
   if (email !== undefined && !isEmail(email)) throw new UsageError(`${email} is not an e-mail address`)
   const count = requireNumber('--uses', uses, 1, mostUses)
   const lasting = requireNumber('--days', days, invitationDays.default, invitationDays.longest)

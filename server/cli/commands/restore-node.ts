@@ -9,7 +9,7 @@ export async function restoreNodeAt(call: Call, path: string): Promise<number> {
   if (!isId(orgId) || !isId(nodeId) || more !== undefined) throw new UsageError(`${path} is not ORG_ID/NODE_ID`)
   await requireFolder(call.config.dataDir)
   return withDeps(call, async (deps) => {
-    const obstacle = await restoreNode(deps, { orgId, nodeId })
+    const obstacle = await restoreNode(deps, { org_id: orgId, node_id: nodeId })
     const said = `${orgId}/${nodeId} cannot be restored: ${obstacle?.reason}`
     if (obstacle?.kind === 'mistake') throw new UsageError(said)
     if (obstacle?.kind === 'conflict') {

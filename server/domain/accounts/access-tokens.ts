@@ -83,8 +83,8 @@ export async function createAccessToken(
   const now = deps.now()
   const expiry = expires_at === undefined ? null : expiryOf(expires_at, now)
   if (org_id !== undefined) {
-    if (node_id === undefined) await authorizeFreshOrg(deps, actor, { orgId: org_id }, 'public')
-    else await authorizeFresh(deps, actor, { orgId: org_id, nodeId: node_id }, 'public')
+    if (node_id === undefined) await authorizeFreshOrg(deps, actor, { org_id: org_id }, 'public')
+    else await authorizeFresh(deps, actor, { org_id: org_id, node_id: node_id }, 'public')
   }
   const { token, row } = newTokenRow(actor.id, { name, access, org_id, node_id, expiry, now })
   await deps.credentials.write(async (trx) => {
@@ -153,7 +153,7 @@ export async function listTokensOf({ credentials: { read } }: Deps, accountId: s
  *
  * @throws AppError token_not_found, also for another user's
  */
-export async function revokeAccessToken(deps: Deps, actor: Person, { tokenId }: TokenAt): Promise<void> {
+export async function revokeAccessToken(deps: Deps, actor: Person, { token_id: tokenId }: TokenAt): Promise<void> {
   const deleted = await deps.credentials.write((trx) => deleteAccessToken(trx, actor.id, tokenId))
   if (!deleted) throw new AppError('token_not_found', 'Token not found')
   await audit(deps, { action: 'token.revoked', actor, target: { type: 'token', id: tokenId } })

@@ -111,7 +111,7 @@ export async function createManagedAccount(
     lockWithAdministrator(trx, actor),
   )
   deps.log.info({ account: id, by: idOf(actor), is_admin: isAdmin }, 'an account was created by an administrator')
-  return { account: await readManagedAccount(deps, actor, { accountId: id }), ...token }
+  return { account: await readManagedAccount(deps, actor, { account_id: id }), ...token }
 }
 
 /**
@@ -243,7 +243,7 @@ function requireOther(actor: Administrator, { id }: Pick<Account, 'id'>): void {
     throw new AppError('own_account', 'You cannot do this to your own account; ask another administrator')
 }
 
-async function accountAt(deps: Deps, { accountId }: AccountAt): Promise<Account> {
+async function accountAt(deps: Deps, { account_id: accountId }: AccountAt): Promise<Account> {
   const account = await findAccountById(deps.credentials.read, accountId)
   if (account === undefined) throw new AppError('account_not_found', 'Account not found')
   return account

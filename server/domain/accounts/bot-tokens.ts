@@ -43,11 +43,11 @@ export async function createBotToken(
   const { id: botId } = await botAt(deps, at)
   const now = deps.now()
   const expiry = expires_at === undefined ? null : expiryOf(expires_at, now)
-  if (node_id !== undefined) await authorizeFresh(deps, actor, { orgId: at.orgId, nodeId: node_id }, 'owner')
-  const { token, row } = newTokenRow(botId, { name, access, org_id: at.orgId, node_id, expiry, now })
+  if (node_id !== undefined) await authorizeFresh(deps, actor, { org_id: at.org_id, node_id: node_id }, 'owner')
+  const { token, row } = newTokenRow(botId, { name, access, org_id: at.org_id, node_id, expiry, now })
   await deps.credentials.write(async (trx) => {
     // A deletion of the bot waits for this lock, and then deletes the token.
-    if ((await lockBot(trx, at.orgId, botId)) === undefined) throw botNotFoundError()
+    if ((await lockBot(trx, at.org_id, botId)) === undefined) throw botNotFoundError()
     await requireOwnerStill(deps, trx, actor, at)
     if ((await countAccessTokens(trx, botId)) >= maxBotTokens)
       throw new AppError('too_many_tokens', `The bot has ${maxBotTokens} tokens; revoke one that it no longer uses`)
@@ -56,7 +56,7 @@ export async function createBotToken(
   await audit(deps, {
     action: 'bot.token_created',
     actor,
-    orgId: at.orgId,
+    orgId: at.org_id,
     target: { type: 'token', id: row.id },
     detail: {
       bot: botId,
@@ -82,8 +82,8 @@ export async function listBotTokens(deps: Deps, actor: Person, at: BotAt, page: 
 export async function revokeBotToken(deps: Deps, actor: Person, at: BotTokenAt): Promise<void> {
   await authorizeOrg(deps, actor, at, 'owner')
   const { id: botId } = await botAt(deps, at)
-  const deleted = await deps.credentials.write((trx) => deleteAccessToken(trx, botId, at.tokenId))
+  const deleted = await deps.credentials.write((trx) => deleteAccessToken(trx, botId, at.token_id))
   if (!deleted) throw new AppError('token_not_found', 'Token not found')
-  const target = { type: 'token', id: at.tokenId } as const
-  await audit(deps, { action: 'bot.token_revoked', actor, orgId: at.orgId, target, detail: { bot: botId } })
+  const target = { type: 'token', id: at.token_id } as const
+  await audit(deps, { action: 'bot.token_revoked', actor, orgId: at.org_id, target, detail: { bot: botId } })
 }

@@ -74,12 +74,12 @@ export async function createBot(deps: Deps, actor: Person, at: OrgAt, { name, ro
   const row = botRow(at, requireBotName(name), { created_at: deps.now().toISOString(), created_by: actor.id })
   await deps.credentials.write(async (trx) => {
     await requireSignedIn(trx, actor)
-    await lockBotsOf(trx, at.orgId)
-    if ((await countBots(trx, at.orgId)) >= maxBots)
+    await lockBotsOf(trx, at.org_id)
+    if ((await countBots(trx, at.org_id)) >= maxBots)
       throw new AppError('too_many_bots', `The organisation has ${maxBots} bots; delete one that it no longer needs`)
     await insertAccount(trx, row)
   })
-  const bot = await botAt(deps, { ...at, botId: row.id })
+  const bot = await botAt(deps, { ...at, bot_id: row.id })
   const joining = changeOrg(deps, actor, at, 'join', (record) => {
     requireOwner(record, actor)
     return withRole(record, personOf(bot), role, deps.now())
@@ -96,7 +96,7 @@ export async function createBot(deps: Deps, actor: Person, at: OrgAt, { name, ro
 
 /** Returns the row of a bot's account. It never gets a personal organisation. */
 export function botRow(
-  { orgId }: OrgAt,
+  { org_id: orgId }: OrgAt,
   name: string,
   { id = newId(), created_at, created_by }: { readonly id?: string; created_at: string; created_by: string | null },
 ): Omit<NewAccountRow, 'email_key'> {
@@ -108,8 +108,8 @@ export function botRow(
 export async function listBots(deps: Deps, actor: Person, at: OrgAt, page: Page) {
   await authorizeOrg(deps, actor, at, 'owner')
   const { read } = deps.credentials
-  const rows = await listBotRows(read, at.orgId, page)
-  return { bots: await viewsOf(deps, at, rows), ...pageOf(page, await countBots(read, at.orgId)) }
+  const rows = await listBotRows(read, at.org_id, page)
+  return { bots: await viewsOf(deps, at, rows), ...pageOf(page, await countBots(read, at.org_id)) }
 }
 
 export interface BotChange {
@@ -167,7 +167,7 @@ export async function deleteBot(deps: Deps, actor: Person, at: BotAt): Promise<v
 
 /** Deletes the bots of an organisation that is gone for good. Their memberships went with it. */
 export async function deleteBotsOf(deps: Deps, at: OrgAt): Promise<void> {
-  for (const { id } of await listBotRows(deps.credentials.read, at.orgId, { limit: maxBots, offset: 0 }))
+  for (const { id } of await listBotRows(deps.credentials.read, at.org_id, { limit: maxBots, offset: 0 }))
     await deps.credentials.write(async (trx) => {
       await insertDeletedAccount(trx, id, deps.now().toISOString())
       await deleteAccount(trx, id)
@@ -175,14 +175,14 @@ export async function deleteBotsOf(deps: Deps, at: OrgAt): Promise<void> {
 }
 
 /** Checks the session and the role again, in the transaction of a change. @throws AppError invalid_token, forbidden */
-export async function requireOwnerStill(deps: Deps, trx: CredentialsDb, actor: Person, { orgId }: OrgAt) {
+export async function requireOwnerStill(deps: Deps, trx: CredentialsDb, actor: Person, { org_id: orgId }: OrgAt) {
   await requireSignedIn(trx, actor)
   if ((await findRole(deps.index.read, orgId, actor.id)) !== 'owner')
     throw new AppError('forbidden', 'You need the owner role')
 }
 
 /** @throws AppError bot_not_found, also for the bot of another organisation */
-export async function botAt({ credentials }: Deps, { orgId, botId }: BotAt): Promise<Account> {
+export async function botAt({ credentials }: Deps, { org_id: orgId, bot_id: botId }: BotAt): Promise<Account> {
   const bot = await findBot(credentials.read, orgId, botId)
   if (bot === undefined) throw botNotFoundError()
   return bot
@@ -198,11 +198,16 @@ interface BotEntry {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-async function auditBot(deps: Deps, actor: Person, { orgId }: OrgAt, { action, id, detail }: BotEntry): Promise<void> {
+async function auditBot(
+  deps: Deps,
+  actor: Person,
+  { org_id: orgId }: OrgAt,
+  { action, id, detail }: BotEntry,
+): Promise<void> {
   await audit(deps, { action, actor, orgId, target: { type: 'account', id }, detail })
 }
 
-async function viewsOf(deps: Deps, { orgId }: OrgAt, rows: readonly Account[]): Promise<Bot[]> {
+async function viewsOf(deps: Deps, { org_id: orgId }: OrgAt, rows: readonly Account[]): Promise<Bot[]> {
   const creators = rows.flatMap(({ created_by }) => (created_by === null ? [] : [created_by]))
   const names = new Map((await listAccountNames(deps.credentials.read, creators)).map(({ id, name }) => [id, name]))
   const ids = rows.map(({ id }) => id)

@@ -123,7 +123,7 @@ async function endMembership(
   { id: orgId, others }: { readonly id: string; readonly others: number | null },
   who: { readonly accountId: string; readonly lastOwnerToo?: boolean },
 ): Promise<keyof Ended | 'gone'> {
-  const at = { orgId }
+  const at = { org_id: orgId }
   const isAlone = (record: OrgRecord | undefined) => (record ? isAloneIn(record, who.accountId) : others === 0)
   try {
     for (let trash = others === 0; ; trash = !trash) {

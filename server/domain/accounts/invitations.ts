@@ -108,11 +108,11 @@ export async function createInvitation(
 ): Promise<CreatedInvitation> {
   if (actor.kind === 'person') await authorizeOrg(deps, actor, at, 'owner')
   await requireVerifiedEmail(deps, actor)
-  const org = await findOrg(deps, at.orgId)
+  const org = await findOrg(deps, at.org_id)
   if (!org) throw orgNotFoundError()
   const created_by = actor.kind === 'person' ? actor.id : null
   const sender = actor.kind === 'person' ? { actor, org: org.name } : undefined
-  const { row, token, mailed } = await insert(deps, { org_id: at.orgId, role, created_by }, bounds, sender)
+  const { row, token, mailed } = await insert(deps, { org_id: at.org_id, role, created_by }, bounds, sender)
   await auditCreation(deps, actor, row)
   return { ...toInvitation({ ...row, role }), token, ...(mailed !== undefined && { mailed }) }
 }
@@ -165,24 +165,24 @@ export async function listInvitations(deps: Deps, actor: Person, at: OrgAt, page
   await authorizeOrg(deps, actor, at, 'owner')
   const { read } = deps.credentials
   const now = deps.now().toISOString()
-  const rows = await listOpenInvitations(read, at.orgId, now, page)
+  const rows = await listOpenInvitations(read, at.org_id, now, page)
   const ids = rows.map(({ id }) => id)
   const mails = await findMailStates(read, ids)
   const invitations = rows.map((row) => {
     const mail = mails.get(row.id)
     return { ...toInvitation(row), ...(mail !== undefined && { mail }) }
   })
-  return { invitations, ...pageOf(page, await countOpenInvitations(read, at.orgId, now)) }
+  return { invitations, ...pageOf(page, await countOpenInvitations(read, at.org_id, now)) }
 }
 
 /** @throws AppError invitation_not_found, also if it has ended */
 export async function revokeInvitation(deps: Deps, actor: Person, at: InvitationAt): Promise<void> {
   await authorizeOrg(deps, actor, at, 'owner')
   const now = deps.now().toISOString()
-  const deleted = await deps.credentials.write((trx) => deleteOpenInvitation(trx, at.orgId, at.invitationId, now))
+  const deleted = await deps.credentials.write((trx) => deleteOpenInvitation(trx, at.org_id, at.invitation_id, now))
   if (!deleted) throw new AppError('invitation_not_found', 'Invitation not found')
-  const target = { type: 'invitation', id: at.invitationId } as const
-  await audit(deps, { action: 'invitation.revoked', actor, orgId: at.orgId, target })
+  const target = { type: 'invitation', id: at.invitation_id } as const
+  await audit(deps, { action: 'invitation.revoked', actor, orgId: at.org_id, target })
 }
 
 async function insert(
@@ -332,7 +332,7 @@ export async function acceptInvitation(deps: Deps, actor: Person, { token }: { t
   let joined: JoinedOrg | undefined
   let pending: PendingMembership | undefined
   let isTaken = false
-  const joining = changeOrg(deps, actor, { orgId }, 'join', async (record) => {
+  const joining = changeOrg(deps, actor, { org_id: orgId }, 'join', async (record) => {
     const left = await findPendingMembership(read, actor.id, orgId)
     const begun =
       left && (await mayInvite(deps, record, left.invited_by)) && includesRole(left.role, role) ? left : undefined

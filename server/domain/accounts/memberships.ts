@@ -48,7 +48,7 @@ export async function completeMembership(
   const { account_id, org_id: orgId } = pending
   if ((await deps.placement.findElsewhere(orgId)) !== undefined) return undefined
   let joined: JoinedOrg | undefined
-  const refused = await changeOrg(deps, person, { orgId }, 'join', async (record) => {
+  const refused = await changeOrg(deps, person, { org_id: orgId }, 'join', async (record) => {
     const row = await findPendingMembership(deps.credentials.read, account_id, orgId)
     const isGiven = row !== undefined && (await mayInvite(deps, record, row.invited_by))
     const changed = isGiven ? withRoleAtLeast(record, person, row.role, deps.now()) : record

@@ -48,7 +48,7 @@ export async function listMySessions(deps: Deps, actor: Person, page: Page) {
  *
  * @throws AppError session_not_found
  */
-export async function endSession(deps: Deps, actor: Person, { sessionId }: SessionAt): Promise<void> {
+export async function endSession(deps: Deps, actor: Person, { session_id: sessionId }: SessionAt): Promise<void> {
   const now = deps.now().toISOString()
   const ended = await deps.credentials.write((trx) => setSessionRevokedOf(trx, actor.id, sessionId, now))
   if (!ended) throw new AppError('session_not_found', 'Session not found')

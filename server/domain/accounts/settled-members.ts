@@ -49,7 +49,7 @@ async function settle(deps: Deps, members: readonly MemberAfter[]): Promise<void
 /** Ends the membership of a deleted account. Leaves organisations without another member to the operator. */
 async function takeOut(deps: Deps, { user_id: accountId, org_id: orgId }: MemberAfter): Promise<void> {
   try {
-    if (await leaveOrg(deps, operator, { orgId }, { accountId, lastOwnerToo: true }))
+    if (await leaveOrg(deps, operator, { org_id: orgId }, { accountId, lastOwnerToo: true }))
       deps.log.warn({ account: accountId, orgId }, 'a membership of a deleted account was ended')
   } catch (error) {
     deps.log.warn({ err: error, orgId }, 'a membership of a deleted account could not be ended; it is retried')

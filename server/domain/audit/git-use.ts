@@ -37,7 +37,7 @@ function isAudited({ config }: Deps, { name }: RepositoryAt): boolean {
   return config.auditFetches !== false || name === orgName
 }
 
-function entryOf(actor: Actor, { orgId, name }: RepositoryAt): AuditEntry {
+function entryOf(actor: Actor, { org_id: orgId, name }: RepositoryAt): AuditEntry {
   if (name === orgName) return { action: 'org.cloned', actor, orgId, target: { type: 'org', id: orgId } }
   return { action: 'git.fetched', actor, orgId, nodeId: name }
 }
@@ -58,7 +58,7 @@ export async function auditGitRefusal(
   const code = codeOf(refused)
   if (code === undefined) return
   // An unknown organisation or node must not fill the table.
-  const orgId = (await findOrg(deps, at.orgId).catch(() => undefined))?.id
+  const orgId = (await findOrg(deps, at.org_id).catch(() => undefined))?.id
   const isNode = orgId !== undefined && code !== 'node_not_found' && at.name !== orgName
   await auditRepeat(
     deps,
@@ -80,6 +80,6 @@ function codeOf(refused: unknown): string | undefined {
   return refused instanceof AppError && codes.includes(refused.code) ? refused.code : undefined
 }
 
-function keyOf(actor: Actor, { orgId, name }: RepositoryAt): string {
+function keyOf(actor: Actor, { org_id: orgId, name }: RepositoryAt): string {
   return `${actor.kind === 'person' ? actor.id : 'anonymous'} ${orgId} ${name}`
 }

@@ -80,7 +80,7 @@ async function commitUnderLock(
     updateRefs(deps.store, locksOf(actor, repo, ref), async (current) => {
       const head = current({ repo, ref })
       requireHead(head, request.expectedHead, ref)
-      await recheckCommit(deps, actor, { orgId: org.id, nodeId: node.id }, { ref, head })
+      await recheckCommit(deps, actor, { org_id: org.id, node_id: node.id }, { ref, head })
       await requireUnproposed(deps, actor, access, ref, current)
       const draft = newObjectBatch(repo)
       const before = head === null ? null : await readTree(repo, head)

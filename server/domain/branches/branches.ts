@@ -78,7 +78,7 @@ export async function createBranch(
   refuseProblems(await problemsOf(deps, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
   await updateRefs(deps.store, locksOf(actor, repo, ref), async (current) => {
     if (current({ repo, ref })) throw new AppError('branch_exists', 'A branch with this name already exists')
-    const rights = await recheckAccess(deps, actor, at.orgId, { ref })
+    const rights = await recheckAccess(deps, actor, at.org_id, { ref })
     await requireUnproposed(deps, actor, access, ref, current)
     await requireMaker(deps, access, { branch: name, to: from }, rights)
     if (countRefRoom(repo, 'heads') <= 0)
@@ -89,7 +89,7 @@ export async function createBranch(
     const detail = `A branch that conflicts with "${name}" exists: Git cannot have both a and a/b`
     throw new AppError('branch_name_taken', detail)
   })
-  await tryIndexNode(deps, at.orgId, at.nodeId)
+  await tryIndexNode(deps, at.org_id, at.node_id)
   return readResult(deps, () => toBranch(repo, name, from))
 }
 
@@ -111,7 +111,7 @@ export async function deleteBranch(deps: Deps, actor: Person, at: BranchAt): Pro
     if (cause instanceof PushRejectedError) throw new AppError('branch_protected', cause.message)
     throw cause
   }
-  await readResult(deps, () => indexNode(deps, at.orgId, at.nodeId))
+  await readResult(deps, () => indexNode(deps, at.org_id, at.node_id))
 }
 
 function noSuchStart(from: string): ValidationError {

@@ -30,7 +30,7 @@ export async function compare(
   const { base, head, fork, since } = await commitsOf(access, query)
   const { ahead, behind } = await access.history.divergence(base, head)
   const comparison = {
-    node_id: at.nodeId,
+    node_id: at.node_id,
     base: query.base,
     head: query.head,
     base_commit: base,
@@ -38,7 +38,7 @@ export async function compare(
     merge_base: fork,
     commits_ahead: ahead,
     commits_behind: behind,
-    changes: await readDiff(access.repo, at.nodeId, since, head, createLargeRead(context)),
+    changes: await readDiff(access.repo, at.node_id, since, head, createLargeRead(context)),
   }
   if (query.text !== 'true') return comparison
   return { ...comparison, text: (await textDiff(deps, context, access, { base: since, target: head }, query)).body }

@@ -40,7 +40,7 @@ export async function listEntities(
   at: BranchAt,
   { sizes = false, ...page }: Page & { readonly sizes?: boolean },
 ) {
-  const { nodeId, branch } = at
+  const { node_id: nodeId, branch } = at
   const access = await authorizeNode(deps, context.actor, at, 'public')
   const head = await resolveRevision(access, branch)
   const files = head === null ? [] : await listTree(access.repo, head, createLargeRead(context))
@@ -65,7 +65,7 @@ async function listTree(repo: Repo, head: Oid, read: LargeRead): Promise<FileEnt
 
 /** Reads a file. The content is as in the body of a commit: text if it is UTF-8, else base64. */
 export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
-  const { nodeId, branch, path } = at
+  const { node_id: nodeId, branch, path } = at
   const access = await authorizeNode(deps, actor, at, 'public')
   const head = await resolveRevision(access, branch)
   const entry = head === null ? undefined : await findEntry(access.repo, await readTree(access.repo, head), path)
@@ -90,7 +90,7 @@ export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
 
 /** Reads the bytes of a blob. Anonymous callers see only blobs that main or a tag contains. */
 export async function readBytes(deps: Deps, context: RequestContext, at: ObjectAt): Promise<Buffer> {
-  const { objectId } = at
+  const { object_id: objectId } = at
   const access = await authorizeNode(deps, context.actor, at, 'public')
   const missing = new AppError('object_not_found', 'Object not found')
   if (!isOid(objectId)) throw missing
@@ -103,7 +103,7 @@ export async function readBytes(deps: Deps, context: RequestContext, at: ObjectA
 
 /** Lists the history of a revision in the order of `git log`. @throws the errors of listFilteredCommits */
 export async function listCommits(deps: Deps, context: RequestContext, at: BranchAt, query: HistoryQuery) {
-  const { nodeId, branch } = at
+  const { node_id: nodeId, branch } = at
   const access = await authorizeNode(deps, context.actor, at, 'public')
   const head = await resolveRevision(access, branch)
   const page = { limit: query.limit, offset: query.offset }
@@ -132,7 +132,7 @@ export async function readBranchCommit(
   context: RequestContext,
   at: CommitAt,
 ): Promise<ImmutableAnswer<CommitDetails>> {
-  const { commitId } = at
+  const { commit_id: commitId } = at
   const access = await authorizeNode(deps, context.actor, at, 'public')
   const head = await resolveRevision(access, at.branch)
   return details(context, access, await requireCommitOf(access, head, commitId, ['path', 'commit_id']))
@@ -181,7 +181,7 @@ export async function createCommit(
       return position < 0 ? ['body', 'changes'] : ['body', 'changes', position]
     },
   })
-  return readResult(deps, () => readDetails(access.repo, at.nodeId, oid, readOfChange))
+  return readResult(deps, () => readDetails(access.repo, at.node_id, oid, readOfChange))
 }
 
 function asText(bytes: Buffer): string | undefined {

@@ -47,7 +47,7 @@ export async function restoreBranch(
   for (let attempt = 1; ; attempt++) {
     try {
       const oid = await attemptRestore(deps, actor, access, at, input)
-      return await readResult(deps, () => readDetails(access.repo, at.nodeId, oid, readOfChange))
+      return await readResult(deps, () => readDetails(access.repo, at.node_id, oid, readOfChange))
     } catch (error) {
       const isMoved = error instanceof AppError && error.code === 'head_moved'
       if (!isMoved || input.expected_head !== undefined || attempt === maxAttempts) throw error

@@ -64,12 +64,12 @@ export async function commitPair(
 
 export async function readCommitDiff(deps: Deps, context: RequestContext, at: RevisionAt, query: DiffQuery) {
   const access = await authorizeNode(deps, context.actor, at, 'public')
-  return textDiff(deps, context, access, await commitPair(access, at.revision), query)
+  return textDiff(deps, context, access, await commitPair(access, at.commit), query)
 }
 
 export async function readCommitPatch(deps: Deps, context: RequestContext, at: RevisionAt, query: DiffQuery) {
   const access = await authorizeNode(deps, context.actor, at, 'public')
-  return patchOf(deps, context, access, await commitPair(access, at.revision), query)
+  return patchOf(deps, context, access, await commitPair(access, at.commit), query)
 }
 
 /**

@@ -235,7 +235,7 @@ export async function judgeMerge(
   { ledger, from, to }: MergeHeads & { readonly ledger: Oid },
 ): Promise<PullJudgement> {
   const facts = await readFactsAt(deps, access, { number: record.number, head: to }, ledger)
-  const pull = toRow({ orgId: access.org.id, nodeId: access.node.id }, record)
+  const pull = toRow({ org_id: access.org.id, node_id: access.node.id }, record)
   const present = () => Promise.resolve({ base: from, head: to })
   return judgePull(deps, access, { pull, rules, facts, present, target: from, ledger })
 }

@@ -21,7 +21,11 @@ interface CommittedBranch {
 }
 
 /** Refuses a commit to a branch that moves only by merges. @throws AppError pull_request_required */
-export async function requireFreeBranch(deps: Deps, { orgId, nodeId }: NodeAt, branch: CommittedBranch): Promise<void> {
+export async function requireFreeBranch(
+  deps: Deps,
+  { org_id: orgId, node_id: nodeId }: NodeAt,
+  branch: CommittedBranch,
+): Promise<void> {
   const org = await findOrg(deps, orgId)
   if (org) await requireFree(deps, org, nodeId, branch)
 }
@@ -35,7 +39,7 @@ export async function requireFreeBranch(deps: Deps, { orgId, nodeId }: NodeAt, b
 export async function recheckCommit(
   deps: Deps,
   person: Person,
-  { orgId, nodeId }: NodeAt,
+  { org_id: orgId, node_id: nodeId }: NodeAt,
   branch: CommittedBranch,
 ): Promise<void> {
   const found = await findOrgWithRights(deps, orgId, person)

@@ -131,7 +131,7 @@ function isCoarse(digest: string): boolean {
 }
 
 function stepOf({ at, state }: DescribedNode) {
-  return { node_id: at.nodeId, org_id: at.orgId, before: state?.version ?? null }
+  return { node_id: at.node_id, org_id: at.org_id, before: state?.version ?? null }
 }
 
 /**
@@ -140,7 +140,7 @@ function stepOf({ at, state }: DescribedNode) {
  */
 async function describeOlder(deps: Deps, { at, log, repo }: DescribedNode, ledger: Oid) {
   if ((await readNodeRecord(repo, ledger)).created_at >= log.began_at) return undefined
-  const intentOf = await readIntents(deps, at.nodeId, [ledger])
+  const intentOf = await readIntents(deps, at.node_id, [ledger])
   // A restored node keeps the record of its deletion, and its ledger is not moved.
   if (readRef(repo, deletionRef) !== null && intentOf(ledgerRef, ledger) !== undefined)
     return [await describeReturn({ repo, ledger }, { key: `${log.log_id}:1`, now: deps.now().toISOString(), intentOf })]
@@ -167,7 +167,7 @@ function movesBetween(before: ReadonlyMap<string, Oid>, after: readonly Readonly
 async function describeGone(deps: Deps, node: DescribedNode, state: RecordedRepo): Promise<Described> {
   const { at, log } = node
   const deletion = await findDeletion(deps, at)
-  const intent = (await readIntents(deps, at.nodeId, [null]))(ledgerRef, null)
+  const intent = (await readIntents(deps, at.node_id, [null]))(ledgerRef, null)
   const actor =
     intent?.actor ?? (deletion?.deleted_by === undefined ? undefined : actorOf({ name: deletion.deleted_by }))
   const event: EventFacts = {
@@ -183,7 +183,7 @@ async function describeGone(deps: Deps, node: DescribedNode, state: RecordedRepo
 }
 
 /** Reads the record of the newest copy in the trash. Undefined if there is no copy. */
-async function findDeletion({ store }: Pick<Deps, 'store'>, { orgId, nodeId }: NodeAt) {
+async function findDeletion({ store }: Pick<Deps, 'store'>, { org_id: orgId, node_id: nodeId }: NodeAt) {
   const names = (await listNames(join(trashFolder(store), orgId))).filter((name) => name.startsWith(nodeId))
   const times = names.map((name) => parseTrashedNode(name.replace(/\.git$/, ''))?.deletedMs ?? 0)
   const ms = Math.max(0, ...times)
@@ -205,7 +205,7 @@ async function describeMoves(deps: Deps, seen: Seen): Promise<Pick<Described, 'e
   const { at, repo, state, log, ledger, moves, commits, isReset } = seen
   const key = `${log.log_id}:${(state?.version ?? 0) + 1}`
   const oids = [...moves.map(({ after }) => after), ...commits, ledger]
-  const intentOf = await readIntents(deps, at.nodeId, oids)
+  const intentOf = await readIntents(deps, at.node_id, oids)
   const now = deps.now().toISOString()
   const events: EventFacts[] = []
   const linked: string[] = []
@@ -215,7 +215,7 @@ async function describeMoves(deps: Deps, seen: Seen): Promise<Pick<Described, 'e
   if (root !== undefined) {
     const created = await describeCreation(seen, root, intentOf)
     // A purged node came back, from a backup or by hand.
-    const isBack = await hasEvent(deps.events.read, encodeEvent(at.orgId, at.nodeId, created.event).id)
+    const isBack = await hasEvent(deps.events.read, encodeEvent(at.org_id, at.node_id, created.event).id)
     events.push(isBack ? await describeReturn(seen, { key, now, intentOf }) : created.event)
     linked.push(...created.linked)
   }
@@ -309,7 +309,7 @@ async function describeMove(
   return { events, linked: [] }
 }
 
-async function openFrom({ index }: Deps, { nodeId }: NodeAt, branch: string) {
+async function openFrom({ index }: Deps, { node_id: nodeId }: NodeAt, branch: string) {
   return (await listOpenPulls(index.read, nodeId)).filter(({ source_branch }) => source_branch === branch)
 }
 

@@ -11,7 +11,7 @@ import type { NodeAt } from '../targets.ts'
  */
 export async function eraseRecordedTitles(
   { events, log }: Pick<Deps, 'events' | 'log'>,
-  { orgId, nodeId }: NodeAt,
+  { org_id: orgId, node_id: nodeId }: NodeAt,
   numbers: readonly number[],
 ): Promise<void> {
   for (const number of numbers) {

@@ -70,7 +70,7 @@ export async function readRecorded({ events }: Pick<Deps, 'events'>, orgId: stri
  */
 export async function recordNode(
   deps: Deps,
-  { orgId, nodeId }: NodeAt,
+  { org_id: orgId, node_id: nodeId }: NodeAt,
   { before, refs }: { readonly before: Recorded; readonly refs: NodeRefs | undefined },
   historyOf: HistoryOf,
 ): Promise<void> {
@@ -211,7 +211,7 @@ async function recordStates(recording: Recording, log: Log, nodes: readonly Stat
   for (const { nodeId, ...known } of nodes) {
     visited.add(nodeId)
     const repo = nodeRepo(deps.store, orgId, nodeId)
-    const at = { orgId, nodeId }
+    const at = { org_id: orgId, node_id: nodeId }
     const described = await describeNode(deps, { at, repo, history: historyOf(nodeId, repo), log, ...known })
     if (described) found.push({ nodeId, ...described })
   }
@@ -221,7 +221,8 @@ async function recordStates(recording: Recording, log: Log, nodes: readonly Stat
     log,
     found.flatMap(({ linked }) => linked).filter((id) => !own.has(id)),
   )
-  for (const { nodeId, erasedPulls = [] } of found) await eraseRecordedTitles(deps, { orgId, nodeId }, erasedPulls)
+  for (const { nodeId, erasedPulls = [] } of found)
+    await eraseRecordedTitles(deps, { org_id: orgId, node_id: nodeId }, erasedPulls)
   await append(deps, log, inOrder(found))
   return found.every(({ isWhole }) => isWhole)
 }

@@ -87,18 +87,18 @@ interface View {
  *
  * @throws AppError org_not_found
  */
-export function openPublicGraph(deps: Deps, by: By, { orgId }: OrgAt): Promise<OpenGraph> {
+export function openPublicGraph(deps: Deps, by: By, { org_id: orgId }: OrgAt): Promise<OpenGraph> {
   return open({ deps, by, orgId, look: () => publicView(deps, orgId) })
 }
 
 /** Opens the graph: for members always, for other callers if it is published. @throws AppError as authorizeOrg */
 export function openGraph(deps: Deps, by: By, at: OrgAt): Promise<OpenGraph> {
-  return open({ deps, by, orgId: at.orgId, look: () => viewOf(deps, by.actor, at) })
+  return open({ deps, by, orgId: at.org_id, look: () => viewOf(deps, by.actor, at) })
 }
 
 /** Opens the map of the graph, for the same callers. @throws AppError as authorizeOrg; node_not_found: `under` */
 export async function openMap(deps: Deps, by: By, at: OrgAt, map: MapPart): Promise<OpenGraph> {
-  const { orgId } = at
+  const { org_id: orgId } = at
   const opened = await open({ deps, by, orgId, map, look: () => viewOf(deps, by.actor, at) })
   if (map.under !== undefined && !(await findNode(deps.index.read, orgId, map.under)))
     throw new AppError('node_not_found', 'Node not found')

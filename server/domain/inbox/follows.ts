@@ -42,7 +42,7 @@ export interface FollowView {
 /** Follows everything in an organisation. @throws errors of `authorizeOrg`; AppError too_many_follows */
 export async function followOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
   await authorizeOrg(deps, actor, at, 'reader')
-  await follow(deps, actor, { org_id: at.orgId, node_id: '', scope: 'tree' })
+  await follow(deps, actor, { org_id: at.org_id, node_id: '', scope: 'tree' })
 }
 
 /** Follows a node, or with `tree` also its descendants. @throws errors of `authorizeNode`; AppError too_many_follows */
@@ -53,7 +53,7 @@ export async function followNode(
   { scope }: Pick<Follow, 'scope'>,
 ): Promise<void> {
   await authorizeNode(deps, actor, at, 'reader')
-  await follow(deps, actor, { org_id: at.orgId, node_id: at.nodeId, scope })
+  await follow(deps, actor, { org_id: at.org_id, node_id: at.node_id, scope })
 }
 
 async function follow(deps: Deps, actor: Person, what: Pick<Follow, 'org_id' | 'node_id' | 'scope'>): Promise<void> {
@@ -71,12 +71,16 @@ async function follow(deps: Deps, actor: Person, what: Pick<Follow, 'org_id' | '
 /** Ends following an organisation. Its nodes that are followed stay so. */
 export async function unfollowOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
   await authorizeOrg(deps, actor, at, 'reader')
-  await deps.credentials.write((trx) => deleteFollow(trx, { account_id: actor.id, org_id: at.orgId, node_id: '' }))
+  await deps.credentials.write((trx) => deleteFollow(trx, { account_id: actor.id, org_id: at.org_id, node_id: '' }))
 }
 
 /** Ends following a node. It may be deleted. */
-export async function unfollowNode(deps: Deps, actor: Person, { orgId, nodeId }: NodeAt): Promise<void> {
-  await authorizeOrg(deps, actor, { orgId }, 'reader')
+export async function unfollowNode(
+  deps: Deps,
+  actor: Person,
+  { org_id: orgId, node_id: nodeId }: NodeAt,
+): Promise<void> {
+  await authorizeOrg(deps, actor, { org_id: orgId }, 'reader')
   await deps.credentials.write((trx) => deleteFollow(trx, { account_id: actor.id, org_id: orgId, node_id: nodeId }))
 }
 

@@ -107,7 +107,7 @@ export async function putOrgInboxMark(deps: Deps, actor: Person, at: OrgAt, inpu
     throw invalid(['body'], 'Send either the cursor up to which all is read, or the item that is read')
   const positions = cursor === undefined ? undefined : parsePositions(cursor, ['body', 'cursor'])
   await authorizeOrg(deps, actor, at, 'reader')
-  const log = await findLog(deps.events.read, at.orgId)
+  const log = await findLog(deps.events.read, at.org_id)
   if (log === undefined) return
   await readMarks(deps, actor, [log])
   if (positions) await markAll(deps, actor, log, positions)

@@ -34,8 +34,8 @@ import { indexedBranches, matchesIndexed } from './indexed-branches.ts'
 
 /** The ids in the path of an operation. */
 interface Named {
-  readonly orgId?: string | undefined
-  readonly nodeId?: string | undefined
+  readonly org_id?: string | undefined
+  readonly node_id?: string | undefined
 }
 
 /** Settles what the operations of one request name. */
@@ -55,7 +55,7 @@ export function createSettling(): Settling {
   return {
     forget: () => known.clear(),
     settle: async (deps, actor, named) => {
-      const { orgId, nodeId } = named
+      const { org_id: orgId, node_id: nodeId } = named
       if (orgId === undefined) return settledBy(actor, named, nothing, nothing)
       const who = actor.kind === 'person' ? actor.id : ''
       const org = await outcomeOf(once(known, `org ${orgId} ${who}`, () => settleOrg(deps, actor, orgId)))
@@ -89,13 +89,13 @@ function settledBy(caller: Actor, named: Named, org: Outcome<SeenOrg>, node: Out
   let [seen, settled] = [org, node]
   return {
     takeOrg: (actor, orgId) => {
-      if (actor !== caller || orgId !== named.orgId) return undefined
+      if (actor !== caller || orgId !== named.org_id) return undefined
       const taken = resultOf(seen)
       seen = nothing
       return taken
     },
     takeNode: (nodeId) => {
-      if (nodeId !== named.nodeId) return undefined
+      if (nodeId !== named.node_id) return undefined
       const taken = resultOf(settled)
       settled = nothing
       return taken
@@ -116,7 +116,7 @@ export async function authorizeFresh(deps: Deps, actor: Actor, at: NodeAt, need:
 
 /** Returns the access to an organisation that no path names. @throws errors of `authorizeOrg` */
 export async function authorizeFreshOrg(deps: Deps, actor: Actor, at: OrgAt, need: Need): Promise<OrgAccess> {
-  const settled = await createSettling().settle(deps, actor, { orgId: at.orgId })
+  const settled = await createSettling().settle(deps, actor, { org_id: at.org_id })
   return authorizeOrg({ ...deps, settled }, actor, at, need)
 }
 

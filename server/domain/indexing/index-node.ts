@@ -57,7 +57,9 @@ export async function indexNode(deps: Deps, orgId: string, nodeId: string): Prom
       // Tags have no rows.
       if (outcome === 'agrees' && unindexed.length > 0)
         await deps.index.write((trx) => countMoves(trx, orgId, [nodeId]))
-      await tryRecord(deps, orgId, () => recordNode(deps, { orgId, nodeId }, { before, refs }, historiesOf(deps)))
+      await tryRecord(deps, orgId, () =>
+        recordNode(deps, { org_id: orgId, node_id: nodeId }, { before, refs }, historiesOf(deps)),
+      )
       markIndexed(repo, unindexed)
       return
     }
@@ -164,7 +166,7 @@ async function indexOnce(
     branches,
     indexed,
     logs,
-    pulls: records.map((record) => toPullRows({ orgId, nodeId }, record)),
+    pulls: records.map((record) => toPullRows({ org_id: orgId, node_id: nodeId }, record)),
     pullsGone: gone,
     entries,
     ...fields,

@@ -19,7 +19,7 @@ import type { ChangedBy } from './reconcile.ts'
 /** The columns that are read from the record, not from its entries. */
 type RecordRow = Omit<PullRow, 'comments' | 'open_threads' | 'last_entry' | 'last_entry_at'>
 
-export function toRow({ orgId, nodeId }: NodeAt, record: PullRecord): RecordRow {
+export function toRow({ org_id: orgId, node_id: nodeId }: NodeAt, record: PullRecord): RecordRow {
   const { ended } = record
   return {
     org_id: orgId,
@@ -64,7 +64,7 @@ export function toPullRows(at: NodeAt, record: PullRecord): PullRows {
   return {
     pull: toRow(at, record),
     reviewers: [...unique.values()].map(({ id, name, since }) => ({
-      ...{ user_id: id, org_id: at.orgId, node_id: at.nodeId, number },
+      ...{ user_id: id, org_id: at.org_id, node_id: at.node_id, number },
       ...{ name, since },
     })),
   }

@@ -40,7 +40,7 @@ export async function listBacklinks(
   const access = await authorizeNode(deps, context.actor, at, 'public')
   // A token that is limited to one node sees no other nodes.
   if (access.onlyNode !== undefined) return { backlinks: [], ...pageOf(page, 0) }
-  const { orgId, nodeId } = at
+  const { org_id: orgId, node_id: nodeId } = at
   const sources = await listLinkingNodes(deps.index.read, orgId, nodeId, page)
   const backlinks: Backlink[] = []
   for (const { id, title } of sources) {

@@ -92,7 +92,7 @@ async function write(
   refuseMany(sent)
   if (existing === 'update') refuseNameless(sent)
   return semaphore.run({ caller: callerOf(context), signal }, async () => {
-    const nodes = await batchNodes(sent, (...change) => requireKnownType(deps, at.orgId, ...change))
+    const nodes = await batchNodes(sent, (...change) => requireKnownType(deps, at.org_id, ...change))
     const options = { existing, locate: createLocator(sent, nodes) }
     const outcomes = await writeBatch(deps, actor, at, nodes, options).catch((error: unknown) => {
       throw error instanceof ValidationError

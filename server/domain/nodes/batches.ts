@@ -115,7 +115,7 @@ export async function writeBatch(
   const items = await itemsOf(batch, nodes)
   for (const { node, existing } of items) if (!existing) batch.coming.add(node.id)
   // An import keeps the slices that fit.
-  if (!options.refused) await requireRoomForNodes(deps, at.orgId, batch.coming.size)
+  if (!options.refused) await requireRoomForNodes(deps, at.org_id, batch.coming.size)
   for (let from = 0; from < items.length; ) {
     if (from > 0) deps.draining.throwIfAborted()
     const slice = await buildSlice(batch, items, from)

@@ -29,7 +29,7 @@ export async function listChanges(deps: Deps, actor: Actor, at: OrgAt, { limit, 
   const { read } = deps.index
   await authorizeOrg(deps, actor, at, 'public')
   const range = { before: positionOf(ends.before), after: positionOf(ends.after) }
-  const rows = await listNodesByChange(read, at.orgId, range, limit + 1)
+  const rows = await listNodesByChange(read, at.org_id, range, limit + 1)
   const page = rows.slice(0, limit)
   const commits = await Promise.all(page.map(({ id, head }) => readHead(deps, at, id, head)))
   const kept = new Map(withinPage(commits.filter((one) => one !== undefined)).map((one) => [one.node_id, one]))
@@ -41,7 +41,7 @@ export async function listChanges(deps: Deps, actor: Actor, at: OrgAt, { limit, 
   return {
     ...{ changes, limit },
     ...(last && rows.length > limit && { next: `${last.updated_at}~${last.id}` }),
-    ...(range.after && { total: await countNodesByChange(read, at.orgId, range, mostCounted) }),
+    ...(range.after && { total: await countNodesByChange(read, at.org_id, range, mostCounted) }),
   }
 }
 
@@ -55,7 +55,7 @@ function positionOf(sent: string | undefined) {
 /** Reads the commit. A node that was just deleted, or is damaged, must not hide the others. */
 async function readHead(
   { store }: Deps,
-  { orgId }: OrgAt,
+  { org_id: orgId }: OrgAt,
   nodeId: string,
   head: string | null,
 ): Promise<Commit | undefined> {

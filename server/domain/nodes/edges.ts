@@ -32,9 +32,9 @@ interface Expectation {
 
 /** Adds a parent or changes its label. Makes no commit if nothing changes. */
 export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: { label?: string } & Expectation) {
-  const { parentId } = at
+  const { parent_id: parentId } = at
   const access = await authorizeNode(deps, actor, at, 'editor')
-  if (!(await findNode(deps.index.read, at.orgId, parentId)))
+  if (!(await findNode(deps.index.read, at.org_id, parentId)))
     throw new AppError('parent_not_found', 'The parent does not exist in this organisation')
   await changeEdge(deps, actor, access, input.expected_head, {
     message: `Add parent ${parentId}`,
@@ -51,7 +51,7 @@ export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: 
 
 /** Removes a parent, which may be a deleted node. @throws AppError parent_not_found; as commitToBranch */
 export async function removeParent(deps: Deps, actor: Person, at: ParentAt, input: Expectation): Promise<void> {
-  const { parentId } = at
+  const { parent_id: parentId } = at
   const access = await authorizeNode(deps, actor, at, 'editor')
   await changeEdge(deps, actor, access, input.expected_head, {
     message: `Remove parent ${parentId}`,
@@ -109,7 +109,7 @@ export async function updateConnection(
   at: ConnectionAt,
   input: Partial<ConnectionInput>,
 ): Promise<NodeConnection> {
-  const { connectionId: id } = at
+  const { connection_id: id } = at
   const access = await authorizeNode(deps, actor, at, 'editor')
   let connection: ConnectionEntity | undefined
   await changeEdge(deps, actor, access, input.expected_head, {
@@ -131,7 +131,7 @@ export async function updateConnection(
 
 /** Removes a connection. @throws AppError connection_not_found; as commitToBranch */
 export async function removeConnection(deps: Deps, actor: Person, at: ConnectionAt, input: Expectation): Promise<void> {
-  const { connectionId: id } = at
+  const { connection_id: id } = at
   const access = await authorizeNode(deps, actor, at, 'editor')
   await changeEdge(deps, actor, access, input.expected_head, {
     message: `Remove connection ${id}`,

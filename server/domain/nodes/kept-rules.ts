@@ -21,9 +21,9 @@ import type { NodeAt } from '../targets.ts'
  * @throws AppError rule_would_end, and errors of `work`
  */
 export async function keepingRules(deps: Deps, at: NodeAt, work: () => Promise<void>): Promise<void> {
-  const org = await findOrg(deps, at.orgId)
+  const org = await findOrg(deps, at.org_id)
   if (org === undefined || (await nodesWithRules(deps, org)).length === 0) return work()
-  await withGraphLockOn(deps, at.orgId, [at.nodeId], async () => {
+  await withGraphLockOn(deps, at.org_id, [at.node_id], async () => {
     if (await wouldEndRule(deps, org, at)) {
       const reason = 'A rule holds for the nodes below this node only because of its place'
       throw new AppError('rule_would_end', `${reason}. Delete them or give them another parent first`)
@@ -40,7 +40,7 @@ export async function keepingRules(deps: Deps, at: NodeAt, work: () => Promise<v
  */
 export async function refuseWithoutParents(
   deps: Deps,
-  { orgId, nodeId }: NodeAt,
+  { org_id: orgId, node_id: nodeId }: NodeAt,
   parents: readonly { readonly id: string }[],
 ): Promise<void> {
   const org = await findOrg(deps, orgId)
@@ -60,7 +60,7 @@ async function nodesWithRules(deps: Deps, org: OrgRow): Promise<string[]> {
 }
 
 /** True if the children have a rule through the node. Only a merge then changes the node's own parents. */
-async function wouldEndRule(deps: Deps, org: OrgRow, { orgId, nodeId }: NodeAt): Promise<boolean> {
+async function wouldEndRule(deps: Deps, org: OrgRow, { org_id: orgId, node_id: nodeId }: NodeAt): Promise<boolean> {
   const { read } = deps.index
   if ((await countsOf(read, orgId, nodeId)).num_children === 0) return false
   if ((await rulesOfBranch(deps, org, nodeId, 'main')).length === 0) return false

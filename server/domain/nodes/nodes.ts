@@ -67,7 +67,7 @@ export async function listNodes(
   query: Page & { tag?: string; parent_id?: string; order?: 'created' | 'changed' },
 ) {
   await authorizeOrg(deps, actor, at, 'public')
-  const { rows, total } = await listNodeRows(deps.index.read, at.orgId, query, listedProperties)
+  const { rows, total } = await listNodeRows(deps.index.read, at.org_id, query, listedProperties)
   return { nodes: await toListed(rows), ...pageOf(query, total) }
 }
 
@@ -142,7 +142,7 @@ export function nodeAfter(deps: Deps, access: NodeAccess): ReturnType<typeof toN
 
 /** Lists the connections that the node holds, and those that lead to it. */
 export async function listConnections(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
-  const { orgId, nodeId } = at
+  const { org_id: orgId, node_id: nodeId } = at
   const { onlyNode } = await authorizeNode(deps, actor, at, 'public')
   if (onlyNode !== undefined) {
     const { connections, total } = await readOwnConnections(deps.index.read, orgId, nodeId, page)
@@ -165,7 +165,7 @@ export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: N
     expectedHead: patch.expected_head,
     addsParents: false,
     build: async (draft, tree) => {
-      if (patch.properties) await requireKnownType(deps, at.orgId, draft, tree, patch.properties, ['body'])
+      if (patch.properties) await requireKnownType(deps, at.org_id, draft, tree, patch.properties, ['body'])
       return patchTree(draft, tree, access.node, { ...patch, ...text })
     },
     locate: (_, steps = []) => ['body', ...locateProperty(patch, steps)],
@@ -186,7 +186,7 @@ export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise
 }
 
 async function moveToTrash(deps: Deps, actor: Person, at: NodeAt, { repo, node }: NodeAccess): Promise<void> {
-  const { orgId, nodeId } = at
+  const { org_id: orgId, node_id: nodeId } = at
   const now = deps.now()
   const trashed = trashedNodeRepo(deps.store, orgId, nodeId, now)
   await makeFolder(dirname(trashed.dir))

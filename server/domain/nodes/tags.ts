@@ -29,13 +29,13 @@ export async function listOrgTags(deps: Deps, actor: Actor, at: OrgAt, query: Ta
   await authorizeOrg(deps, actor, at, 'public')
   const { q = '', ...page } = query
   const { rows, total } =
-    q.trim() === '' ? await listOrgTagRows(deps.index.read, at.orgId, page) : await listMatching(deps, at, query)
+    q.trim() === '' ? await listOrgTagRows(deps.index.read, at.org_id, page) : await listMatching(deps, at, query)
   const tags = rows.map(({ tag, nodes, within }) => ({ name: tag, num_nodes: nodes, num_nodes_within: within }))
   return { tags, ...pageOf(page, total) }
 }
 
 /** Reads all tags in slices and keeps those with `q` in them. */
-async function listMatching({ index }: Deps, { orgId }: OrgAt, { q = '', ...query }: TagQuery) {
+async function listMatching({ index }: Deps, { org_id: orgId }: OrgAt, { q = '', ...query }: TagQuery) {
   const found: TagRow[] = []
   const part = folded(q.trim())
   for await (const tags of readOrgTags(index.read, orgId, query))
@@ -54,8 +54,8 @@ export async function listTaggedNodes(deps: Deps, actor: Actor, at: OrgAt, query
   await authorizeOrg(deps, actor, at, 'public')
   const { tag, exact: isExact = false, limit, offset } = query
   const db = deps.index.read
-  const { nodes, within } = await countTagged(db, at.orgId, tag)
-  const rows = await listTaggedRows(db, at.orgId, { tag, isExact, limit, offset })
+  const { nodes, within } = await countTagged(db, at.org_id, tag)
+  const rows = await listTaggedRows(db, at.org_id, { tag, isExact, limit, offset })
   return {
     nodes: rows.map(({ id, title, tags, updated_at }) => ({
       ...{ id, title, slug: slugOf(title), updated_at },

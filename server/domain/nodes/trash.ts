@@ -37,7 +37,7 @@ import { nodeExistsError, nodeTakenError } from './taken-ids.ts'
 /** Lists the deleted nodes, the last deleted first. @throws errors of authorizeOrg */
 export async function listTrash(deps: Deps, actor: Actor, at: OrgAt, page: Page) {
   await authorizeOrg(deps, actor, at, 'maintainer')
-  const all = await listTrashed(deps.store, at.orgId)
+  const all = await listTrashed(deps.store, at.org_id)
   const nodes = []
   for (const one of newestOf(all, page)) {
     const read = await readTrashed(one)
@@ -60,22 +60,22 @@ export async function restoreNode(deps: Deps, actor: Person, at: NodeAt, input: 
   const access = await authorizeOrg(deps, actor, at, 'maintainer')
   const copy = await findCopy(deps.store, at, input.deleted_at)
   // An id that is not valid is not the name of a folder.
-  if (isId(at.nodeId) && repoExists(nodeRepo(deps.store, at.orgId, at.nodeId)))
-    throw nodeExistsError(at.orgId, at.nodeId)
+  if (isId(at.node_id) && repoExists(nodeRepo(deps.store, at.org_id, at.node_id)))
+    throw nodeExistsError(at.org_id, at.node_id)
   if (copy === undefined) throw notInTrash()
-  await withRoomForNodes(deps, at.orgId, 1, () =>
+  await withRoomForNodes(deps, at.org_id, 1, () =>
     putBack(deps, at, copy, actor, async () => {
-      await recheckAccess(deps, actor, at.orgId, 'maintainer')
+      await recheckAccess(deps, actor, at.org_id, 'maintainer')
     }),
   )
-  await audit(deps, { action: 'node.restored', actor, orgId: access.org.id, nodeId: at.nodeId })
-  return readResult(deps, async () => toNode(deps, await authorizeNodeInOrg(deps, access, at.nodeId, 'public')))
+  await audit(deps, { action: 'node.restored', actor, orgId: access.org.id, nodeId: at.node_id })
+  return readResult(deps, async () => toNode(deps, await authorizeNodeInOrg(deps, access, at.node_id, 'public')))
 }
 
 /** Finds a copy of the node in the trash. @param deletedAt ISO 8601; undefined: the newest copy */
 export async function findCopy(
   store: Store,
-  { orgId, nodeId }: NodeAt,
+  { org_id: orgId, node_id: nodeId }: NodeAt,
   deletedAt?: string,
 ): Promise<TrashedNode | undefined> {
   const copies = (await listTrashed(store, orgId)).filter((one) => one.nodeId === nodeId)
@@ -97,7 +97,7 @@ export async function putBack(
   by: Mover,
   check: () => Promise<void> = async () => {},
 ): Promise<void> {
-  const { orgId, nodeId } = at
+  const { org_id: orgId, node_id: nodeId } = at
   const repo = nodeRepo(deps.store, orgId, nodeId)
   await withGraphLockOn(deps, orgId, [nodeId], async () => {
     await check()
@@ -121,7 +121,7 @@ export async function putBack(
   throw nodeTakenError(nodeId)
 }
 
-async function indexRestored(deps: Deps, { orgId, nodeId }: NodeAt): Promise<void> {
+async function indexRestored(deps: Deps, { org_id: orgId, node_id: nodeId }: NodeAt): Promise<void> {
   await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
     deps.log.error({ err: error, orgId, nodeId }, 'a restored node is not indexed yet')
     throw new AppError(
@@ -132,7 +132,11 @@ async function indexRestored(deps: Deps, { orgId, nodeId }: NodeAt): Promise<voi
 }
 
 /** Turns the faults of a race into refusals. The organisation, the copy or the node's place has changed. */
-function refusalOf({ store }: Pick<Deps, 'store'>, { orgId, nodeId }: NodeAt, error: unknown): unknown {
+function refusalOf(
+  { store }: Pick<Deps, 'store'>,
+  { org_id: orgId, node_id: nodeId }: NodeAt,
+  error: unknown,
+): unknown {
   const isThere = () => repoExists(nodeRepo(store, orgId, nodeId))
   if (isGitError(error, 'repo_exists')) return nodeExistsError(orgId, nodeId)
   if (!isGitError(error, 'repo_missing')) return error
@@ -153,7 +157,7 @@ async function readParents(repo: Repo) {
 /** Finds parents of the deleted node that other nodes have put below it since. */
 async function findCycles(
   { index }: Deps,
-  { orgId, nodeId }: NodeAt,
+  { org_id: orgId, node_id: nodeId }: NodeAt,
   parents: readonly { readonly id: string }[],
 ): Promise<ContentProblem[]> {
   const problems: ContentProblem[] = []

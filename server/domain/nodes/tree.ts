@@ -47,7 +47,7 @@ interface Part {
  * @throws ValidationError for parameters that exclude each other, and for a damaged cursor
  */
 export async function listTree(deps: Deps, actor: Actor, at: OrgAt, query: TreeQuery) {
-  const { orgId } = at
+  const { org_id: orgId } = at
   const { index } = deps
   await authorizeOrg(deps, actor, at, 'public')
   const { under, limit } = query
@@ -86,9 +86,9 @@ const longestPath = 32
  */
 export async function readPath(deps: Deps, actor: Actor, at: NodeAt) {
   const { onlyNode } = await authorizeNode(deps, actor, at, 'public')
-  const above = await listFirstAncestors(deps.index.read, at.orgId, at.nodeId, longestPath + 1)
+  const above = await listFirstAncestors(deps.index.read, at.org_id, at.node_id, longestPath + 1)
   if (onlyNode !== undefined) return { nodes: [], truncated: above.length > 0 }
-  const seen = new Set([at.nodeId])
+  const seen = new Set([at.node_id])
   const distinct = above.filter(({ id }) => !seen.has(id) && seen.add(id))
   return { nodes: distinct.slice(0, longestPath).reverse(), truncated: distinct.length > longestPath }
 }

@@ -189,8 +189,8 @@ async function requireReach(deps: Deps, actor: Person, { org_id, node_id }: Cons
   if (org_id === undefined && node_id !== undefined)
     throw invalid(['body', 'node_id'], 'A connection for a node also needs its organisation')
   if (org_id === undefined) return
-  if (node_id === undefined) await authorizeFreshOrg(deps, actor, { orgId: org_id }, 'public')
-  else await authorizeFresh(deps, actor, { orgId: org_id, nodeId: node_id }, 'public')
+  if (node_id === undefined) await authorizeFreshOrg(deps, actor, { org_id: org_id }, 'public')
+  else await authorizeFresh(deps, actor, { org_id: org_id, node_id: node_id }, 'public')
 }
 
 function toConnection(row: OauthGrant): MyConnection {

@@ -22,7 +22,7 @@ export interface LimitChange {
 export async function changeLimits(
   deps: Deps,
   actor: Administrator,
-  { orgId }: OrgAt,
+  { org_id: orgId }: OrgAt,
   change: LimitChange,
 ): Promise<OrgUsage> {
   requireAdministrator(actor)

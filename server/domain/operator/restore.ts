@@ -203,7 +203,7 @@ export async function createAccounts(deps: Deps, problems: PathProblem[]): Promi
     const { email, name } = profile
     const [created_at = ''] = mine.map((member) => member.created_at).sort()
     if (parseBotEmail(email) === id) {
-      const bot = botRow({ orgId: profile.org_id }, name, { id, created_at, created_by: null })
+      const bot = botRow({ org_id: profile.org_id }, name, { id, created_at, created_by: null })
       await deps.credentials.write((trx) => insertAccount(trx, bot))
       continue
     }

@@ -35,8 +35,11 @@ export interface NotRestored {
 }
 
 /** Restores the node's newest copy in the trash. Undefined: it is restored. */
-export async function restoreNode(deps: Deps, { orgId, nodeId }: NodeAt): Promise<NotRestored | undefined> {
-  const at = { orgId, nodeId }
+export async function restoreNode(
+  deps: Deps,
+  { org_id: orgId, node_id: nodeId }: NodeAt,
+): Promise<NotRestored | undefined> {
+  const at = { org_id: orgId, node_id: nodeId }
   if (repoExists(nodeRepo(deps.store, orgId, nodeId))) return { kind: 'mistake', reason: 'the node exists' }
   if (!repoExists(orgRepo(deps.store, orgId))) return { kind: 'mistake', reason: 'its organisation does not exist' }
   const newest = await findCopy(deps.store, at)
@@ -115,7 +118,7 @@ export async function purge(
 /** Deletes the bots, the limits and the vectors of a purged organisation. */
 async function forgetOrg(deps: Deps, one: Trashed): Promise<void> {
   await eraseOrgVectors(deps, one.orgId)
-  await deleteBotsOf(deps, one)
+  await deleteBotsOf(deps, { org_id: one.orgId })
   await deps.credentials.write((trx) => deleteLimit(trx, one.orgId))
 }
 

@@ -15,7 +15,7 @@ export function withEmbeddings(org: OrgRecord['org'], choice: boolean | null | u
 }
 
 /** Erases the vectors of an organisation that does not allow them. @throws errors of eraseOrgVectors */
-export async function eraseRefused(deps: Deps, { orgId }: OrgAt): Promise<void> {
+export async function eraseRefused(deps: Deps, { org_id: orgId }: OrgAt): Promise<void> {
   const row = await findOrgRow(deps.index.read, orgId)
   if (row === undefined) return
   const choice = embeddingsChoice(row)

@@ -29,7 +29,7 @@ const maxMembers = 10_000
 /** Lists the members in the order of joining. */
 export async function listMembers(deps: Deps, actor: Person, at: OrgAt, page: Page) {
   await authorizeOrg(deps, actor, at, 'reader')
-  const { rows, total } = await listMemberRows(deps.index.read, at.orgId, page)
+  const { rows, total } = await listMemberRows(deps.index.read, at.org_id, page)
   return { members: rows.map(toMember), ...pageOf(page, total) }
 }
 
@@ -101,7 +101,7 @@ async function findAccountAt(deps: Deps, { email }: MemberAt): Promise<Account |
 }
 
 /** True for the bot of another organisation, which cannot join this one. */
-function isForeignBot({ kind, owner_org_id }: Account, { orgId }: OrgAt): boolean {
+function isForeignBot({ kind, owner_org_id }: Account, { org_id: orgId }: OrgAt): boolean {
   return kind === 'bot' && owner_org_id !== orgId
 }
 
@@ -227,17 +227,17 @@ async function overruleInvitations(deps: Deps, at: OrgAt, change: RoleChange): P
   const [was, is] = [before, after].map(({ members }) => members.get(accountId)?.role)
   const isLowered = !leaving && was !== undefined && (is === undefined || !includesRole(is, was))
   const now = deps.now().toISOString()
-  if (isLowered || (await findPendingMembership(read, accountId, at.orgId)))
+  if (isLowered || (await findPendingMembership(read, accountId, at.org_id)))
     await write(async (trx) => {
       // First, because it waits for a use that is being taken. The membership of that use can then be deleted.
-      if (isLowered) await insertUsesOfAll(trx, at.orgId, accountId, now)
-      await deletePendingMembershipIn(trx, accountId, at.orgId)
+      if (isLowered) await insertUsesOfAll(trx, at.org_id, accountId, now)
+      await deletePendingMembershipIn(trx, accountId, at.org_id)
     })
   await endInvitationsOf(deps, at, change)
 }
 
 /** Deletes an owner's invitations for good when that role ends. Runs under the lock of org.git. */
-async function endInvitationsOf({ credentials }: Deps, { orgId }: OrgAt, change: RoleChange): Promise<void> {
+async function endInvitationsOf({ credentials }: Deps, { org_id: orgId }: OrgAt, change: RoleChange): Promise<void> {
   const { accountId, before, after } = change
   if (isOwner(before, accountId) && !isOwner(after, accountId))
     await credentials.write((trx) => deleteInvitationsBy(trx, orgId, accountId))

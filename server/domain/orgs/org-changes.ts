@@ -26,11 +26,11 @@ import type { OrgAt } from '../targets.ts'
 export async function changeOrg(
   deps: Deps,
   author: Author & Partial<Pick<Person, 'id'>>,
-  { orgId }: OrgAt,
+  { org_id: orgId }: OrgAt,
   message: string,
   change: (record: OrgRecord) => OrgRecord | Promise<OrgRecord>,
 ): Promise<void> {
-  await commitToOrg(deps, author, { orgId }, async (draft, head) => {
+  await commitToOrg(deps, author, { org_id: orgId }, async (draft, head) => {
     const before = await readRecord(draft.repo, head)
     const after = await change(before)
     return after === before ? head : commitOrg(draft, head, after, author, deps.now(), message)
@@ -47,7 +47,7 @@ export async function changeOrg(
 export async function commitToOrg(
   deps: Deps,
   author: Author & Partial<Pick<Person, 'id'>>,
-  { orgId }: OrgAt,
+  { org_id: orgId }: OrgAt,
   build: (draft: ObjectBatch, head: Oid) => Promise<Oid>,
 ): Promise<Oid> {
   const repo = orgRepo(deps.store, orgId)

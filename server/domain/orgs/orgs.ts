@@ -126,7 +126,7 @@ async function writeOrg(deps: Deps, actor: Person, input: OrgInput, id: string):
     })
     await indexChangedOrg(deps, id, () => deps.placement.declare(id, 'here'))
   })
-  return readResult(deps, () => readOrg(deps, actor, { orgId: id }))
+  return readResult(deps, () => readOrg(deps, actor, { org_id: id }))
 }
 
 /**
@@ -160,9 +160,9 @@ export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org>
     ...org,
     rules: await readRules(deps, access.org),
     rules_for_main: await rulesForMain(deps, access.org),
-    unknown_types: (await readOrgTypes(deps, at.orgId)).refusesUnknown ? 'refuse' : 'allow',
+    unknown_types: (await readOrgTypes(deps, at.org_id)).refusesUnknown ? 'refuse' : 'allow',
     ...(embeddings !== null && { embeddings }),
-    usage: await readOrgUsage(deps, at.orgId),
+    usage: await readOrgUsage(deps, at.org_id),
   }
 }
 
@@ -171,7 +171,7 @@ export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Org
   const { org: before } = await authorizeOrg(deps, actor, at, 'owner')
   if (input.published && !before.published) await requireVerifiedEmail(deps, actor)
   // Taking back what is public is always allowed.
-  if (JSON.stringify(input) !== '{"published":false}') await requireRoomInOrg(deps, at.orgId, JSON.stringify(input))
+  if (JSON.stringify(input) !== '{"published":false}') await requireRoomInOrg(deps, at.org_id, JSON.stringify(input))
   const completed = input.rules && completeRules(input.rules)
   const nodes = await findNodesIn(deps, at, completed ?? [])
   await changeOrg(deps, actor, at, 'edit', (record) => {
@@ -195,7 +195,7 @@ export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Org
 export async function adoptVault(deps: Deps, actor: Person, at: OrgAt, vaultId: string): Promise<void> {
   await authorizeOrg(deps, actor, at, 'editor')
   await changeOrg(deps, actor, at, 'import', async (record) => {
-    await recheckAccess(deps, actor, at.orgId, 'editor')
+    await recheckAccess(deps, actor, at.org_id, 'editor')
     if (record.org.vault_id !== undefined) return record
     return { ...record, org: { ...record.org, vault_id: vaultId } }
   })
@@ -220,7 +220,7 @@ export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<v
  */
 export async function moveOrgToTrash(
   deps: Deps,
-  { orgId }: OrgAt,
+  { org_id: orgId }: OrgAt,
   by: Mover,
   decide: (record: OrgRecord | undefined) => boolean,
 ): Promise<boolean> {

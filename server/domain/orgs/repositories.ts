@@ -32,13 +32,13 @@ export async function listRepositories(deps: Deps, actor: Actor, at: OrgAt, inpu
   const { base, ...page } = input
   const access = await authorizeOrg(deps, actor, at, 'public')
   const own = ownRepository(access, base)
-  const { rows, total } = await listNodeTitles(deps.index.read, at.orgId, {
+  const { rows, total } = await listNodeTitles(deps.index.read, at.org_id, {
     limit: page.limit - (page.offset === 0 ? own.length : 0),
     offset: Math.max(0, page.offset - own.length),
   })
   const repositories: Repository[] = [
     ...own.slice(page.offset),
-    ...rows.map(({ id, title }) => ({ node_id: id, title, clone_url: cloneUrl(base, at.orgId, id) })),
+    ...rows.map(({ id, title }) => ({ node_id: id, title, clone_url: cloneUrl(base, at.org_id, id) })),
   ]
   return { repositories, ...pageOf(page, total + own.length) }
 }
@@ -48,8 +48,8 @@ export async function listCloneUrls(deps: Deps, actor: Actor, at: OrgAt, { base 
   const urls = ownRepository(await authorizeOrg(deps, actor, at, 'public'), base).map(({ clone_url }) => clone_url)
   let last = { created_at: '', id: '' }
   for (;;) {
-    const rows = await listNodesAfter(deps.index.read, at.orgId, last, rowsAtOnce)
-    urls.push(...rows.map(({ id }) => cloneUrl(base, at.orgId, id)))
+    const rows = await listNodesAfter(deps.index.read, at.org_id, last, rowsAtOnce)
+    urls.push(...rows.map(({ id }) => cloneUrl(base, at.org_id, id)))
     last = rows.at(-1) ?? last
     if (rows.length < rowsAtOnce) return urls
     await nextTurn()

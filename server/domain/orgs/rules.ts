@@ -59,7 +59,7 @@ function* idsIn(rules: readonly StoredRule[]): Iterable<{ id: string; of: 'user'
 }
 
 /** Returns those of the nodes that rules name which are nodes of the organisation. */
-export async function findNodesIn(deps: Pick<Deps, 'index'>, { orgId }: OrgAt, rules: readonly Rule[]) {
+export async function findNodesIn(deps: Pick<Deps, 'index'>, { org_id: orgId }: OrgAt, rules: readonly Rule[]) {
   const ids = rules.flatMap(({ under }) => under ?? [])
   return new Set(ids.length === 0 ? [] : (await readTitles(deps.index.read, orgId, ids)).keys())
 }

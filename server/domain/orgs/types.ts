@@ -24,7 +24,10 @@ import { counted, quote } from '../types/wording.ts'
 import { commitToOrg } from './org-changes.ts'
 
 /** The type, with all types of its organisation. @throws AppError type_not_found */
-export async function requireType(deps: Deps, { orgId, name }: TypeAt): Promise<{ type: NodeType; types: OrgTypes }> {
+export async function requireType(
+  deps: Deps,
+  { org_id: orgId, type_name: name }: TypeAt,
+): Promise<{ type: NodeType; types: OrgTypes }> {
   const types = await readOrgTypes(deps, orgId)
   const type = findByName(types, name)
   if (!type) throw typeNotFound(name)
@@ -61,11 +64,11 @@ export interface StoredChange {
 export async function changeType(
   deps: Deps,
   actor: Person,
-  { orgId, name }: TypeAt,
+  { org_id: orgId, type_name: name }: TypeAt,
   { definition, expected }: StoredChange,
 ): Promise<void> {
   const repo = orgRepo(deps.store, orgId)
-  await commitToOrg(deps, actor, { orgId }, async (draft, head) => {
+  await commitToOrg(deps, actor, { org_id: orgId }, async (draft, head) => {
     await recheckAccess(deps, actor, orgId, 'maintainer')
     const { org } = await readRecord(repo, head)
     const { types, files } = await readTypes(repo, head, org.unknown_types === 'refuse')
@@ -83,7 +86,12 @@ export async function changeType(
 }
 
 /** Lists the commits that changed a type, newest first. @throws AppError type_not_found; errors of readFilteredLog */
-export async function readHistory(deps: Deps, context: RequestContext, { orgId, name }: TypeAt, page: Page) {
+export async function readHistory(
+  deps: Deps,
+  context: RequestContext,
+  { org_id: orgId, type_name: name }: TypeAt,
+  page: Page,
+) {
   const repo = orgRepo(deps.store, orgId)
   const head = readRef(repo, main)
   if (head === null) throw typeNotFound(name)

@@ -62,7 +62,7 @@ export async function updatePullBranch(deps: Deps, context: RequestContext<Perso
   if (source.ref === main) {
     if (!(await history.contains(onto, from))) throw new AppError('branch_protected', '`main` cannot be rewritten')
   }
-  await requireBytesLeft(deps, at.orgId)
+  await requireBytesLeft(deps, at.org_id)
   const { ahead } = await history.divergence(onto, from)
   if (ahead > maxCommits)
     throw tooManyCommits(`The pull request has ${ahead} commits; the service can rebase at most ${maxCommits}`)
@@ -86,7 +86,7 @@ export async function updatePullBranch(deps: Deps, context: RequestContext<Perso
       return withIntent(deps, actor, { moves, value: undefined })
     }),
   )
-  await tryIndexNode(deps, at.orgId, at.nodeId)
+  await tryIndexNode(deps, at.org_id, at.node_id)
   return pullAfter(deps, access, at)
 }
 

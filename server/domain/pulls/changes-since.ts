@@ -50,7 +50,7 @@ export async function getPullChangesSince(deps: Deps, context: RequestContext<Pe
   const present = { base: await mergeBaseOf(history, target_commit, source_commit), head: source_commit }
   const found = await changesSince(deps, context, access, { approved, present, query })
   if (!found) throw commitNotFound(source_commit)
-  return { node_id: at.nodeId, commit: head, base: approved.base, source_commit, merge_base: present.base, ...found }
+  return { node_id: at.node_id, commit: head, base: approved.base, source_commit, merge_base: present.base, ...found }
 }
 
 interface Comparing {

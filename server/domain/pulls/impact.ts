@@ -23,7 +23,7 @@ import { findPullRow } from './pulls.ts'
 /** Lists the changed entities. @throws AppError as readCommitPair, too_large, busy; the signal's reason */
 export async function readPullChanges(deps: Deps, context: RequestContext<Person>, at: PullAt) {
   const { access, pair } = await readCommitPair(deps, context.actor, at)
-  return readDiff(access.repo, at.nodeId, pair.base, pair.target, createLargeRead(context))
+  return readDiff(access.repo, at.node_id, pair.base, pair.target, createLargeRead(context))
 }
 
 /** Returns the changed hunks. @throws the errors of textDiff */

@@ -46,12 +46,12 @@ export async function mergePull(deps: Deps, actor: Person, at: PullAt, input: Me
   let graph: Graph = 'unlocked'
   for (let tries = 0; tries < maxTries; tries++, access = await reloadNode(deps, access, 'editor')) {
     const row = await findPullRow(deps, at)
-    const rules = await rulesOfBranch(deps, access.org, at.nodeId, row.target_branch)
+    const rules = await rulesOfBranch(deps, access.org, at.node_id, row.target_branch)
     requireRole(access, mergeRoleOf(rules))
     const ahead = await judgeAhead(deps, access, row, rules)
     const merge = () => attempt(deps, actor, access, row, { ...input, graph, ahead })
     const outcome = await withGraphLockIf(deps, access, graph === 'locked', merge)
-    await tryIndexNode(deps, at.orgId, at.nodeId)
+    await tryIndexNode(deps, at.org_id, at.node_id)
     if (outcome === 'merged') return pullAfter(deps, access, at)
     if (outcome === 'graph must be locked') graph = 'locked'
   }
@@ -198,7 +198,7 @@ async function mergeable(
   record: PullRecord,
   input: MergeInput,
 ): Promise<{ from: Oid; to: Oid }> {
-  const state = await stateOf(deps, access, toRow({ orgId: access.org.id, nodeId: access.node.id }, record))
+  const state = await stateOf(deps, access, toRow({ org_id: access.org.id, node_id: access.node.id }, record))
   if (input.expected_target_branch !== undefined && input.expected_target_branch !== record.target_branch) {
     throw new AppError(
       'head_moved',

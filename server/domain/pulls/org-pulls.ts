@@ -48,16 +48,21 @@ export async function listOrgPulls(deps: Deps, context: RequestContext<Person>, 
     ...(author === undefined ? {} : { author: author === 'me' ? actor.email : author }),
     ...(reviewerId === undefined ? {} : { reviewer: reviewerId }),
   }
-  if (under === undefined) return toPage(query, await listOrgPullRows(read, at.orgId, filter, query))
-  if (!(await findNode(read, at.orgId, under))) throw new AppError('node_not_found', 'Node not found')
+  if (under === undefined) return toPage(query, await listOrgPullRows(read, at.org_id, filter, query))
+  if (!(await findNode(read, at.org_id, under))) throw new AppError('node_not_found', 'Node not found')
   const found = await semaphore.run({ caller: callerOf(context), signal }, () =>
-    listOrgPullRows(read, at.orgId, { ...filter, under }, query),
+    listOrgPullRows(read, at.org_id, { ...filter, under }, query),
   )
   return toPage(query, found)
 }
 
 /** The id of a member; an empty string if there is none. */
-async function findReviewer({ index }: Deps, actor: Person, { orgId }: OrgAt, reviewer: string): Promise<string> {
+async function findReviewer(
+  { index }: Deps,
+  actor: Person,
+  { org_id: orgId }: OrgAt,
+  reviewer: string,
+): Promise<string> {
   if (reviewer === 'me') return actor.id
   return (await findMemberByEmail(index.read, orgId, reviewer))?.user_id ?? ''
 }

@@ -74,7 +74,7 @@ export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: Pul
   const access = await authorizeNode(deps, actor, at, need)
   const { repo } = access
   refuseLongText(['body', 'description'], input.description)
-  await requireRoomFor(deps, at.orgId, input.description)
+  await requireRoomFor(deps, at.org_id, input.description)
   const reviewers = await requireReviewers(deps, at, input.reviewers ?? [], actor.id)
   const judged = input.require_mergeable ? await mergeableHeads(deps, access, input) : undefined
   const number = await changeLedger(deps, actor, access, need, async (ledger) => {
@@ -160,7 +160,7 @@ export async function listPulls(
   const access = await authorizeNode(deps, actor, at, 'reader')
   const { rows, total } = await listPullRows(
     deps.index.read,
-    at.nodeId,
+    at.node_id,
     { status: query.status ?? 'open', ...byAgentOf(query) },
     query,
   )
@@ -197,7 +197,7 @@ export async function updatePull(deps: Deps, actor: Person, at: PullAt, patch: P
   refuseLongText(['body', 'description'], description)
   // Closing and merging are always allowed. Each event repeats the description.
   if (title + description !== '' || patch.status !== 'closed')
-    await requireRoomFor(deps, at.orgId, patch.description ?? row.description)
+    await requireRoomFor(deps, at.org_id, patch.description ?? row.description)
   const pin = { repo: access.repo, ref: pinRef(row.number) }
   await changeLedger(
     deps,
@@ -229,11 +229,11 @@ export async function listPullCommits(deps: Deps, actor: Person, at: PullAt, pag
   const access = await authorizeNode(deps, actor, at, 'reader')
   const pull = await toPull(deps, access, await findPullRow(deps, at))
   const oids = await access.history.between(pull.target_commit, pull.source_commit)
-  return { commits: await readCommits(access.repo, at.nodeId, slice(oids, page)), ...pageOf(page, oids.length) }
+  return { commits: await readCommits(access.repo, at.node_id, slice(oids, page)), ...pageOf(page, oids.length) }
 }
 
 /** Finds the row of a pull request. @throws AppError pull_request_not_found */
-export async function findPullRow(deps: Deps, { nodeId, number }: PullAt): Promise<PullRow> {
+export async function findPullRow(deps: Deps, { node_id: nodeId, number }: PullAt): Promise<PullRow> {
   const row = await findPull(deps.index.read, nodeId, number)
   if (!row) throw new AppError('pull_request_not_found', 'Pull request not found')
   return row
@@ -291,7 +291,7 @@ async function withPatch(
   const asked = retargeted(before, fields)
   if (reviewers === undefined) return asked
   const { reviewers: known = [], ...rest } = asked
-  const members = await requireReviewers(deps, { orgId: org.id }, reviewers, before.author_id)
+  const members = await requireReviewers(deps, { org_id: org.id }, reviewers, before.author_id)
   return members.length === 0 ? rest : { ...asked, reviewers: withSince(members, known, at) }
 }
 

@@ -13,7 +13,7 @@ import type { OrgAt } from '../targets.ts'
  */
 export async function requireReviewers(
   deps: Pick<Deps, 'index'>,
-  { orgId }: OrgAt,
+  { org_id: orgId }: OrgAt,
   ids: readonly string[],
   authorId: string | undefined,
 ): Promise<Pick<Reviewer, 'id' | 'name'>[]> {

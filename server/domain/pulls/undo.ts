@@ -55,7 +55,7 @@ export async function undoPull(
   const pull = await findPullRow(deps, at)
   if (pull.status !== 'merged')
     throw new AppError('not_merged', `Only a merged pull request can be undone; this one is ${pull.status}`)
-  await requireBytesLeft(deps, at.orgId)
+  await requireBytesLeft(deps, at.org_id)
   const onto = targetHead(access, pull)
   await refuseSecond(deps, access, access.node.ledger, pull, named)
   const title = input.title ?? titleOf(pull)

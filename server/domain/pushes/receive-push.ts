@@ -55,7 +55,7 @@ export async function receivePush(
   { commands, atomic }: Push,
   pageOf: PullPage,
 ): Promise<PushOutcome> {
-  const repo = nodeRepo(deps.store, at.orgId, at.nodeId)
+  const repo = nodeRepo(deps.store, at.org_id, at.node_id)
   let access: NodeAccess
   try {
     await translateStorageErrors(deps.store, [{ repo }], () => syncReceived(repo))
@@ -94,7 +94,7 @@ export async function receivePush(
       lines.push(...explained.lines)
     }
   }
-  await tryIndexNode(deps, at.orgId, at.nodeId)
+  await tryIndexNode(deps, at.org_id, at.node_id)
   try {
     // The process may have been stopped since its last transaction.
     deps.store.fence?.after()

@@ -97,7 +97,7 @@ export async function openSmartHttp(
   service: GitService,
   pageOf: PullPage,
 ): Promise<SmartHttp> {
-  const { orgId, name } = at
+  const { org_id: orgId, name } = at
   if (credential?.scope !== undefined) requireScope(credential.scope, at, service)
   const actor = credential?.person ?? anonymous
   if (name === orgName) {
@@ -106,7 +106,7 @@ export async function openSmartHttp(
     if (service === 'git-receive-pack') throw new AppError('forbidden', 'Only the service can write to org.git')
     return fetchService(orgRepo(deps.store, orgId), 'owner')
   }
-  const node = { orgId, nodeId: name }
+  const node = { org_id: orgId, node_id: name }
   if (service === 'git-receive-pack') {
     const mode = deps.maintenance.current()
     if (mode !== undefined) throw maintenanceError(mode, deps.now())
@@ -140,7 +140,7 @@ async function clonedTags(access: NodeAccess): Promise<Tags> {
 
 function requireScope(
   scope: NonNullable<Credential['scope']>,
-  { orgId, name }: RepositoryAt,
+  { org_id: orgId, name }: RepositoryAt,
   service: GitService,
 ): void {
   if (!isWithin(scope, orgId, name))

@@ -54,8 +54,8 @@ export async function putCheck(deps: Deps, actor: Person, at: CheckAt, input: Ch
   const access = await authorizeNode(deps, actor, at, 'editor')
   const { state, description = '', url } = input
   if (url !== undefined && !isWebUrl(url)) throw invalid(['body', 'url'], 'This is not a valid URL of a page', url)
-  await requireRoomFor(deps, at.orgId, '')
-  const commit = await requireChecked(deps, access, at.commitId)
+  await requireRoomFor(deps, at.org_id, '')
+  const commit = await requireChecked(deps, access, at.commit_id)
   const isOnMain = await isReachedByMain(access, commit)
   const record = await changeLedger(deps, actor, access, 'editor', async (ledger) => {
     const { tree } = await readCommit(access.repo, ledger)
@@ -137,9 +137,9 @@ async function requireRoom(deps: Deps, { org }: NodeAccess, { values }: ReadChec
 /** Lists the checks of a commit by name. @throws AppError commit_not_found */
 export async function readChecks(deps: Deps, actor: Person, at: CheckedAt): Promise<CommitChecks> {
   const access = await authorizeNode(deps, actor, at, 'reader')
-  const rows = await listChecks(deps.index.read, at.nodeId, [at.commitId])
-  if (rows.length === 0) await requireChecked(deps, access, at.commitId)
-  return toCommitChecks(at.commitId, rows)
+  const rows = await listChecks(deps.index.read, at.node_id, [at.commit_id])
+  if (rows.length === 0) await requireChecked(deps, access, at.commit_id)
+  return toCommitChecks(at.commit_id, rows)
 }
 
 /**

@@ -64,10 +64,10 @@ export async function createComment(deps: Deps, actor: Person, at: PullAt, input
   await findPullRow(deps, at)
   const id = input.id?.toLowerCase() ?? newId()
   // The anchor of a repeated request may be gone by now.
-  const written = input.id === undefined ? undefined : await findEntryById(deps.index.read, at.nodeId, id)
+  const written = input.id === undefined ? undefined : await findEntryById(deps.index.read, at.node_id, id)
   if (written) throw commentExistsError(at, written)
   const checked = await checkComment(deps, access, at, ['body'], input)
-  await requireRoomFor(deps, at.orgId, '')
+  await requireRoomFor(deps, at.org_id, '')
   const entry = await writeEntries(deps, actor, access, at, async (ledger) => {
     const known = input.id === undefined ? undefined : await findById(deps, access, ledger.commit, id)
     if (known) throw commentExistsError(at, known)
@@ -82,7 +82,10 @@ export async function createComment(deps: Deps, actor: Person, at: PullAt, input
   return commentAfter(deps, access, { ...at, entry })
 }
 
-function commentExistsError({ orgId, nodeId }: PullAt, { number, entry }: { number: number; entry: number }): AppError {
+function commentExistsError(
+  { org_id: orgId, node_id: nodeId }: PullAt,
+  { number, entry }: { number: number; entry: number },
+): AppError {
   const location = `/orgs/${orgId}/nodes/${nodeId}/pull-requests/${number}/comments/${entry}`
   return new AppError('comment_exists', 'A comment with this id already exists', { location, entry })
 }
@@ -179,7 +182,7 @@ export async function readComment(deps: Deps, actor: Person, at: EntryAt): Promi
   return findComment(deps, at)
 }
 
-async function findComment(deps: Deps, { nodeId, number, entry }: EntryAt): Promise<Comment> {
+async function findComment(deps: Deps, { node_id: nodeId, number, entry }: EntryAt): Promise<Comment> {
   const row = await findEntryRow(deps.index.read, nodeId, number, entry)
   const comment = row && commentOf(row)
   if (!comment) throw commentNotFoundError()
@@ -211,7 +214,7 @@ export async function updateComment(deps: Deps, actor: Person, at: EntryAt, patc
   const { text } = patch
   if (text !== undefined) refuseLongComment(['body', 'text'], text)
   await checkNewSuggestion(deps, access, at, patch)
-  await requireRoomFor(deps, at.orgId, '')
+  await requireRoomFor(deps, at.org_id, '')
   const isNamed = patch.mentions !== undefined || text !== undefined
   const mentions = isNamed
     ? await resolveMentions(deps, at, ['body', 'mentions'], text ?? '', patch.mentions)
@@ -252,7 +255,7 @@ function changed(before: CommentRecord, patch: CommentPatch, named: readonly str
 
 /** Checks a new suggestion of a comment that exists. @throws AppError merged, closed; ValidationError */
 async function checkNewSuggestion(deps: Deps, access: NodeAccess, at: EntryAt, patch: CommentPatch): Promise<void> {
-  const row = await findEntryRow(deps.index.read, at.nodeId, at.number, at.entry)
+  const row = await findEntryRow(deps.index.read, at.node_id, at.number, at.entry)
   const record = row && parseEntry(row.body)
   const { suggestion } = patch
   if (record?.kind !== 'comment' || typeof suggestion !== 'string' || suggestion === record.suggestion) return
@@ -280,7 +283,7 @@ export async function deleteComment(deps: Deps, actor: Person, at: EntryAt): Pro
   await findPullRow(deps, at)
   await writeEntries(deps, actor, access, at, async (ledger) => {
     const before = await requireComment(access, ledger, at.entry)
-    if (before.by.id !== actor.id) await recheckAccess(deps, actor, at.orgId, 'maintainer')
+    if (before.by.id !== actor.id) await recheckAccess(deps, actor, at.org_id, 'maintainer')
     if (before.deleted ?? before.erased) return { value: undefined }
     refuseApplied(before)
     const record = emptied(before, ledger)

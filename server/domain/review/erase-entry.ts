@@ -63,7 +63,7 @@ export async function eraseEntry(
   const { rewritten, removed } = await semaphore.run({ caller: callerOf({ actor, from }), signal }, async () => {
     const limits = { signal: deps.draining, patienceMs }
     if (isErased(file)) return { rewritten: 0, removed: await finishErasures(deps, access.repo, limits) }
-    const recheck = () => recheckAccess(deps, actor, at.orgId, 'owner')
+    const recheck = () => recheckAccess(deps, actor, at.org_id, 'owner')
     const by = { id: actor.id, ...authorOf(actor) }
     return eraseFromLedger(deps, at, {
       target: { number, entry },
@@ -73,7 +73,7 @@ export async function eraseEntry(
       ...limits,
     })
   })
-  const { orgId, nodeId } = at
+  const { org_id: orgId, node_id: nodeId } = at
   await audit(deps, { action: 'text.erased', actor, orgId, nodeId, detail: { number, entry, commits: rewritten } })
   return { entry, commits_rewritten: rewritten, objects_removed: removed, not_reached: notReached }
 }

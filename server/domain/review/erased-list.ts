@@ -57,7 +57,7 @@ function optionOf(target: ErasureTarget): string {
 /** Adds an item to the list, in a commit of org.git. An item that is there stays. @throws AppError outcome_unknown */
 export async function listErased(
   deps: Deps,
-  { orgId, nodeId }: NodeAt,
+  { org_id: orgId, node_id: nodeId }: NodeAt,
   target: ErasureTarget,
   by: Author,
 ): Promise<void> {
@@ -117,13 +117,13 @@ export async function listReturned(store: Pick<Deps['store'], 'root'>, orgId: st
     if (!ledger) continue
     const done = await erasuresOf(node, ledger)
     for (const { at, ...target } of await readList(repo, tree, nodeId))
-      if (!done.has(subjectOf(target))) found.push({ orgId, nodeId, target, at })
+      if (!done.has(subjectOf(target))) found.push({ org_id: orgId, node_id: nodeId, target, at })
   }
   return found
 }
 
 /** The command that erases it again. */
-export function commandOf({ orgId, nodeId, target }: Returned): string {
+export function commandOf({ org_id: orgId, node_id: nodeId, target }: Returned): string {
   return `grove erase --node ${orgId}/${nodeId} ${optionOf(target)}`
 }
 

@@ -68,19 +68,19 @@ export interface ErasureResult {
  * @throws AppError busy: the ledger or the repository is in use; repeat it. GitError native_failed, storage_*
  */
 export async function eraseFromLedger(deps: Deps, at: NodeAt, input: ErasureInput): Promise<ErasureResult> {
-  const repo = nodeRepo(deps.store, at.orgId, at.nodeId)
+  const repo = nodeRepo(deps.store, at.org_id, at.node_id)
   const { target } = input
   const heldBy = 'head' in target ? await refsThatReach(repo, target.head) : []
   if (heldBy.length > 0) return { rewritten: 0, removed: 0, heldBy }
   // The log of events cannot follow commits that it has not recorded before they are rewritten.
-  await tryIndexNode(deps, at.orgId, at.nodeId)
+  await tryIndexNode(deps, at.org_id, at.node_id)
   const rewritten = await translateStorageErrors(deps.store, [{ repo }], () => rewriteLedger(deps, at, repo, input))
   // This also removes the title of a pull request from its events.
-  if (rewritten > 0) await tryIndexNode(deps, at.orgId, at.nodeId)
+  if (rewritten > 0) await tryIndexNode(deps, at.org_id, at.node_id)
   // Nothing may have kept the head, such as one without comments.
   if ('head' in target && (await hasObject(repo, target.head))) await markErasing(repo, target.head)
   const removed = await finishErasures(deps, repo, input)
-  await correctBytes(deps, at.orgId, at.nodeId)
+  await correctBytes(deps, at.org_id, at.node_id)
   return { rewritten, removed, heldBy }
 }
 

@@ -15,7 +15,7 @@ const maxMentions = 20
  */
 export async function resolveMentions(
   deps: Pick<Deps, 'index'>,
-  { orgId }: OrgAt,
+  { org_id: orgId }: OrgAt,
   loc: readonly (string | number)[],
   text: string,
   named: readonly string[] | undefined,

@@ -20,7 +20,7 @@ export async function putReadMark(deps: Deps, actor: Person, at: PullAt, input: 
   await authorizeNode(deps, actor, at, 'reader')
   const { last_entry } = await findPullRow(deps, at)
   const mark = {
-    ...{ account_id: actor.id, org_id: at.orgId, node_id: at.nodeId, number: at.number },
+    ...{ account_id: actor.id, org_id: at.org_id, node_id: at.node_id, number: at.number },
     entry: Math.min(input.entry, last_entry),
     ...(input.muted !== undefined && { muted: input.muted ? (1 as const) : (0 as const) }),
     at: deps.now().toISOString(),

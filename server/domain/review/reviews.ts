@@ -69,7 +69,7 @@ export async function submitReview(deps: Deps, actor: Person, at: PullAt, input:
   for (const [n, comment] of comments.entries())
     checked.push(await checkComment(deps, access, at, ['body', 'comments', n], comment))
   const id = input.id?.toLowerCase() ?? newId()
-  await requireRoomFor(deps, at.orgId, '')
+  await requireRoomFor(deps, at.org_id, '')
   const entry = await writeEntries(deps, actor, access, at, async (ledger) => {
     const known = input.id === undefined ? undefined : await findById(deps, access, ledger.commit, id)
     if (known) throw reviewExistsError(at, known)
@@ -93,7 +93,10 @@ export async function submitReview(deps: Deps, actor: Person, at: PullAt, input:
   return reviewAfter(deps, access, { ...at, entry })
 }
 
-function reviewExistsError({ orgId, nodeId }: PullAt, { number, entry }: { number: number; entry: number }): AppError {
+function reviewExistsError(
+  { org_id: orgId, node_id: nodeId }: PullAt,
+  { number, entry }: { number: number; entry: number },
+): AppError {
   const location = `/orgs/${orgId}/nodes/${nodeId}/pull-requests/${number}/reviews/${entry}`
   return new AppError('comment_exists', 'A review with this id already exists', { location, entry })
 }
@@ -137,7 +140,7 @@ async function requireReviewed(
 export async function listReviews(deps: Deps, actor: Person, at: PullAt, page: Page) {
   const access = await authorizeNode(deps, actor, at, 'reader')
   const pull = await findPullRow(deps, at)
-  const { rows, total } = await listReviewRows(deps.index.read, at.nodeId, at.number, page)
+  const { rows, total } = await listReviewRows(deps.index.read, at.node_id, at.number, page)
   const stateOf = await readStates(deps, access, pull)
   const reviews = rows.flatMap(({ entry, body }) => toReview(entry, body, stateOf) ?? [])
   return { reviews, ...pageOf(page, total) }
@@ -150,7 +153,7 @@ export async function readReview(deps: Deps, actor: Person, at: EntryAt): Promis
 
 async function findReview(deps: Deps, access: NodeAccess, at: EntryAt): Promise<Review> {
   const pull = await findPullRow(deps, at)
-  const row = await findEntryRow(deps.index.read, at.nodeId, at.number, at.entry)
+  const row = await findEntryRow(deps.index.read, at.node_id, at.number, at.entry)
   const review = row && toReview(row.entry, row.body, await readStates(deps, access, pull))
   if (!review) throw reviewNotFoundError()
   return review
@@ -199,7 +202,7 @@ export async function updateReview(deps: Deps, actor: Person, at: EntryAt, patch
   await writeEntries(deps, actor, access, at, async (ledger) => {
     const before = await entryAt(access, ledger, at.entry)
     if (before?.kind !== 'verdict') throw reviewNotFoundError()
-    if (patch.state === 'dismissed') await recheckAccess(deps, actor, at.orgId, 'maintainer')
+    if (patch.state === 'dismissed') await recheckAccess(deps, actor, at.org_id, 'maintainer')
     else if (before.by.id !== actor.id)
       throw new AppError('forbidden', 'Only its author can withdraw a review; a maintainer can dismiss it')
     if (before.withdrawn || before.dismissed) return { value: undefined }

@@ -78,7 +78,7 @@ const lacks = {
  */
 export async function anchorOfThread(
   deps: Deps,
-  { nodeId, number }: PullAt,
+  { node_id: nodeId, number }: PullAt,
   loc: Loc,
   thread: number,
 ): Promise<{ readonly anchor: CommentAnchor | undefined } | undefined> {

@@ -217,7 +217,7 @@ async function requireMovable(
   if (head === null) throw new AppError('source_branch_missing', sentence.source_branch_missing)
   if (head !== input.expected_source_commit)
     throw headMovedError(`The source branch has moved since you read it (now at ${head}); nothing was changed`, head)
-  await requireFreeBranch(deps, { orgId: org.id, nodeId: node.id }, { ref, head })
+  await requireFreeBranch(deps, { org_id: org.id, node_id: node.id }, { ref, head })
 }
 
 /** True if the suggestions and their places are the same at another ledger commit. */

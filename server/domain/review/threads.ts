@@ -50,13 +50,13 @@ export async function listThreads(deps: Deps, actor: Person, at: PullAt, query: 
   const { state = 'all', path } = query
   const filter = { state, ...(path !== undefined && { path }) }
   const { read } = deps.index
-  const { rows, total } = await listThreadRows(read, at.nodeId, at.number, filter, query)
+  const { rows, total } = await listThreadRows(read, at.node_id, at.number, filter, query)
   const firsts = rows.flatMap((row) => {
     const first = commentOf(row)
     return first ? [{ first, count: row.num_comments }] : []
   })
   const ids = firsts.map(({ first }) => first.entry)
-  const answers = await listAnswers(read, at.nodeId, at.number, ids, listedComments - 1)
+  const answers = await listAnswers(read, at.node_id, at.number, ids, listedComments - 1)
   const byThread = new Map<number, Comment[]>()
   for (const row of answers) {
     const comment = commentOf(row)
@@ -122,7 +122,7 @@ export async function updateThread(
     const before = await entryAt(access, ledger, at.entry)
     if (before?.kind !== 'comment' || (before.thread ?? at.entry) !== at.entry) throw threadNotFoundError()
     const isOwn = before.by.id === actor.id || isOpener(actor, ledger.pull)
-    if (!isOwn) await recheckAccess(deps, actor, at.orgId, 'editor')
+    if (!isOwn) await recheckAccess(deps, actor, at.org_id, 'editor')
     if ((before.resolved !== undefined) === resolved) return { value: undefined }
     const { resolved: _, ...open } = before
     const record: CommentRecord = resolved ? { ...open, resolved: { by: ledger.user, at: ledger.at } } : open
@@ -135,7 +135,7 @@ export async function updateThread(
   })
 }
 
-async function findFirst(deps: Deps, { nodeId, number, entry }: EntryAt): Promise<Comment> {
+async function findFirst(deps: Deps, { node_id: nodeId, number, entry }: EntryAt): Promise<Comment> {
   const row = await findEntryRow(deps.index.read, nodeId, number, entry)
   const comment = row && commentOf(row)
   if (!comment) throw threadNotFoundError()

@@ -29,7 +29,7 @@ export interface TimelineQuery {
 export async function readTimeline(deps: Deps, actor: Person, at: PullAt, { after = 0, limit }: TimelineQuery) {
   const access = await authorizeNode(deps, actor, at, 'reader')
   const pull = await findPullRow(deps, at)
-  const { rows, isLast } = await listEntriesAfter(deps.index.read, at.nodeId, at.number, after, limit)
+  const { rows, isLast } = await listEntriesAfter(deps.index.read, at.node_id, at.number, after, limit)
   const hasReview = rows.some(({ kind }) => kind === 'verdict')
   const stateOf = hasReview ? await readStates(deps, access, pull) : () => 'current' as const
   const entries = rows.map((row): TimelineEntry => {

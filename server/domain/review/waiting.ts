@@ -64,7 +64,7 @@ export async function listWaiting(deps: Deps, actor: Person, page: Page) {
 /** Lists the pull requests of an organisation that wait for the caller. */
 export async function listOrgWaiting(deps: Deps, actor: Person, at: OrgAt, page: Page) {
   await authorizeOrg(deps, actor, at, 'reader')
-  const found = await findWaiting(deps, actor, at.orgId)
+  const found = await findWaiting(deps, actor, at.org_id)
   return { waiting: slice(found, page), ...pageOf(page, found.length) }
 }
 
@@ -176,8 +176,8 @@ async function reasonsOfOwn(deps: Deps, actor: Person, row: WaitingRow): Promise
 async function readCurrent(deps: Deps, actor: Person, row: WaitingRow): Promise<PullRequest | undefined> {
   const { org_id: orgId, node_id: nodeId, number } = row
   try {
-    const access = await authorizeFresh(deps, actor, { orgId, nodeId }, 'reader')
-    return await toPull(deps, access, await findPullRow(deps, { orgId, nodeId, number }))
+    const access = await authorizeFresh(deps, actor, { org_id: orgId, node_id: nodeId }, 'reader')
+    return await toPull(deps, access, await findPullRow(deps, { org_id: orgId, node_id: nodeId, number }))
   } catch (error) {
     if (error instanceof AppError && error.code.endsWith('_not_found')) return undefined
     throw error

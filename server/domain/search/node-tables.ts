@@ -61,7 +61,7 @@ export async function openNodeTable(
   const { columns: text, ...filter } = query
   const columns =
     text === undefined
-      ? usualColumns(await searchInTurn(context, access, () => deps.search.listProperties(at.orgId)))
+      ? usualColumns(await searchInTurn(context, access, () => deps.search.listProperties(at.org_id)))
       : located(['query', 'columns'], () => parseColumns(text))
   return {
     name: slugOf(access.org.name),
@@ -119,9 +119,9 @@ async function* pagesOf(
 }
 
 /** Reads a node whose properties are too long for a page. Undefined: it has been deleted since. */
-async function wholeNode(deps: Deps, { actor }: RequestContext, { orgId }: OrgAt, nodeId: string) {
+async function wholeNode(deps: Deps, { actor }: RequestContext, { org_id: orgId }: OrgAt, nodeId: string) {
   try {
-    return await readNode(deps, actor, { orgId, nodeId })
+    return await readNode(deps, actor, { org_id: orgId, node_id: nodeId })
   } catch (error) {
     if (error instanceof AppError && error.code === 'node_not_found') return undefined
     throw error

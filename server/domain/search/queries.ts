@@ -51,7 +51,7 @@ export async function queryNodes(
   query: NodeQuery,
   part: Part = 'body',
 ) {
-  const { orgId } = at
+  const { org_id: orgId } = at
   const access = await authorizeOrg(deps, context.actor, at, 'public')
   const { conditions, ...question } = questionOf(deps, query, part)
   const elsewhere = snapshotOf(query, [part])
@@ -104,7 +104,7 @@ export function refuseOtherFilters(query: Omit<ListedQuery, keyof Page>, beside:
 /** Lists the names of properties with the kinds of their values, the most used first. */
 export async function listProperties(deps: Deps, context: RequestContext, at: OrgAt, page: Page) {
   const access = await authorizeOrg(deps, context.actor, at, 'public')
-  const all = await searchInTurn(context, access, () => deps.search.listProperties(at.orgId))
+  const all = await searchInTurn(context, access, () => deps.search.listProperties(at.org_id))
   const properties = all.slice(page.offset, page.offset + page.limit).map(({ name, nodes, ...kinds }) => ({
     name,
     num_nodes: nodes,

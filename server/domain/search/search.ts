@@ -33,7 +33,7 @@ interface Question extends SearchQuestion {
  * @throws the reason of `signal`
  */
 export async function retrieve(deps: Deps, context: RequestContext, at: OrgAt, asked: Question) {
-  const { orgId } = at
+  const { org_id: orgId } = at
   const access = await authorizeOrg(deps, context.actor, at, 'public')
   refuseLongQuery(asked.query)
   refuseOffset(asked)
@@ -81,7 +81,9 @@ export async function suggest(
   const patient = patience(deps.config)
   const access = await authorizeOrg(deps, context.actor, at, 'public')
   const answered = deps.metrics.searchSeconds.startTimer({ expansion: 'suggest' })
-  const answer = await searchInTurn(context, access, () => deps.search.suggest(at.orgId, { ...question, ...patient() }))
+  const answer = await searchInTurn(context, access, () =>
+    deps.search.suggest(at.org_id, { ...question, ...patient() }),
+  )
   answered()
   return answer
 }

@@ -28,7 +28,7 @@ export interface TypeChange {
 /** Lists the types by name. @throws AppError as authorizeOrg and searchInTurn */
 export async function listTypes(deps: Deps, context: RequestContext, at: OrgAt, page: Page) {
   const access = await authorizeOrg(deps, context.actor, at, 'public')
-  const types = await readOrgTypes(deps, at.orgId)
+  const types = await readOrgTypes(deps, at.org_id)
   const { nodesOf, undefinedTexts } = await countNodes(deps, context, access, types)
   return {
     types: slice(types.types, page).map((type) => shown(type, nodesOf)),
@@ -53,7 +53,7 @@ export async function readType(deps: Deps, context: RequestContext, at: TypeAt) 
 export async function putType(deps: Deps, context: RequestContext<Person>, at: TypeAt, input: TypeChange) {
   const access = await authorizeOrg(deps, context.actor, at, 'maintainer')
   const definition = requireDefinition(input.definition)
-  await requireRoomInOrg(deps, at.orgId, JSON.stringify(definition))
+  await requireRoomInOrg(deps, at.org_id, JSON.stringify(definition))
   const impact = await impactOf(deps, context, access, at, definition)
   const { newly_broken, mended, still_broken } = impact
   if (newly_broken > (input.max_newly_broken ?? Infinity)) {
@@ -89,7 +89,7 @@ export async function deleteType(
   const nodes = force ? 0 : (await countNodes(deps, context, access, types)).nodesOf(type)
   if (nodes > 0) {
     const have = nodes === 1 ? '1 node has' : `${nodes.toLocaleString('en')} nodes have`
-    const detail = `${have} the type ${quote(at.name)}; nothing was changed. Send \`force\` to delete it anyway`
+    const detail = `${have} the type ${quote(at.type_name)}; nothing was changed. Send \`force\` to delete it anyway`
     throw new AppError('type_in_use', detail, { num_nodes: nodes })
   }
   await changeType(deps, context.actor, at, { definition: null, expected: expected_version })
@@ -99,9 +99,9 @@ export async function deleteType(
 export async function listTypeProblems(deps: Deps, context: RequestContext, at: TypeAt, page: Page) {
   const access = await authorizeOrg(deps, context.actor, at, 'reader')
   const { types } = await requireType(deps, at)
-  const judged = judgedIn(types.types, at.name)
-  const found = await searchInTurn(context, access, () => deps.search.listBroken({ orgId: at.orgId, judged, page }))
-  return { problems: found.nodes.map((node) => shownNode(node, at.name)), ...pageOf(page, found.total) }
+  const judged = judgedIn(types.types, at.type_name)
+  const found = await searchInTurn(context, access, () => deps.search.listBroken({ orgId: at.org_id, judged, page }))
+  return { problems: found.nodes.map((node) => shownNode(node, at.type_name)), ...pageOf(page, found.total) }
 }
 
 /** Lists the commits that changed a type, newest first. @throws AppError as readHistory and authorizeOrg */
@@ -114,7 +114,7 @@ async function impactOf(
   deps: Deps,
   context: RequestContext,
   access: OrgAccess,
-  { orgId, name }: TypeAt,
+  { org_id: orgId, type_name: name }: TypeAt,
   definition: TypeDefinition,
 ) {
   const { types } = await readOrgTypes(deps, orgId)

@@ -77,7 +77,7 @@ export async function redeliver(deps: Deps, actor: Person, at: DeliveryAt): Prom
   const nowMs = deps.now().getTime()
   await deps.events.write(async (trx) => {
     await renewDelivery(trx, id, nowMs)
-    await updateHookState(trx, at.webhookId, { probe_at: nowMs })
+    await updateHookState(trx, at.webhook_id, { probe_at: nowMs })
   })
   return toDelivery(await findRow(deps, at))
 }
@@ -99,7 +99,7 @@ export async function redeliverFailed(
   return { redelivered }
 }
 
-async function findRow({ events }: Deps, { webhookId, deliveryId }: DeliveryAt) {
+async function findRow({ events }: Deps, { webhook_id: webhookId, delivery_id: deliveryId }: DeliveryAt) {
   const row = await findDelivery(events.read, webhookId, deliveryId)
   if (row === undefined) throw new AppError('delivery_not_found', 'Delivery not found')
   return row

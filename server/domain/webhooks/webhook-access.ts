@@ -10,9 +10,9 @@ import type { WebhookAt } from '../targets.ts'
 /** @throws AppError org_not_found, forbidden, webhook_not_found */
 export async function findOwnWebhook(deps: Deps, actor: Person, at: WebhookAt): Promise<Webhook> {
   await authorizeOrg(deps, actor, at, 'owner')
-  const row = (await findWebhooks(deps.credentials.read, [at.webhookId])).get(at.webhookId)
+  const row = (await findWebhooks(deps.credentials.read, [at.webhook_id])).get(at.webhook_id)
   const isSeen = actor.onlyNode === undefined || row?.node_id === actor.onlyNode
-  if (row?.org_id !== at.orgId || !isSeen) throw webhookNotFound()
+  if (row?.org_id !== at.org_id || !isSeen) throw webhookNotFound()
   return row
 }
 

@@ -71,12 +71,12 @@ export async function createWebhook(
   if (actor.onlyNode !== undefined && node_id !== actor.onlyNode)
     throw new AppError('token_scope', `This token is limited to a node: send node_id ${actor.onlyNode}`)
   requireTypes(types)
-  if (node_id !== undefined && !(await findNode(deps.index.read, at.orgId, node_id)))
+  if (node_id !== undefined && !(await findNode(deps.index.read, at.org_id, node_id)))
     throw invalid(['body', 'node_id'], 'This is not a node of the organisation', node_id)
   await requireReceiver(deps, url)
   const [id, secret, now] = [newId(), newSecret(), deps.now()]
   const row: Row = {
-    ...{ id, org_id: at.orgId, node_id: node_id ?? null, url, types: JSON.stringify(types), content_type },
+    ...{ id, org_id: at.org_id, node_id: node_id ?? null, url, types: JSON.stringify(types), content_type },
     ...{ ordered: ordered ? 1 : 0, active: active ? 1 : 0, secret_sealed: sealSecret(deps, id, secret) },
     ...{ previous_sealed: null, previous_until: null, created_by: actor.id, created_at: now.toISOString() },
     ...keptBy(actor),
@@ -87,8 +87,8 @@ export async function createWebhook(
   try {
     await deps.credentials.write(async (trx) => {
       await requireSignedIn(trx, actor)
-      await lockWebhooksOf(trx, at.orgId)
-      if ((await countWebhooks(trx, at.orgId)) >= maxWebhooks)
+      await lockWebhooksOf(trx, at.org_id)
+      if ((await countWebhooks(trx, at.org_id)) >= maxWebhooks)
         throw new AppError('too_many_webhooks', `The organisation has ${maxWebhooks} webhooks; delete one first`)
       await insertWebhook(trx, row)
     })
@@ -105,8 +105,8 @@ export async function listWebhooks(deps: Deps, actor: Person, at: OrgAt, page: P
   await authorizeOrg(deps, actor, at, 'owner')
   const { read } = deps.credentials
   const { onlyNode } = actor
-  const rows = await listWebhookRows(read, at.orgId, { ...page, ...(onlyNode !== undefined && { nodeId: onlyNode }) })
-  const total = await countWebhooks(read, at.orgId, onlyNode)
+  const rows = await listWebhookRows(read, at.org_id, { ...page, ...(onlyNode !== undefined && { nodeId: onlyNode }) })
+  const total = await countWebhooks(read, at.org_id, onlyNode)
   return { webhooks: await toWebhooks(deps, rows), ...pageOf(page, total) }
 }
 

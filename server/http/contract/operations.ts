@@ -171,7 +171,7 @@ export async function callHandler(
   const base = baseUrl(deps.config.publicUrl, req)
   const from = networkOf(req)
   const client = { from, ...userAgentOf(req) }
-  const { org_id: orgId, node_id: nodeId } = match.parameters
+  const { org_id: orgId } = match.parameters
   const known: Deps = {
     ...(await isOfOrganisation(deps, orgId)),
     origin: originOf(req),
@@ -180,7 +180,7 @@ export async function callHandler(
   const lease = changesOrg(operation, match) ? deps.placement.lease : undefined
   lease?.before()
   if (!isRead(operation)) settling.forget()
-  const asked = { ...known, settled: await settling.settle(known, actor, { orgId, nodeId }) }
+  const asked = { ...known, settled: await settling.settle(known, actor, match.parameters) }
   const upload = operation.body === 'stream' ? () => openUpload(req, res) : undefined
   const input = withSignal({ path, query, body, upload, type, base, client, from }, () => disconnectSignal(req, res))
   const answer = await auditingScope(asked, actor, { operation: operation.id, orgId }, () =>

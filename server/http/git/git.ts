@@ -69,7 +69,7 @@ export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: 
     }
     const route = routeOf(req)
     note(req, { op: route.rest.replace('/', '-') })
-    noteIds(req, route.orgId, route.name)
+    noteIds(req, route.org_id, route.name)
     const service = serviceOf(req, res, route)
     stateOf(req).door = service === 'git-receive-pack' ? 'push' : 'fetch'
     const credential = await gitCredentialOf(req, findCredential)
@@ -81,7 +81,7 @@ export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: 
     const base = baseUrl(deps.config.publicUrl, req)
     const pageOf: PullPage = (number) => proposalUrl(base, route, number)
     const placed = {
-      ...(await isOfOrganisation(deps, route.orgId)),
+      ...(await isOfOrganisation(deps, route.org_id)),
       origin: originOf(req),
     }
     const { smartHttp, refuse, fetch } = await openAudited(placed, credential, route, service, pageOf)
@@ -89,7 +89,7 @@ export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: 
       key: credential === undefined ? `address ${networkOf(req)}` : `person ${credential.person.id}`,
       isAnonymous: credential === undefined,
       isPublic: smartHttp.isPublic,
-      repository: `${route.orgId}/${route.name}`,
+      repository: `${route.org_id}/${route.name}`,
       isPush: service === 'git-receive-pack',
       ...(credential === undefined ? {} : { network: networkOf(req) }),
     }
@@ -159,7 +159,7 @@ function routeOf(req: Request): Route {
   const [, orgId, name, rest] = found ?? []
   if (orgId === undefined || name === undefined || rest === undefined)
     throw new AppError('not_found', 'Not found; clone /git/{org_id}/{node_id}.git')
-  return { orgId: canonicalId(orgId), name: canonicalId(name), rest }
+  return { org_id: canonicalId(orgId), name: canonicalId(name), rest }
 }
 
 function serviceOf(req: Request, res: Response, { rest }: Route): GitService {

@@ -50,10 +50,10 @@ export function localDestination(deps: Deps, person: Person): Destination {
   return {
     words: ['--as', person.email],
     listOrgs: async () => (await listOrgs(deps, person, { limit: maxOrgs, offset: 0 })).orgs,
-    readOrg: (orgId) => readOrg(deps, person, { orgId }),
+    readOrg: (orgId) => readOrg(deps, person, { org_id: orgId }),
     createOrg: (org) => createOrg(deps, person, org),
     adoptVault: async (orgId, vaultId) => {
-      await adoptVault(deps, person, { orgId }, vaultId)
+      await adoptVault(deps, person, { org_id: orgId }, vaultId)
       return undefined
     },
     knownNodes: (orgId, guest) => listKnownNodes(deps, orgId, guest),
@@ -63,6 +63,6 @@ export function localDestination(deps: Deps, person: Person): Destination {
     stateOfOrg: (orgId) => stateOfOrg(deps, orgId),
     recall: (orgId) => findRememberedImport(deps, orgId),
     remember: (orgId, remembered) => rememberImport(deps, orgId, remembered),
-    write: (orgId, input) => applyImport(deps, person, { orgId }, input),
+    write: (orgId, input) => applyImport(deps, person, { org_id: orgId }, input),
   }
 }

@@ -57,7 +57,7 @@ export type Statuses = ReadonlyMap<string, BatchOutcome['status']>
  * @throws AppError org_not_found, forbidden; GitError storage_*, DatabaseError, the reason of `deps.draining`
  */
 export async function applyImport(deps: Deps, actor: Person, at: OrgAt, input: ImportInput): Promise<Imported> {
-  const { orgId } = at
+  const { org_id: orgId } = at
   const { nodes, removed, dryRun = false, onProgress } = input
   const access = await authorizeOrg(deps, actor, at, removed.length > 0 ? 'maintainer' : 'editor')
   const problems: PathProblem[] = []
@@ -82,7 +82,7 @@ export async function applyImport(deps: Deps, actor: Person, at: OrgAt, input: I
   for (const [n, { id, path }] of removed.entries()) {
     deps.draining.throwIfAborted()
     try {
-      if (!dryRun) await deleteNode(deps, actor, { orgId, nodeId: id })
+      if (!dryRun) await deleteNode(deps, actor, { org_id: orgId, node_id: id })
       gone.push(path)
     } catch (error) {
       problems.push({ path, reason: reasonOf(error) })

@@ -60,7 +60,7 @@ const [cancelMs, lookMs] = [10_000, 50]
  * @throws ValidationError the archive must not be unpacked
  */
 export async function startImport(deps: Deps, actor: Person, at: OrgAt, input: StartImport): Promise<ImportView> {
-  const { orgId } = at
+  const { org_id: orgId } = at
   const { org } = await authorizeOrg(deps, actor, at, 'editor')
   const { imports, store } = deps
   if (imports === undefined) throw new Error('Only a service imports archives')
@@ -210,7 +210,7 @@ export async function cancelImport(deps: Deps, actor: Person, at: ImportAt, sign
   return found
 }
 
-async function requireImport(deps: Deps, { orgId, importId }: ImportAt): Promise<ImportView> {
+async function requireImport(deps: Deps, { org_id: orgId, import_id: importId }: ImportAt): Promise<ImportView> {
   const found = await readImport(deps, canonicalId(orgId), canonicalId(importId))
   if (!found) throw new AppError('import_not_found', 'Import not found; the latest 20 of an organisation are kept')
   return found

@@ -68,7 +68,11 @@ const mostLookedThrough = 2 ** 30
  *
  * @throws GitError from the reading functions; the reason of the signal
  */
-export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: ExportOptions): AsyncGenerator<ExportedFile> {
+export async function* exportFiles(
+  deps: Deps,
+  { org_id: orgId }: OrgAt,
+  options: ExportOptions,
+): AsyncGenerator<ExportedFile> {
   const { signal } = options
   const nodes = await nodesOf(deps, orgId, signal)
   const taken = new TakenPaths()

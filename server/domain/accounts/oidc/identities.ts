@@ -64,7 +64,7 @@ function toIdentity(deps: Deps, { id, provider, email, created_at, confirmed_at 
 export async function removeIdentity(
   deps: Deps,
   actor: Person,
-  { identityId }: IdentityAt,
+  { identity_id: identityId }: IdentityAt,
   proof: PasswordProof,
 ): Promise<void> {
   const { read, write } = deps.credentials
