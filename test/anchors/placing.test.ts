@@ -1,7 +1,9 @@
 /** Anchors on later commits of real repositories. */
 
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { findRenames } from '../../gitstore/objects/renames.ts'
 import type { Anchor } from '../../server/domain/format/anchors.ts'
@@ -122,18 +124,21 @@ describe('placing anchors', () => {
 
   it('does without renames if Git takes too long, and does not ask again at once', async () => {
     const git = newRepository()
-    const texts = Array.from({ length: 60 }, () => randomBytes(30_000).toString('hex').replace(/.{60}/g, '$&\n'))
-    const treeOf = (name: string, first: string) => {
-      const files = texts.map((text, n): [string, string] => [`${name}-${n}.md`, `${first}\n${text}`])
+    const treeOf = (name: string) => {
+      const files = [1, 2].map((n): [string, string] => [`${name}-${n}.md`, `${linesUpTo(20)}File ${n}\n`])
       return git.say('rev-parse', `${git.commit({ files: Object.fromEntries(files) })}^{tree}`)
     }
-    const [from, to] = [treeOf('a', 'one'), treeOf('b', 'two')]
-    const find = async (pair: { from: string; to: string }, path: string, timeoutMs: number) =>
-      Object.fromEntries(await findRenames({ dir: git.dir }, pair, [path], { timeoutMs }))
-    // Git needs longer than this to start.
-    expect(await find({ from, to }, 'a-1.md', 1)).to.deep.equal({})
-    expect(await find({ from, to }, 'a-1.md', 60_000), 'for ten minutes').to.deep.equal({})
-    expect(await find({ from, to }, 'a-2.md', 60_000), 'another file').to.deep.equal({ 'a-2.md': 'b-2.md' })
+    const [from, to] = [treeOf('a'), treeOf('b')]
+    const find = async (path: string, timeoutMs: number) =>
+      Object.fromEntries(await findRenames({ dir: git.dir }, { from, to }, [path], { timeoutMs }))
+    // Git waits for a writer of its configuration, for ever.
+    const pipe = join(git.dir, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    git.say('config', 'include.path', pipe)
+    expect(await find('a-1.md', 100)).to.deep.equal({})
+    rmSync(pipe)
+    expect(await find('a-1.md', 60_000), 'for ten minutes').to.deep.equal({})
+    expect(await find('a-2.md', 60_000), 'another file').to.deep.equal({ 'a-2.md': 'b-2.md' })
   })
 
   it('finds a quote in the lines that replaced its own, and values by their pointers', async () => {
