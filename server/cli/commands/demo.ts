@@ -7,7 +7,11 @@ export interface DemoOptions {
   readonly reset?: boolean
 }
 
-/** Starts the demo, which keeps running. @throws ConfigError: the environment or the folder is not for a demo; system errors, if the port is not available */
+/**
+ * Starts the demo, which keeps running.
+ *
+ * @throws ConfigError: the environment or the folder is not for a demo; system errors, if the port is not available
+ */
 export async function serveDemo({ reset = false }: DemoOptions): Promise<void> {
   const config = readDemoConfig()
   await requirePort(config)
