@@ -67,9 +67,15 @@ module.exports = {
     },
     never(
       'spec-imports-catalogs',
-      'The spec imports no other code, except catalogs whose lists it generates.',
+      'The spec imports no other code, except catalogs whose lists and limits it generates.',
       '^spec/',
-      '^(server/(?!base/(audit-actions|event-types)\\.ts$)|gitstore|index)/',
+      '^(server/(?!base/(audit-actions|event-types|limits)\\.ts$)|gitstore/(?!limits\\.ts$)|index/(?!limits\\.ts$))',
+    ),
+    never(
+      'limits-import-nothing',
+      'Everything may import limits, in browsers also.',
+      '^(server/base|gitstore|index)/limits\\.ts$',
+      '.',
     ),
     never(
       'concurrency-stands-alone',
@@ -145,9 +151,9 @@ module.exports = {
     ),
     never(
       'domain-has-two-neighbours',
-      'From the server, the domain imports only dependencies, errors, catalogs, counters, bounds, loopback hosts, words of titles, counted nouns, rounds of background work and their process, observers and Markdown.',
+      'From the server, the domain imports only dependencies, errors, catalogs, counters, limits, bounds, loopback hosts, words of titles, counted nouns, rounds of background work and their process, observers and Markdown.',
       '^server/domain/',
-      '^server/(?!domain/|markdown/|base/(audit-actions|deps|errors|error-mapping|event-types|counters|is-loopback|json-bounds|page-segments|plural|rounds|sweeper)\\.ts$|metrics/observers\\.ts$)',
+      '^server/(?!domain/|markdown/|base/(audit-actions|deps|errors|error-mapping|event-types|counters|is-loopback|json-bounds|limits|page-segments|plural|rounds|sweeper)\\.ts$|metrics/observers\\.ts$)',
     ),
     never(
       'second-reader-stands-alone',
@@ -171,7 +177,7 @@ module.exports = {
       'markdown-stands-alone',
       'Pages, links and vaults share the Markdown code, which imports none of them. From the domain it imports only the format.',
       '^server/markdown/',
-      `^(index|spec)/|^server/(?!markdown/|domain/format/|base/percent-encoding\\.ts$)|${http}`,
+      `^(index|spec)/|^server/(?!markdown/|domain/format/|base/(limits|percent-encoding)\\.ts$)|${http}`,
     ),
     never(
       'vault-readers-know-no-plan',
@@ -183,7 +189,7 @@ module.exports = {
       'import-plans-alone',
       'A plan follows from a folder. It needs no service, HTTP or database. From the domain it imports only format and layout.',
       '^server/vault/(read|plan)/',
-      `(^(index|spec)/|^server/(?!domain/format/|domain/layout\\.ts$|markdown/|vault/(read|plan)/|base/(plural|percent-encoding)\\.ts$)|${http})`,
+      `(^(index|spec)/|^server/(?!domain/format/|domain/layout\\.ts$|markdown/|vault/(read|plan)/|base/(limits|plural|percent-encoding)\\.ts$)|${http})`,
     ),
     never(
       'import-is-applied-here',
@@ -195,13 +201,13 @@ module.exports = {
       'uploads-are-imported-here',
       'An upload is imported through the domain of this service, as a folder is.',
       '^server/vault/uploads/',
-      `(^spec/|^server/(?!domain/|markdown/|vault/(read|plan|apply|uploads)/|base/(deps|errors|error-mapping|config|rounds)\\.ts$)|${http})`,
+      `(^spec/|^server/(?!domain/|markdown/|vault/(read|plan|apply|uploads)/|base/(deps|errors|error-mapping|config|limits|rounds)\\.ts$)|${http})`,
     ),
     never(
       'export-reads-repositories',
       'An export reads repositories and the index, and does not depend on imports.',
       '^server/vault/write/',
-      `(^spec/|^server/(?!domain/|markdown/|vault/(read|write)/|base/deps\\.ts$)|${http})`,
+      `(^spec/|^server/(?!domain/|markdown/|vault/(read|write)/|base/(deps|limits)\\.ts$)|${http})`,
     ),
     never(
       'export-writes-a-folder',
@@ -213,7 +219,7 @@ module.exports = {
       'remote-asks-a-service',
       'A remote Grove is used through its API. The client needs no database and no HTTP server.',
       '^server/vault/remote/',
-      `(^(index|spec)/|^server/(?!domain/|markdown/|vault/(plan|apply|remote)/|base/(plural|json-bounds|is-loopback)\\.ts$)|${http})`,
+      `(^(index|spec)/|^server/(?!domain/|markdown/|vault/(plan|apply|remote)/|base/(plural|json-bounds|is-loopback|limits)\\.ts$)|${http})`,
     ),
     never(
       'routes-call-the-domain',
@@ -249,7 +255,7 @@ module.exports = {
       'client-runs-in-browsers',
       'Browser code may import the client, edits, properties, URLs, addresses and texts of pages, and the grammar and names of Markdown.',
       '^server/pages/client/',
-      '^(server/(?!base/page-segments\\.ts$|markdown/(hidden-paths|note-names|rough-grammar|wikilinks)\\.ts$|pages/(client/|(edits|linking|properties|urls)\\.ts$|text/(attached-names|broken-rules|callouts|code|colours|drawing|footnotes|inline-html|links|markdown|media|page-rules|rendering|tasks)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
+      '^(server/(?!base/(limits|page-segments)\\.ts$|markdown/(hidden-paths|note-names|rough-grammar|wikilinks)\\.ts$|pages/(client/|(edits|linking|properties|urls)\\.ts$|text/(attached-names|broken-rules|callouts|code|colours|drawing|footnotes|inline-html|links|markdown|media|page-rules|rendering|tasks)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
     ),
     never(
       'pages-stay-outside',

@@ -3,14 +3,14 @@
  * a sentence for the caller.
  */
 
+import * as limits from './limits.ts'
+
 /** A name that `branchNameProblem` accepts. */
 export type BranchName = string & { readonly __branch: never }
 
 export function parseBranchName(name: string): BranchName | undefined {
   return branchNameProblem(name) === undefined ? (name as BranchName) : undefined // only this function makes them
 }
-
-const maxBranchBytes = 200
 
 /**
  * Says why a branch cannot have a name. Applies Git's check-ref-format. Also refuses names that Git tools confuse
@@ -19,7 +19,8 @@ const maxBranchBytes = 200
 export function branchNameProblem(name: string): string | undefined {
   if (name === '') return 'A branch name cannot be empty'
   if (!isWellFormed(name)) return 'A branch name must be valid Unicode'
-  if (Buffer.byteLength(name) > maxBranchBytes) return `A branch name cannot be longer than ${maxBranchBytes} bytes`
+  if (Buffer.byteLength(name) > limits.branchNameBytes)
+    return `A branch name cannot be longer than ${limits.branchNameBytes} bytes`
   if (/[\p{Cc} ~^:?*[\\]/u.test(name))
     return 'A branch name cannot contain spaces, control characters or any of ~ ^ : ? * [ \\'
   if (name.includes('..')) return "A branch name cannot contain '..'"
@@ -37,7 +38,6 @@ export function branchNameProblem(name: string): string | undefined {
   return undefined
 }
 
-const maxPathBytes = 1024
 const maxNameBytes = 255
 const maxPathDepth = 64
 
@@ -47,7 +47,7 @@ const maxPathDepth = 64
  */
 export function treePathProblem(path: string): string | undefined {
   if (!isWellFormed(path)) return 'A path must be valid Unicode'
-  if (Buffer.byteLength(path) > maxPathBytes) return `A path cannot be longer than ${maxPathBytes} bytes`
+  if (Buffer.byteLength(path) > limits.pathBytes) return `A path cannot be longer than ${limits.pathBytes} bytes`
   const names = path.split('/')
   if (names.length > maxPathDepth) return `A path cannot have more than ${maxPathDepth} parts`
   for (const name of names) {

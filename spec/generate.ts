@@ -1,6 +1,6 @@
 /**
- * Writes openapi.json, types.ts, rights.ts and client/ from openapi.yaml, and documents.json from the documents. Lists of
- * event types and audit actions come from their catalogs in server/base/.
+ * Writes openapi.json, types.ts, rights.ts and client/ from openapi.yaml, limits.md from its template, and documents.json
+ * from the documents. Limits, and lists of event types and audit actions, come from their catalogs.
  *
  * With --check it only compares, and exits with 1 if they differ.
  */
@@ -11,6 +11,7 @@ import { parse } from 'yaml'
 import { eventTypes } from '../server/base/event-types.ts'
 import { documentsOf, readDocuments } from './documents-of.ts'
 import { withErrors } from './errors-of.ts'
+import { limitsOf, withLimits } from './limits-of.ts'
 import { operationsOf } from './operations-of.ts'
 import { revisionOf } from './revision-of.ts'
 import { rightsOf } from './rights-of.ts'
@@ -21,11 +22,12 @@ const absentIfMissing = (error: NodeJS.ErrnoException) => {
   throw error
 }
 
-const source = withErrors(parse(await readFile(here('openapi.yaml'), 'utf8')))
+const source = withErrors(withLimits(parse(await readFile(here('openapi.yaml'), 'utf8'))))
 source.components.schemas.KnownEventType.enum = eventTypes
 const { title, version, ...info } = source.info
 const document = { ...source, info: { title, version, 'x-revision': revisionOf(source), ...info } }
-const documents = await readDocuments(here)
+const limits = limitsOf(await readFile(here('limits.template.md'), 'utf8'))
+const documents = { ...(await readDocuments(here)), 'limits.md': limits }
 const json = `${JSON.stringify(document, null, 2)}\n`
 const generated = {
   ...documents,

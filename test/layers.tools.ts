@@ -14,6 +14,7 @@ const run = promisify(execFile)
 const violations = [
   ['no-cycle', 'server/domain/search/search-thread.ts', "import type { retrieve } from './search.ts'"],
   ['spec-imports-catalogs', 'spec/generate.ts', "import '../gitstore/names.ts'"],
+  ['limits-import-nothing', 'gitstore/limits.ts', "import './names.ts'"],
   ['concurrency-stands-alone', 'gitstore/concurrency/quota.ts', "import type {} from '../repo.ts'"],
   ['gitstore-speaks-git', 'gitstore/refs/refs.ts', "import '../../index/sqlite/migrate.ts'"],
   ['gitstore-has-no-http', 'gitstore/refs/refs.ts', "import type {} from 'better-sqlite3'"],
@@ -34,7 +35,7 @@ const violations = [
   ['vault-readers-know-no-plan', 'server/vault/read/yaml.ts', "import type {} from '../plan/renames.ts'"],
   ['import-plans-alone', 'server/vault/read/document.ts', "import type { Deps } from '../../base/deps.ts'"],
   ['import-is-applied-here', 'server/vault/apply/known-nodes.ts', "import type {} from '../remote/items.ts'"],
-  ['uploads-are-imported-here', 'server/vault/uploads/limits.ts', "import '../remote/items.ts'"],
+  ['uploads-are-imported-here', 'server/vault/uploads/report.ts', "import '../remote/items.ts'"],
   ['export-reads-repositories', 'server/vault/write/exported-files.ts', "import type {} from '../plan/renames.ts'"],
   ['export-writes-a-folder', 'server/vault/write/moved-files.ts', "import type { Deps } from '../../base/deps.ts'"],
   ['remote-asks-a-service', 'server/vault/remote/items.ts', "import '../../../index/sqlite/migrate.ts'"],

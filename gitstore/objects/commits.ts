@@ -4,6 +4,7 @@ import { TextDecoder } from 'node:util'
 import { LRUCache } from 'lru-cache'
 import { createSemaphore } from '../concurrency/semaphore.ts'
 import { GitError } from '../errors.ts'
+import * as limits from '../limits.ts'
 import { cleanIdentity } from '../names.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
 import { readObject } from './objects.ts'
@@ -48,11 +49,6 @@ const commits = new LRUCache<string, { readonly commit: Commit; readonly bytes: 
   sizeCalculation: ({ bytes }) => bytes,
 })
 
-/** Bytes of a message that `readCommit` returns and caches. */
-const keptMessageBytes = 65_536
-/** Characters of an author's name and e-mail address that are read. */
-const maxIdentityCharacters = 1_000
-
 /** Bounds how many commits, of at most 8 MiB each, this process holds at once. */
 const contentReaders = createSemaphore({ running: 16 })
 
@@ -85,7 +81,7 @@ async function readContent(repo: Repo, oid: Oid): Promise<Buffer> {
 /** Caches a commit that is on disk. @throws GitError object_damaged */
 export function rememberCommit(repo: Repo, oid: Oid, content: Buffer): Commit {
   const commit = parseCommit(oid, content)
-  const bytes = commit.messageIsCut ? headerOf(content).length + keptMessageBytes : content.length
+  const bytes = commit.messageIsCut ? headerOf(content).length + limits.listedMessageBytes : content.length
   commits.set(`${repo.dir}:${oid}`, { commit, bytes: commitOverheadBytes + bytes })
   return commit
 }
@@ -141,7 +137,7 @@ function parseCommit(oid: Oid, content: Buffer): Commit {
   const decode = decoderOf(header)
   const author = parsePerson(decode(findValue(header, 'author ')))
   const committer = parsePerson(decode(findValue(header, 'committer ')))
-  return { oid, tree, parents, author, committer, ...messageOf(content, decode, keptMessageBytes) }
+  return { oid, tree, parents, author, committer, ...messageOf(content, decode, limits.listedMessageBytes) }
 }
 
 /** The bytes before the first empty line. */
@@ -192,9 +188,9 @@ function parsePerson(text: string): Person {
   }
 }
 
-/** Copies at most `maxIdentityCharacters` characters. A slice would keep the whole text in memory. */
+/** Copies at most `limits.identityCharacters`. A slice would keep the whole text in memory. */
 function copied(text: string): string {
-  return Buffer.from(text.slice(0, maxIdentityCharacters).replace(/[\ud800-\udbff]$/, '')).toString()
+  return Buffer.from(text.slice(0, limits.identityCharacters).replace(/[\ud800-\udbff]$/, '')).toString()
 }
 
 type Decode = (bytes: Buffer, isCut?: boolean) => string

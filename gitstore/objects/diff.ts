@@ -1,9 +1,10 @@
 /** Lists the files that differ between two trees. */
 
 import { GitError } from '../errors.ts'
+import * as limits from '../limits.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { createYielder } from '../yielder.ts'
-import { compareEntries, type Mode, maxPathCharacters, readTree, type TreeEntry } from './trees.ts'
+import { compareEntries, type Mode, readTree, type TreeEntry } from './trees.ts'
 
 interface Side {
   readonly mode: Mode
@@ -18,10 +19,6 @@ export interface TreeChange {
   readonly new: Side | null
 }
 
-/**
- * Twice the entries of one tree, so that any two trees can be compared. Stops trees whose 12 objects make 10^10 paths.
- */
-const maxEntries = 200_000
 const maxDepth = 128
 
 interface DiffLimits {
@@ -45,7 +42,7 @@ export async function diffTrees(
   from: Oid | null,
   to: Oid | null,
   pace = createYielder(),
-  most: DiffLimits = { entries: maxEntries, characters: maxPathCharacters },
+  most: DiffLimits = { entries: limits.diffEntries, characters: limits.treePathCharacters },
 ): Promise<TreeChange[]> {
   const changes: TreeChange[] = []
   let opened = 0

@@ -7,6 +7,7 @@ import { stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asStorageError, GitError } from '../errors.ts'
 import { exists, isAbsent, listNames } from '../fs-exists.ts'
+import * as limits from '../limits.ts'
 import { isOid, type Oid, type PendingObject, type Repo } from '../repo.ts'
 import { hasCatFile, readByGit, readInfoByGit } from './cat-file.ts'
 import { type Allow, LooseDamageError, readLoose, readLooseInfo } from './loose.ts'
@@ -15,10 +16,6 @@ import { isKnownWithout, readSmallPack, readSmallPackInfo } from './small-packs.
 
 /** Milliseconds before each further attempt. Measured under `git repack -ad`: 0 errors in 18,512 reads. */
 const retryDelaysMs = [5, 20, 80]
-
-/** The largest objects that are ever read: what one request can hold in memory. */
-const maxBlobBytes = 32 * 1024 * 1024
-const maxOtherBytes = 8 * 1024 * 1024
 
 /**
  * Reads the object, pending or on disk. Checks its size before it reads the content. A missing object is searched
@@ -58,7 +55,7 @@ export async function hasObject(repo: Repo, oid: Oid): Promise<boolean> {
  *
  * @throws GitError limit_exceeded, object_missing (also if `oid` is not a blob), and the errors of readObject
  */
-export async function readBlob(repo: Repo, oid: Oid, maxBytes = maxBlobBytes): Promise<Buffer> {
+export async function readBlob(repo: Repo, oid: Oid, maxBytes = limits.blobBytes): Promise<Buffer> {
   const allow = allowBlob(oid, maxBytes)
   const pending = repo.pending?.get(oid)
   if (!pending) return (await readStored(repo, oid, allow)).content
@@ -70,7 +67,7 @@ export async function readBlob(repo: Repo, oid: Oid, maxBytes = maxBlobBytes): P
  * Does the same for one of many blobs. Git is asked first, which takes half the time if they are packed, and starts a
  * process.
  */
-export async function readOneOfManyBlobs(repo: Repo, oid: Oid, maxBytes = maxBlobBytes): Promise<Buffer> {
+export async function readOneOfManyBlobs(repo: Repo, oid: Oid, maxBytes = limits.blobBytes): Promise<Buffer> {
   const isStored = isOid(oid) && !repo.pending?.has(oid)
   const object = isStored ? await readByGit(repo, oid, allowBlob(oid, maxBytes)) : undefined
   return object && (await hasId(oid, object)) ? object.content : readBlob(repo, oid, maxBytes)
@@ -84,7 +81,7 @@ function allowBlob(oid: Oid, maxBytes: number): Allow {
 }
 
 function refuseLarge({ type, size }: ObjectInfo): void {
-  refuseAbove(type, size, type === 'blob' ? maxBlobBytes : maxOtherBytes)
+  refuseAbove(type, size, type === 'blob' ? limits.blobBytes : limits.objectBytes)
 }
 
 function refuseAbove(type: PendingObject['type'], size: number, maxBytes: number): void {

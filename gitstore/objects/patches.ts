@@ -6,16 +6,11 @@
 import { isUtf8 } from 'node:buffer'
 import { GitError } from '../errors.ts'
 import { askGit, type GitReading } from '../git-questions.ts'
+import * as limits from '../limits.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
 import { decodeName } from './tree-names.ts'
 import { emptyTree } from './trees.ts'
 
-/** Bytes above which Git compares a file as binary, without reading it for hunks. */
-export const maxTextBytes = 8 * 1024 * 1024
-/**
- * The number of added or removed files up to which each pair is compared. With more, only identical bytes are a rename.
- */
-export const maxRenames = 200
 /** Bytes of Git's output that are read for hunks: about 2 s. */
 const maxReadBytes = 256 * 1024 * 1024
 
@@ -38,12 +33,12 @@ type Bounds = Pick<GitReading, 'timeoutMs' | 'signal' | 'objects'>
 
 /**
  * Returns the files that differ, and their hunks as `git diff -M` makes them. Hunks have three lines of context. Beyond
- * `limits`, a part of the files and hunks is returned.
+ * `most`, a part of the files and hunks is returned.
  *
  * @throws the errors of askGit
  */
-export async function readHunks(repo: Repo, pair: TreePair, limits: DiffLimits, bounds: Bounds): Promise<Hunks> {
-  const reader = new PatchReader(limits)
+export async function readHunks(repo: Repo, pair: TreePair, most: DiffLimits, bounds: Bounds): Promise<Hunks> {
+  const reader = new PatchReader(most)
   let isEnough = false
   const take = (chunk: Buffer): boolean => {
     isEnough = !reader.take(chunk)
@@ -66,12 +61,19 @@ export function readPatch(repo: Repo, pair: TreePair, maxBytes: number, bounds: 
 function diffTree(repo: Repo, form: readonly string[], { from, to, path }: TreePair, reading: GitReading) {
   const args = [
     ...['diff-tree', '-r', '--patch', '--unified=3', '--inter-hunk-context=0', '--diff-algorithm=myers'],
-    ...['--indent-heuristic', `--find-renames=50%`, `-l${maxRenames}`, '--no-color', '--no-ext-diff', '--no-textconv'],
+    ...[
+      '--indent-heuristic',
+      `--find-renames=50%`,
+      `-l${limits.renamedFiles}`,
+      '--no-color',
+      '--no-ext-diff',
+      '--no-textconv',
+    ],
     ...['--submodule=short', '--ignore-submodules=none', '--src-prefix=a/', '--dst-prefix=b/', '-O/dev/null'],
     ...form,
   ]
   const trees = ['--end-of-options', from ?? emptyTree, to]
-  const settings = [`core.bigFileThreshold=${maxTextBytes}`]
+  const settings = [`core.bigFileThreshold=${limits.comparedFileBytes}`]
   return askGit(repo, [...args, ...trees, '--', ...(path === undefined ? [] : [path])], { ...reading, settings })
 }
 
@@ -171,8 +173,8 @@ export class PatchReader {
   #newLeft = 0
   #last: HunkLine | undefined
 
-  constructor(limits: DiffLimits) {
-    this.#limits = limits
+  constructor(most: DiffLimits) {
+    this.#limits = most
   }
 
   /** Returns false when nothing more is wanted. @throws GitError native_failed: Git never writes this */

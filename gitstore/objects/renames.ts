@@ -3,8 +3,8 @@
 import { LRUCache } from 'lru-cache'
 import { isGitError } from '../errors.ts'
 import { askGit, type GitReading } from '../git-questions.ts'
+import * as limits from '../limits.ts'
 import type { Oid, Repo } from '../repo.ts'
-import { maxRenames, maxTextBytes } from './patches.ts'
 import { decodeName } from './tree-names.ts'
 
 /** Bytes of Git's output: 100,000 renames of long paths. */
@@ -59,7 +59,17 @@ async function askRenames(
 ): Promise<{ asked: Map<string, string>; isComplete: boolean }> {
   const asked = new Map<string, string>()
   const form = ['-z', '--name-status', '--diff-filter=R', '--no-ext-diff', '--no-textconv', '-O/dev/null']
-  const args = ['diff-tree', '-r', '--find-renames=50%', `-l${maxRenames}`, ...form, '--end-of-options', from, to, '--']
+  const args = [
+    'diff-tree',
+    '-r',
+    '--find-renames=50%',
+    `-l${limits.renamedFiles}`,
+    ...form,
+    '--end-of-options',
+    from,
+    to,
+    '--',
+  ]
   let part: Buffer = Buffer.alloc(0)
   let record: Buffer[] = []
   const take = (chunk: Buffer): boolean => {
@@ -77,7 +87,7 @@ async function askRenames(
     record = record.map((field) => Buffer.from(field))
     return asked.size < wanted.size
   }
-  const settings = [`core.bigFileThreshold=${maxTextBytes}`]
+  const settings = [`core.bigFileThreshold=${limits.comparedFileBytes}`]
   try {
     await askGit(repo, args, { ...bounds, maxOutputBytes, settings, take })
     return { asked, isComplete: true }

@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { GitError } from '../errors.ts'
+import * as limits from '../limits.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { createYielder, entriesPerTurn, type Yielder } from '../yielder.ts'
 import { readObject } from './objects.ts'
@@ -170,9 +171,6 @@ export async function findEntry(repo: Repo, tree: Oid, path: string): Promise<Tr
   return entry
 }
 
-/** Characters of all paths of one list. Names may be long, and every path repeats those above it. */
-export const maxPathCharacters = 16_777_216
-
 interface ListLimits {
   readonly maxEntries?: number
   readonly maxDepth?: number
@@ -205,8 +203,10 @@ export async function listFiles(
     for (const { name, mode, oid } of entries) {
       const path = prefix + name
       characters += path.length
-      if (characters > maxPathCharacters)
-        throw new GitError('limit_exceeded', `Paths of over ${maxPathCharacters} characters`, { maxPathCharacters })
+      if (characters > limits.treePathCharacters)
+        throw new GitError('limit_exceeded', `Paths of over ${limits.treePathCharacters} characters`, {
+          maxPathCharacters: limits.treePathCharacters,
+        })
       if (pace.shouldYield(1)) await pace.yieldToEventLoop()
       if (mode === '040000') await walk(oid, `${path}/`, depth + 1)
       else files.push({ path, mode, oid })

@@ -4,17 +4,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { GitError } from '../errors.ts'
+import * as limits from '../limits.ts'
 import { type GitProcess, longestGitMs, spawnGit } from '../native.ts'
 import { latestTime } from '../objects/commits.ts'
 import type { Repo } from '../repo.ts'
 
 export type GitService = 'git-upload-pack' | 'git-receive-pack'
 
-/** Bytes of a pack as it is sent. */
-const packLimitBytes = 2 * 1024 ** 3
-/** Inflated bytes of one object: of a file, and of a tree, commit or tag. */
-const blobLimitBytes = 100 * 1024 ** 2
-const otherLimitBytes = 8 * 1024 ** 2
 /** The largest request whose pack is unpacked. A large file that is loose would be compressed again for each clone. */
 const unpackedBytes = 1024 ** 2
 
@@ -64,8 +60,8 @@ export function startService(repo: Repo, options: ServiceOptions): GitProcess {
       env: {
         GIT_DIR: '.',
         GIT_PROTOCOL: `version=${version}`,
-        GROVE_LARGEST_BLOB: String(blobLimitBytes),
-        GROVE_LARGEST_OTHER: String(otherLimitBytes),
+        GROVE_LARGEST_BLOB: String(limits.pushedFileBytes),
+        GROVE_LARGEST_OTHER: String(limits.pushedObjectBytes),
         GROVE_LATEST_TIME: String(latestTime),
         ...(bytesLeft !== undefined && { GROVE_BYTES_LEFT: String(bytesLeft) }),
         ...(gate && { GROVE_PUSH_MARK: gate.mark, GROVE_CLOSED_BY: gate.closedBy }),
@@ -103,7 +99,7 @@ function receiveSettings(bodyBytes: number | undefined): string[] {
     `core.hooksPath=${hooks}`,
     'receive.procReceiveRefs=refs',
     'receive.fsckObjects=true',
-    `receive.maxInputSize=${packLimitBytes}`,
+    `receive.maxInputSize=${limits.packBytes}`,
     `receive.unpackLimit=${bodyBytes !== undefined && bodyBytes <= unpackedBytes ? 100 : 1}`,
     // Seconds between messages that keep the connection alive while objects and refs are checked.
     'receive.keepAlive=2',

@@ -1,6 +1,7 @@
 /** Queries for a node's neighbours: parents, children, connections and exact counts. */
 import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
+import * as limits from '../limits.ts'
 import type { Slice } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
 import { readRows } from '../sqlite/statements.ts'
@@ -20,9 +21,6 @@ export interface NodeConnection {
   readonly type: string
   readonly label: string
 }
-
-/** The maximum number of neighbours of each kind in the details of a node. */
-export const maxNeighbours = 200
 
 /** Returns a node's first neighbours and their counts. Omits edges whose other end is deleted. */
 export async function readNeighbours(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
@@ -49,7 +47,7 @@ export async function readConnections(
 export async function readOwnEdges(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
   const [parents, { connections }, counts] = await Promise.all([
     firstParents(db, orgId, nodeId),
-    readOwnConnections(db, orgId, nodeId, { limit: maxNeighbours, offset: 0 }),
+    readOwnConnections(db, orgId, nodeId, { limit: limits.neighbours, offset: 0 }),
     countsOf(db, orgId, nodeId),
   ])
   const untitled = parents.map((parent) => ({ ...parent, title: '' })).sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -78,7 +76,7 @@ function slicedConnections(db: Kysely<IndexSchema>, orgId: string, nodeId: strin
 }
 
 const firstConnections = compileOnce(2, (db: Kysely<IndexSchema>, orgId: string, nodeId: string) =>
-  slicedConnections(db, orgId, nodeId, { limit: maxNeighbours, offset: 0 }),
+  slicedConnections(db, orgId, nodeId, { limit: limits.neighbours, offset: 0 }),
 )
 
 function toConnection({
@@ -99,7 +97,7 @@ const firstParents = compileOnce(2, (db: Kysely<IndexSchema>, orgId: string, nod
   const first = parentsOf(db, orgId, nodeId)
     .select(['node.id', 'node.title', 'node.title_key', 'edge.label'])
     .orderBy('node.id')
-    .limit(maxNeighbours)
+    .limit(limits.neighbours)
   return db.selectFrom(first.as('first')).select(['id', 'title', 'label']).orderBy('title_key').orderBy('id')
 })
 
@@ -116,7 +114,7 @@ const firstChildren = compileOnce(2, (db: Kysely<IndexSchema>, orgId: string, no
       select node.id, node.title, one.label from (
         select target, label from edge indexed by edge_by_place
         where source = ${nodeId} and org_id = ${orgId} and edge_type = 'parent_child'
-        order by title_key, target limit ${sql.lit(maxNeighbours)}) as one
+        order by title_key, target limit ${sql.lit(limits.neighbours)}) as one
       cross join node on node.id = one.target order by node.title_key, node.id`.compile(db),
 }))
 

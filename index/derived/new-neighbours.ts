@@ -1,18 +1,14 @@
 /** The neighbours of a new node, from the rows that its creation has written. */
+
+import * as limits from '../limits.ts'
 import { readRows } from '../sqlite/statements.ts'
-import {
-  countReached,
-  maxNeighbours,
-  type NeighbourCounts,
-  type NodeConnection,
-  type RelatedNode,
-} from './neighbours.ts'
+import { countReached, type NeighbourCounts, type NodeConnection, type RelatedNode } from './neighbours.ts'
 import type { NewNodeRows } from './new-nodes.ts'
 import type { IndexDb } from './schema.ts'
 
 /** True if `newNeighbours` describes these edges. With more, only some are shown. */
 export function areFewEdges({ edges }: Pick<NewNodeRows, 'edges'>): boolean {
-  return edges.length <= maxNeighbours
+  return edges.length <= limits.neighbours
 }
 
 interface Neighbours extends NeighbourCounts {

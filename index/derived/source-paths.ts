@@ -1,6 +1,7 @@
 /** Reads the names of nodes: titles, aliases, and the property `source_path`, which imports set. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
+import * as limits from '../limits.ts'
 import { isInOrg } from './in-org.ts'
 import type { IndexSchema } from './schema.ts'
 
@@ -17,16 +18,13 @@ export interface SourceRow {
 const rowsAtOnce = 500
 /** Properties over this many bytes are not parsed. */
 const maxProperties = 65_536
-/**
- * Maximum characters of a path from an import, and of the aliases of all nodes. Omits longer paths and later aliases.
- */
+/** Maximum characters of a path from an import. Omits longer paths. */
 const maxPath = 4_096
-const maxAliases = 8_388_608
 
 /** Lists up to `limit` nodes that have a source or aliases, oldest first. */
 export async function listSources(db: Kysely<IndexSchema>, orgId: string, limit: number): Promise<SourceRow[]> {
   const sources: SourceRow[] = []
-  let room = maxAliases
+  let room = limits.aliasUnits
   let last: { created_at: string; id: string } | undefined = { created_at: '', id: '' }
   while (last && sources.length < limit) {
     const { rows }: { rows: (Omit<SourceRow, 'path'> & { path: unknown; created_at: string })[] } = await sql<

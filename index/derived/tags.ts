@@ -1,13 +1,12 @@
 /** The tags of an organisation in order, their counts, and the nodes of each. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql, type Transaction } from 'kysely'
+import * as limits from '../limits.ts'
 import { type Slice, totalOf } from '../slice.ts'
 import { changeRows } from '../sqlite/statements.ts'
 import type { IndexDb, IndexSchema } from './schema.ts'
 import { titleKey } from './title-order.ts'
 
-/** Maximum levels of nested tags. A deeper tag is in the last of these levels. */
-const mostLevels = 8
 /** Separates the keys of levels. No title has it. */
 const nextLevel = '\u0002'
 const afterNested = '\u0003'
@@ -16,8 +15,8 @@ const afterNested = '\u0003'
 function levelsOf(tag: string): string[] {
   const parts = tag.split(/(?<=[^/])\/(?=[^/])/)
   return [
-    ...parts.slice(0, mostLevels - 1),
-    ...(parts.length < mostLevels ? [] : [parts.slice(mostLevels - 1).join('/')]),
+    ...parts.slice(0, limits.tagLevels - 1),
+    ...(parts.length < limits.tagLevels ? [] : [parts.slice(limits.tagLevels - 1).join('/')]),
   ]
 }
 
@@ -132,10 +131,7 @@ export interface TagFilter {
   readonly order?: 'num_nodes' | 'name' | undefined
 }
 
-/** The maximum number of tags that are listed. */
-const listedTags = 100_000
-
-/** Lists tags. `total` counts at most `listedTags`. */
+/** Lists tags. `total` counts at most `limits.listedTags`. */
 export async function listOrgTagRows(
   db: IndexDb,
   orgId: string,
@@ -143,10 +139,10 @@ export async function listOrgTagRows(
 ): Promise<{ rows: TagRow[]; total: number }> {
   const all = filtered(db, orgId, filter)
   const rows = await inOrder(all.select(['tag', 'nodes', 'within']), filter)
-    .limit(Math.max(Math.min(limit, listedTags - offset), 0))
+    .limit(Math.max(Math.min(limit, limits.listedTags - offset), 0))
     .offset(offset)
     .execute()
-  return { rows, total: await totalOf(db.selectFrom(all.select('tag').limit(listedTags).as('listed'))) }
+  return { rows, total: await totalOf(db.selectFrom(all.select('tag').limit(limits.listedTags).as('listed'))) }
 }
 
 /** Tags per statement, which takes about 1 ms. */
@@ -154,7 +150,7 @@ const tagsAtOnce = 2_000
 
 /** Reads the tags of the list in slices. Yields to the event loop between them. */
 export async function* readOrgTags(db: IndexDb, orgId: string, filter: TagFilter): AsyncGenerator<TagRow[], void> {
-  for (let offset = 0; offset < listedTags; offset += tagsAtOnce) {
+  for (let offset = 0; offset < limits.listedTags; offset += tagsAtOnce) {
     const all = filtered(db, orgId, filter).select(['tag', 'nodes', 'within'])
     const rows = await inOrder(all, filter).limit(tagsAtOnce).offset(offset).execute()
     yield rows

@@ -1,6 +1,7 @@
 /** Finds conditions among the words of a search. Everything else stays words. */
 
-import { type Condition, conditionsOf, type Filter, FilterError, filterLimits } from './filter.ts'
+import * as limits from '../limits.ts'
+import { type Condition, conditionsOf, type Filter, FilterError } from './filter.ts'
 import { FilterReader, type Term } from './text-filter.ts'
 import { KIND, scalarOf } from './values.ts'
 
@@ -37,7 +38,7 @@ export function readConditions(query: string, today: string, isKnown: (name: str
   const words: string[] = []
   let copied = 0
   for (let at = nextWord(query, 0); at < query.length; at = nextWord(query, at)) {
-    const term = terms.length < filterLimits.conditions ? termAt(reader, at, isKnown) : undefined
+    const term = terms.length < limits.filterConditions ? termAt(reader, at, isKnown) : undefined
     if (term === undefined) at = wordEnd(query, at)
     else {
       words.push(query.slice(copied, term.from).trim())

@@ -1,6 +1,6 @@
 /** Filters of nodes by properties, fields and connections. Reads their JSON form. */
 
-import { countedCharacters } from './values.ts'
+import * as limits from '../limits.ts'
 
 export type Scalar = boolean | number | string
 
@@ -41,15 +41,8 @@ export type Filter =
   | { readonly not: Filter }
   | Condition
 
-export const filterLimits = {
-  conditions: 32,
-  /** The most `all`, `any` and `not` within each other. */
-  levels: 4,
-  values: 100,
-  names: 4,
-  /** Characters of a text form. */
-  text: 2_000,
-} as const
+/** Names of a path. */
+export const mostNames = 4
 
 type Place = readonly (string | number)[]
 
@@ -84,8 +77,8 @@ export function readFilter(json: unknown): Filter {
 /** Checks the number of conditions. @throws FilterError filter_too_large */
 export function checkSize(filter: Filter): void {
   const count = conditionsOf(filter).length
-  if (count <= filterLimits.conditions) return
-  throw tooLarge(`A filter has at most ${filterLimits.conditions} conditions, and this one has ${count}`)
+  if (count <= limits.filterConditions) return
+  throw tooLarge(`A filter has at most ${limits.filterConditions} conditions, and this one has ${count}`)
 }
 
 /** Lists the conditions of a filter in their order. */
@@ -101,13 +94,13 @@ function readAt(json: unknown, place: Place, level: number): Filter {
   if (name === undefined) return readCondition(json, place)
   if (others.length > 0 || Object.keys(json).length > 1)
     throw wrong(`\`${name}\` is the only member of its object; put what is beside it into its list`, place)
-  if (level >= filterLimits.levels)
-    throw tooLarge(`\`all\`, \`any\` and \`not\` have at most ${filterLimits.levels} levels`, place)
+  if (level >= limits.filterLevels)
+    throw tooLarge(`\`all\`, \`any\` and \`not\` have at most ${limits.filterLevels} levels`, place)
   const within = json[name]
   if (name === 'not') return { not: readAt(within, [...place, name], level + 1) }
   if (!Array.isArray(within)) throw wrong(`\`${name}\` takes a list of filters`, [...place, name])
-  if (within.length > filterLimits.conditions)
-    throw tooLarge(`\`${name}\` has at most ${filterLimits.conditions} filters`, [...place, name])
+  if (within.length > limits.filterConditions)
+    throw tooLarge(`\`${name}\` has at most ${limits.filterConditions} filters`, [...place, name])
   const filters = within.map((one, n) => readAt(one, [...place, name, n], level + 1))
   return name === 'all' ? { all: filters } : { any: filters }
 }
@@ -135,14 +128,13 @@ function readSubject(json: Record<string, unknown>, place: Place): Subject {
   }
   const at = [...place, 'property']
   if (!Array.isArray(property)) return { property: readName(property, at) }
-  if (property.length < 2 || property.length > filterLimits.names)
-    throw wrong(`A path has 2 to ${filterLimits.names} names`, at)
+  if (property.length < 2 || property.length > mostNames) throw wrong(`A path has 2 to ${mostNames} names`, at)
   return { property: property.map((name, n) => readName(name, [...at, n])) }
 }
 
 function readName(json: unknown, place: Place): string {
   if (typeof json !== 'string' || json === '') throw wrong('A name is a text that is not empty', place)
-  if (isTooLong(json)) throw tooLarge(`A name has at most ${countedCharacters} characters`, place)
+  if (isTooLong(json)) throw tooLarge(`A name has at most ${limits.countedCharacters} characters`, place)
   return json
 }
 
@@ -168,20 +160,20 @@ function readValue(op: Operator, json: unknown, place: Place): Condition['value'
     return readScalar(json, place)
   }
   if (!takesList && op !== 'is') throw wrong(`\`${op}\` takes one value, not a list`, place)
-  if (json.length > filterLimits.values) throw tooLarge(`A list has at most ${filterLimits.values} values`, place)
+  if (json.length > limits.filterValues) throw tooLarge(`A list has at most ${limits.filterValues} values`, place)
   return json.map((value, n) => readScalar(value, [...place, n]))
 }
 
 function readScalar(json: unknown, place: Place): Scalar {
   if (typeof json === 'string' && isTooLong(json))
-    throw tooLarge(`A value has at most ${countedCharacters} characters`, place)
+    throw tooLarge(`A value has at most ${limits.countedCharacters} characters`, place)
   if (typeof json === 'string' || typeof json === 'number' || typeof json === 'boolean') return json
   throw wrong('A value is a text, a number, true or false', place)
 }
 
 /** Counts characters as JSON Schema does. */
 export function isTooLong(text: string): boolean {
-  return text.length > countedCharacters && Array.from(text).length > countedCharacters
+  return text.length > limits.countedCharacters && Array.from(text).length > limits.countedCharacters
 }
 
 function isRecord(json: unknown): json is Record<string, unknown> {

@@ -1,12 +1,11 @@
 /** The nodes of one organisation as rows. Properties and fields that questions name are columns. */
 
+import * as limits from '../limits.ts'
 import { Column, grown } from './column.ts'
 import type { Subject } from './filter.ts'
 import { type MatchedNode, subjectValues } from './matching.ts'
 import { KIND, kindsOf } from './values.ts'
 
-/** The most columns of a table. It drops those that were asked for longest ago. */
-const mostColumns = 64
 /** Estimated bytes of a row. It has an id, a place in the order, a shape, and a document of the search. */
 const bytesEach = 224
 
@@ -87,7 +86,7 @@ export class PropertyTable {
       return held.column
     })
     for (const [key, { column }] of this.columns) {
-      if (this.columns.size <= mostColumns) break
+      if (this.columns.size <= limits.loadedColumns) break
       if (!wanted.includes(column)) this.columns.delete(key)
     }
     return wanted
@@ -191,7 +190,7 @@ export class PropertyTable {
     const known = this.connected.get(type)
     if (known?.graphVersion === graphVersion) return known.ids
     const ids = read()
-    if (this.connected.size >= mostColumns) this.connected.clear()
+    if (this.connected.size >= limits.loadedColumns) this.connected.clear()
     this.connected.set(type, { graphVersion, ids })
     return ids
   }

@@ -1,9 +1,11 @@
 /** The text form of columns: `id,title,"in work",address.city`. */
 
+import * as limits from '../limits.ts'
 import { type Field, FilterError, type Subject } from './filter.ts'
 import { TextReader } from './text-reader.ts'
 
-export const columnLimits = { columns: 64, text: 4_000 } as const
+/** Characters of the text. */
+const longestText = 4_000
 
 /** A field, or a property with the names that lead to it. */
 export type Column =
@@ -12,8 +14,8 @@ export type Column =
 
 /** Parses columns. @throws FilterError with the position */
 export function parseColumns(text: string): Column[] {
-  if (text.length > columnLimits.text)
-    throw new FilterError('filter_too_large', `The columns have at most ${columnLimits.text} characters`)
+  if (text.length > longestText)
+    throw new FilterError('filter_too_large', `The columns have at most ${longestText} characters`)
   return new ColumnReader(text).readColumns()
 }
 
@@ -21,8 +23,8 @@ class ColumnReader extends TextReader {
   readColumns(): Column[] {
     return this.readList(() => this.readColumn(), {
       between: 'Columns have commas between them',
-      most: columnLimits.columns,
-      tooMany: `A table has at most ${columnLimits.columns} columns`,
+      most: limits.columns,
+      tooMany: `A table has at most ${limits.columns} columns`,
     })
   }
 

@@ -2,12 +2,12 @@
  * The text form of filters, as people write it: `type:recipe serves>=4 -status:done,dropped`. It compiles to a filter.
  */
 
+import * as limits from '../limits.ts'
 import {
   type Condition,
   checkSize,
   type Filter,
   FilterError,
-  filterLimits,
   type Operator,
   type Scalar,
   type Subject,
@@ -49,8 +49,8 @@ export function readTextFilter(
 
 /** Parses a text form into the terms that must all hold. @throws FilterError */
 function termsOf(text: string, today: string): Term[] {
-  if (text.length > 2 * filterLimits.text || Array.from(text).length > filterLimits.text)
-    throw new FilterError('filter_too_large', `A filter has at most ${filterLimits.text} characters`)
+  if (text.length > 2 * limits.filterText || Array.from(text).length > limits.filterText)
+    throw new FilterError('filter_too_large', `A filter has at most ${limits.filterText} characters`)
   const reader = new FilterReader(text, today)
   const alternatives = reader.readAlternatives(0)
   reader.expectEnd()
@@ -80,8 +80,8 @@ export class FilterReader extends TextReader {
 
   /** Reads groups of terms with `OR` between them. */
   readAlternatives(level: number): Term[][] {
-    if (level >= filterLimits.levels)
-      throw new FilterError('filter_too_large', `Parentheses have at most ${filterLimits.levels - 1} levels`, {
+    if (level >= limits.filterLevels)
+      throw new FilterError('filter_too_large', `Parentheses have at most ${limits.filterLevels - 1} levels`, {
         at: this.at,
       })
     const alternatives: Term[][] = [[]]

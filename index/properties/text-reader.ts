@@ -1,6 +1,7 @@
 /** Reads the words and names of the text forms of filters and sorts. */
 
-import { type Field, FilterError, filterLimits, isTooLong, type Subject } from './filter.ts'
+import * as limits from '../limits.ts'
+import { type Field, FilterError, isTooLong, mostNames, type Subject } from './filter.ts'
 
 /** The fields by their names in text. */
 const fieldNames: Readonly<Record<string, Field>> = {
@@ -46,7 +47,7 @@ export class TextReader {
       names.push(word.text)
       if (!this.skip('.')) break
     }
-    if (names.length > filterLimits.names) throw this.fault(`A path has at most ${filterLimits.names} names`)
+    if (names.length > mostNames) throw this.fault(`A path has at most ${mostNames} names`)
     const [name = ''] = names
     if (names.length > 1) return { property: names }
     const field = isProperty || isQuoted ? undefined : Object.hasOwn(fieldNames, name) && fieldNames[name]
@@ -72,8 +73,8 @@ export class TextReader {
   protected readWords(): Word[] {
     const words = [this.readWord('')]
     while (this.skip(',')) words.push(this.readWord(''))
-    if (words.length > filterLimits.values)
-      throw new FilterError('filter_too_large', `A list has at most ${filterLimits.values} values`, { at: this.at })
+    if (words.length > limits.filterValues)
+      throw new FilterError('filter_too_large', `A list has at most ${limits.filterValues} values`, { at: this.at })
     return words
   }
 

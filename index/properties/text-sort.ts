@@ -1,18 +1,20 @@
 /** The text form of a sort: `-due,title`. */
 
+import * as limits from '../limits.ts'
 import { FilterError } from './filter.ts'
 import type { SortKey } from './sorting.ts'
 import { TextReader } from './text-reader.ts'
 
-const sortLimits = { keys: 3, text: 1_000 } as const
+/** Characters of the text. */
+const longestText = 1_000
 
 /** The fields that one node can have several of, or that are edges. */
 const unsorted: readonly string[] = ['parent', 'under']
 
 /** Parses a sort. `-` begins a descending key. @throws FilterError with the position */
 export function parseSort(text: string): SortKey[] {
-  if (text.length > sortLimits.text)
-    throw new FilterError('filter_too_large', `A sort has at most ${sortLimits.text} characters`)
+  if (text.length > longestText)
+    throw new FilterError('filter_too_large', `A sort has at most ${longestText} characters`)
   return new SortReader(text).readKeys()
 }
 
@@ -20,8 +22,8 @@ class SortReader extends TextReader {
   readKeys(): SortKey[] {
     return this.readList(() => this.readKey(), {
       between: 'The keys of a sort have commas between them',
-      most: sortLimits.keys,
-      tooMany: `A sort has at most ${sortLimits.keys} keys`,
+      most: limits.sortKeys,
+      tooMany: `A sort has at most ${limits.sortKeys} keys`,
     })
   }
 

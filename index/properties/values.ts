@@ -4,6 +4,7 @@
  */
 
 import { foldCase } from '../fold-case.ts'
+import * as limits from '../limits.ts'
 
 /** The kinds in the order in which lists sort them. Objects have no order and are equal to no value. */
 export const KIND = { boolean: 1, number: 2, date: 3, text: 4, object: 5 } as const
@@ -21,14 +22,12 @@ export interface Value {
   readonly folded?: string
 }
 
-/** The characters of a text that count. Operands have no more. */
-export const countedCharacters = 1_000
 /** Ends a text of which only the beginning counts, so that it equals no operand. */
 const cutMark = '\0'
 
 /** Returns a text with an ellipsis for the part that does not count. */
 export function shownText(text: string): string {
-  return text.endsWith(cutMark) && text.length > countedCharacters ? `${text.slice(0, -1)}…` : text
+  return text.endsWith(cutMark) && text.length > limits.countedCharacters ? `${text.slice(0, -1)}…` : text
 }
 
 const dayMs = 86_400_000
@@ -89,8 +88,8 @@ const ascii = /^[\0-\x7f]*$/
 
 /** Cuts before it normalises, because normalising a long text takes long. */
 function countedPart(json: string): string {
-  if (json.length <= countedCharacters && ascii.test(json)) return json
-  const cut = firstCharacters(json, countedCharacters)
+  if (json.length <= limits.countedCharacters && ascii.test(json)) return json
+  const cut = firstCharacters(json, limits.countedCharacters)
   const text = Buffer.from(cut).toString().normalize('NFC')
   return cut === json ? text : text + cutMark
 }

@@ -1,6 +1,8 @@
 /** Orders the hits of a query by words, and by meaning if the words failed. */
+
+import * as limits from '../limits.ts'
 import { titledFirst } from './answers/titled.ts'
-import { addGains, gainsOf, type MeaningGain, MOST_BY_MEANING } from './meaning/gains.ts'
+import { addGains, gainsOf, type MeaningGain } from './meaning/gains.ts'
 import { READ_FOR_TITLES, type Signals, signalsOf, unsureOf } from './meaning/gate.ts'
 import { type ComparableVectors, FEWEST_NODES } from './meaning/node-vectors.ts'
 import type { QuestionParts } from './ranking/filters.ts'
@@ -80,7 +82,7 @@ function hitsByWords(asked: AskedHits): OrderedHits {
 /** Adds the gains to more hits, because those that gain leave their places. */
 function withGains(asked: AskedHits, gains: ReadonlyMap<string, MeaningGain>): Omit<OrderedHits, 'meaning' | 'unsure'> {
   const { coverage, from, to } = asked
-  const wanted = { from: from - MOST_TITLED - MOST_BY_MEANING, hits: to + MOST_BY_MEANING, ids: BEST_FOR_HUBS }
+  const wanted = { from: from - MOST_TITLED - limits.meaningNodes, hits: to + limits.meaningNodes, ids: BEST_FOR_HUBS }
   const found = find(asked, wanted)
   const ranked = addGains(coverage.scores, found, gains)
   return { found, ranked, all: inOrder(asked, found, ranked) }

@@ -1,5 +1,6 @@
 /** Runs a query on an organisation's index and rows. Returns matches, ranked nodes, and the connections among them. */
 import type { EdgeTable } from '../derived/schema.ts'
+import * as limits from '../limits.ts'
 import {
   type Answering,
   createDescriber,
@@ -17,7 +18,7 @@ import { parseQuestion, type QuerySyntax } from './ranking/filters.ts'
 import type { Coverage } from './ranking/idf-overlap.ts'
 import { followNames, withoutNames } from './ranking/matches.ts'
 import { parseQuery, type Query } from './ranking/query.ts'
-import { type ExpansionDepth, LEVELS, type Level, type Match, MOST_NODES, rankNodes } from './ranking/ranking.ts'
+import { type ExpansionDepth, LEVELS, type Level, type Match, rankNodes } from './ranking/ranking.ts'
 import { admitsNone, allOf, createFilter, type Scope } from './ranking/scope.ts'
 import {
   bestFirst,
@@ -139,7 +140,7 @@ export function retrieve(
   const bytesOf = (id: string) => answer.described(id)?.bytes ?? 0
   const limited = withinLimits(
     ranked.nodes,
-    question.max_nodes ?? MOST_NODES,
+    question.max_nodes ?? limits.searchNodes,
     question.include_raw_text === true ? bytesOf : undefined,
   )
   const hint = hits.length === 0 ? hintOf(corpus, query, admission) : undefined

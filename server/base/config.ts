@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { PostgresAddress } from '../../index/postgres/pool.ts'
-import { mostDimensions } from '../domain/embeddings/endpoint-answer.ts'
 import { excerpt } from '../domain/format/excerpt.ts'
 import { isAllowEntry, parseNetwork } from '../domain/net/allow-list.ts'
 import { defaultRedirects, isRedirectEntry } from '../domain/oauth/redirects.ts'
@@ -17,6 +16,7 @@ import {
   leastBudget,
 } from './embeddings-config.ts'
 import { isLoopback } from './is-loopback.ts'
+import * as limits from './limits.ts'
 import { type OidcProvider, oidcSecrets, oidcVariables, readProviders } from './oidc-config.ts'
 
 export interface Config {
@@ -244,7 +244,7 @@ const environment = z.object({
     .string()
     .regex(/^[\x21-\x7e]{1,4096}$/, 'must have at most 4,096 ASCII characters, and no spaces')
     .optional(),
-  EMBEDDINGS_DIMENSIONS: wholeNumber(1, mostDimensions).optional(),
+  EMBEDDINGS_DIMENSIONS: wholeNumber(1, limits.dimensions).optional(),
   EMBEDDINGS_TEXT_PREFIX: z.string().max(500, 'must have at most 500 characters').optional(),
   EMBEDDINGS_QUERY_PREFIX: z.string().max(500, 'must have at most 500 characters').optional(),
   EMBEDDINGS_LANGUAGES: z

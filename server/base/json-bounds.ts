@@ -1,5 +1,7 @@
 /** Bounds the cost of JSON before it is parsed. 16 MiB of `{},` take 2 s and 500 MiB. */
 
+import * as limits from './limits.ts'
+
 export interface JsonBounds {
   /** Levels of nested objects and arrays. Default: no bound. */
   readonly levels?: number
@@ -9,14 +11,11 @@ export interface JsonBounds {
   readonly values?: number
 }
 
-/** Levels of JSON. Deeper JSON overflows the stack of recursive readers. */
-export const depthLimit = 100
-
 /**
  * Bounds of the JSON that another Grove answers with. A node with properties of 1 MiB and 10,000 edges of each kind has
  * 700,000 values, nested in a few more levels.
  */
-export const answerBounds = { levels: depthLimit + 10, values: 1_000_000 } as const satisfies JsonBounds
+export const answerBounds = { levels: limits.jsonLevels + 10, values: 1_000_000 } as const satisfies JsonBounds
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d]

@@ -3,15 +3,14 @@
  * `first-page-1ChRhyjbCX5HAKBFcj9yJh`. Only the id decides which page it is.
  */
 
+import * as limits from './limits.ts'
+
 /** The digits of base58 in the order of Bitcoin. It has none of 0, I, O and l, which readers confuse. */
 const digits = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 /** Digits of an id: the fewest in which each UUID fits. Shorter names of pages are never ids. */
 const idLength = 22
 /** Five digits, which a number holds exactly. */
 const fiveDigits = 58 ** 5
-
-/** The most characters read of a title, and in the words of a segment. */
-const most = { title: 500, words: 60 } as const
 
 const uuid = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i
 const shortIdAtEnd = /(?:^|-)([1-9A-HJ-NP-Za-km-z]{22})$/
@@ -52,10 +51,10 @@ function shortId(id: string): string {
 /** Joins the words of a title by hyphens, and cuts after a word. Without letters and digits, returns ''. */
 function shortWords(title: string): string {
   const [first = '', ...others] = wordsOf(title)
-  let words = [...first].slice(0, most.words).join('')
+  let words = [...first].slice(0, limits.slug).join('')
   for (const word of others) {
     const longer = `${words}-${word}`
-    if ([...longer].length > most.words) break
+    if ([...longer].length > limits.slug) break
     words = longer
   }
   return words
@@ -64,7 +63,7 @@ function shortWords(title: string): string {
 /** Returns the words of a title: lower case letters and digits of any script. The same title has the same words. */
 export function wordsOf(title: string): readonly string[] {
   const words = title
-    .slice(0, most.title)
+    .slice(0, limits.slugTitle)
     .normalize('NFKC')
     .toLowerCase()
     .normalize('NFKC')

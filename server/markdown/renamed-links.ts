@@ -1,5 +1,6 @@
 /** Writes a new name in wiki links of a text. Nothing else in the text changes. */
 
+import * as limits from '../base/limits.ts'
 import type { Link } from './markdown-facts.ts'
 import { folded } from './note-names.ts'
 import type { Position } from './positions.ts'
@@ -10,15 +11,12 @@ export interface Renaming {
   readonly to: string
 }
 
-/** The longest name in UTF-16 units. Brackets also have room for a heading and words. */
-const longestName = 500
-
 /** True if a wiki link can name a node with this title, and nothing else. */
 export function canName(title: string): boolean {
   return (
     isLinkable(title) &&
     title !== '' &&
-    title.length <= longestName &&
+    title.length <= limits.title &&
     title === title.trim() &&
     !unreadable.test(title)
   )

@@ -1,9 +1,7 @@
 /** Reads answers of a remote Grove, up to the largest size that a Grove sends. */
 
 import { answerBounds, exceededBound } from '../base/json-bounds.ts'
-
-/** Bytes of an answer: a file of 16 MiB in which each character is escaped. */
-const maxBytes = 64 * 1_048_576
+import * as limits from '../base/limits.ts'
 
 /**
  * Reads an answer to its end and returns a copy of it.
@@ -19,8 +17,8 @@ export async function boundedAnswer(answer: Response): Promise<Response> {
     const { done, value } = await reader.read()
     if (done) break
     bytes += value.length
-    if (bytes > maxBytes) {
-      const error = new Error(`The answer is larger than ${maxBytes / 1_048_576} MiB`)
+    if (bytes > limits.mcpAnswerBytes) {
+      const error = new Error(`The answer is larger than ${limits.mcpAnswerBytes / 1_048_576} MiB`)
       // Explicitly, because versions of Node differ in when a failed transform ends its source.
       reader.cancel(error).catch(() => {})
       throw error

@@ -2,6 +2,7 @@
 
 import type { Response as Answering, Request as Asked, RequestHandler } from 'express'
 import { AppError, ValidationError } from '../base/errors.ts'
+import * as limits from '../base/limits.ts'
 import { includesAccess } from '../domain/actor.ts'
 import { isTooDeep } from '../domain/format/limits.ts'
 import { credentialOf, type FindCredential } from '../http/authentication.ts'
@@ -17,9 +18,6 @@ import { note, noteCaller, noteIds } from '../http/log/request-notes.ts'
 import type { CountRequest } from '../http/rate-limits.ts'
 import { stateOf } from '../http/request-state.ts'
 import type { Session } from './session.ts'
-
-/** Limits of a message. A proposal is the largest one. */
-const limits = { bytes: 1024 * 1024, ms: 30_000 } as const
 
 /** Error codes of JSON-RPC. */
 const parseError = -32_700
@@ -132,7 +130,11 @@ async function readMessage(
 ): Promise<{ readonly value: unknown } | undefined> {
   requireJson(req.headers['content-type'])
   try {
-    const read = await readJson(req, { ...limits, hold: reserveBody(req, res, person) })
+    const read = await readJson(req, {
+      bytes: limits.mcpMessageBytes,
+      ms: limits.mcpMessageMs,
+      hold: reserveBody(req, res, person),
+    })
     if (read === undefined || isTooDeep(read.value))
       refuse(res, parseError, 'The message is empty or nested too deeply')
     // The rate limit counts requests, so a batch would evade it.

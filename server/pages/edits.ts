@@ -1,6 +1,7 @@
 /** Builds the API calls for an edit. The form of the page and its script share it. */
 
 import type { Api, Input } from '../../spec/client/api.ts'
+import * as limits from '../base/limits.ts'
 import { hexDigest } from '../markdown/connection-ids.ts'
 import { codeOf } from './error-codes.ts'
 import { EntryError, type Fields, isSameJson, nodeJsonOf, propertiesJson } from './properties.ts'
@@ -53,10 +54,6 @@ type Changes = Input<'createCommit'>['body']['changes']
 
 /** `letters`: letters at the end of a branch name. */
 const most = { letters: 8 } as const
-/** Maximum length in characters of a node's or a proposal's title. */
-export const longestTitle = 500
-/** Maximum length in UTF-16 units of a text that a page edits. Longer ones are edited in a clone. */
-export const longestText = 262_144
 
 /** Makes one commit. @throws head_moved, no_changes, pull_request_required and other errors of createCommit */
 export async function saveEdit(
@@ -125,7 +122,7 @@ export async function proposeChanges(
     const description = lines.join('\n').trim()
     const { pr } = await api.openPull({
       path,
-      body: { source_branch: branch, title: title.trim().slice(0, longestTitle), description },
+      body: { source_branch: branch, title: title.trim().slice(0, limits.title), description },
     })
     return pr.number
   } catch (error) {
@@ -201,8 +198,8 @@ async function completeNode(api: Api, path: NodePath, edit: Edit, error: unknown
 
 /** Refuses a text that this page could not open again. @throws EntryError */
 function requireEditable({ text }: Edit): void {
-  if (text.length <= longestText) return
-  const [length, limit] = [text.length, longestText].map((count) => count.toLocaleString('en'))
+  if (text.length <= limits.pageText) return
+  const [length, limit] = [text.length, limits.pageText].map((count) => count.toLocaleString('en'))
   throw new EntryError(
     `The text has ${length} characters, and a page edits at most ${limit}. Split it, or use a clone.`,
   )

@@ -4,6 +4,7 @@ import { PassThrough, type Readable } from 'node:stream'
 import busboy from 'busboy'
 import { ZipFile } from 'yazl'
 import { AppError, invalid } from '../base/errors.ts'
+import * as limits from '../base/limits.ts'
 import { isHiddenPath } from '../markdown/hidden-paths.ts'
 
 export interface ImportForm {
@@ -15,10 +16,8 @@ export interface ImportForm {
   readonly name: string
 }
 
-/** The most bytes of the form, with hidden files that a browser without script sends. */
-const mostFormBytes = 1_024 * 1_048_576
-/** The most fields, bytes of a field, and files. The operation limits the files that it imports. */
-const limits = { fields: 20, fieldSize: 8_192, files: 200_000 } as const
+/** The most fields, and bytes of a field. */
+const formLimits = { fields: 20, fieldSize: 8_192 } as const
 
 /**
  * Reads the form up to its first file. The archive is made while it is read.
@@ -78,7 +77,12 @@ function parserOf(type: string): busboy.Busboy {
   if (!/^multipart\/form-data\b/i.test(type))
     throw new AppError('unsupported_media_type', 'Send the form as multipart/form-data')
   try {
-    return busboy({ headers: { 'content-type': type }, preservePath: true, defParamCharset: 'utf8', limits })
+    return busboy({
+      headers: { 'content-type': type },
+      preservePath: true,
+      defParamCharset: 'utf8',
+      limits: { ...formLimits, files: limits.formFolderFiles },
+    })
   } catch {
     throw new AppError('unsupported_media_type', 'The form has no boundary')
   }
@@ -101,6 +105,6 @@ function countBytes(source: Readable, fail: (error: Error) => void): void {
   let bytes = 0
   source.on('data', (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes > mostFormBytes) fail(new AppError('too_large', 'The folder is over 1 GiB; import it in parts'))
+    if (bytes > limits.formFolderBytes) fail(new AppError('too_large', 'The folder is over 1 GiB; import it in parts'))
   })
 }

@@ -3,6 +3,7 @@
 import type { Request, RequestHandler, Response } from 'express'
 import type { Api } from '../../spec/client/api.ts'
 import { AppError, ValidationError } from '../base/errors.ts'
+import * as limits from '../base/limits.ts'
 import { idIn } from '../base/page-segments.ts'
 import { decodePercent } from '../base/percent-encoding.ts'
 import { bearerToken, type FindCredential } from '../http/authentication.ts'
@@ -108,9 +109,6 @@ interface Route {
   readonly isOneClick?: boolean
 }
 
-/** Maximum bytes of a form with a text. The text has 262,144 UTF-16 units of at most 9 bytes each. */
-const mostTextBytes = 2_621_440
-
 const routes: readonly Route[] = [
   { at: '/', show: showHome },
   { at: '/sign-in', show: showSignIn, take: takeSignIn },
@@ -145,7 +143,7 @@ const routes: readonly Route[] = [
   { at: '/admin/health', show: showHealth },
   { at: '/o/{org}', show: showOrg, hasWords: true },
   { at: '/o/{org}/example', take: takeExample },
-  { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: mostTextBytes },
+  { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: limits.formTextBytes },
   { at: '/o/{org}/settings/general', show: showGeneral, take: takeGeneral },
   { at: '/o/{org}/settings/rules', show: showRules, take: takeRules },
   { at: '/o/{org}/settings/types', show: showTypes, take: takeTypes },
@@ -183,13 +181,13 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/{node}/commits/{id}/restore', show: showRestore, take: takeRestore },
   { at: '/o/{org}/{node}/blame', show: showBlame },
   { at: '/o/{org}/{node}/backlinks', show: showBacklinks },
-  { at: '/o/{org}/{node}/edit', show: showEdit, take: takeEdit, formBytes: mostTextBytes },
-  { at: '/o/{org}/{node}/fields', show: showFields, take: takeFields, formBytes: mostTextBytes },
+  { at: '/o/{org}/{node}/edit', show: showEdit, take: takeEdit, formBytes: limits.formTextBytes },
+  { at: '/o/{org}/{node}/fields', show: showFields, take: takeFields, formBytes: limits.formTextBytes },
   { at: '/o/{org}/{node}/rename', show: showRename, take: takeRename },
   { at: '/o/{org}/{node}/settings', show: showNodeSettings, take: takeNodeSettings, hasUploads: true },
   { at: '/o/{org}/{node}/subpages', show: showSubpages },
   { at: '/o/{org}/{node}/proposals', show: showProposals },
-  { at: '/o/{org}/{node}/proposals/{number}', show: showProposal, take: takeProposal, formBytes: mostTextBytes },
+  { at: '/o/{org}/{node}/proposals/{number}', show: showProposal, take: takeProposal, formBytes: limits.formTextBytes },
   { at: '/o/{org}/{node}/proposals/{number}/undo', show: showUndo, take: takeUndo },
 ]
 

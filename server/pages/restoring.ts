@@ -2,7 +2,8 @@
 
 import type { Api } from '../../spec/client/api.ts'
 import { AppError } from '../base/errors.ts'
-import { longestTitle, type NodePath } from './edits.ts'
+import * as limits from '../base/limits.ts'
+import type { NodePath } from './edits.ts'
 
 export interface Version {
   readonly branch: string
@@ -39,7 +40,7 @@ export async function proposeRestore(api: Api, path: NodePath, version: Version)
       path,
       body: {
         ...{ source_branch: branch, target_branch: target },
-        ...{ title: title.trim().slice(0, longestTitle), description: lines.join('\n').trim() },
+        ...{ title: title.trim().slice(0, limits.title), description: lines.join('\n').trim() },
       },
     })
     return pr.number

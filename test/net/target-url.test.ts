@@ -4,9 +4,10 @@ import { networkInterfaces } from 'node:os'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { readConfig } from '../../server/base/config.ts'
+import * as limits from '../../server/base/limits.ts'
 import { isAllowEntry, newAllowList } from '../../server/domain/net/allow-list.ts'
 import { ownAddresses } from '../../server/domain/net/own-addresses.ts'
-import { judgeUrl, longestUrl, type TargetRules } from '../../server/domain/net/target-url.ts'
+import { judgeUrl, type TargetRules } from '../../server/domain/net/target-url.ts'
 import { runs } from '../support/seed.ts'
 
 const nothing: TargetRules = { allow: newAllowList([]), own: { ports: [], urls: [] } }
@@ -80,10 +81,10 @@ describe('a URL to fetch', () => {
 
   it('has at most 2,048 characters, also after other characters are escaped', () => {
     const start = 'https://hooks.example/'
-    expect(isAccepted(start + 'a'.repeat(longestUrl - start.length))).to.equal(true)
+    expect(isAccepted(start + 'a'.repeat(limits.webhookUrl - start.length))).to.equal(true)
     const long = 'The URL has more than 2,048 characters. Use a shorter one.'
-    expect(judged(start + 'a'.repeat(longestUrl - start.length + 1))).to.equal(long)
-    expect(judged(`${start}${'ü'.repeat(longestUrl / 6)}`)).to.equal(long)
+    expect(judged(start + 'a'.repeat(limits.webhookUrl - start.length + 1))).to.equal(long)
+    expect(judged(`${start}${'ü'.repeat(limits.webhookUrl / 6)}`)).to.equal(long)
     expect(judged('x'.repeat(10_000_000))).to.equal(long)
   })
 

@@ -2,7 +2,8 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { checkLimits, checkProperties, type Violation } from '../../server/domain/types/checker.ts'
+import * as limits from '../../server/base/limits.ts'
+import { checkProperties, type Violation } from '../../server/domain/types/checker.ts'
 import { formatNames, formats } from '../../server/domain/types/formats.ts'
 import type { Schema } from '../../server/domain/types/vocabulary.ts'
 import { rootSchemas, valuesFor } from './arbitraries.ts'
@@ -181,7 +182,7 @@ describe('the checker of schemas', () => {
     const schema: Schema = {
       properties: { list: { type: 'array', items }, long: { type: 'string', pattern: '^(a+)+$' } },
     }
-    const long = 'a'.repeat(checkLimits.patternUnits)
+    const long = 'a'.repeat(limits.patternText)
     expect(violationsOf(schema, { long })).to.deep.equal([])
     expect(violationsOf(schema, { long: `${'a'.repeat(50)}!` })[0]?.msg).to.include('must match')
     expect(violationsOf(schema, { long: `${long}a` })[0]?.msg).to.equal(

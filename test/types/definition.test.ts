@@ -2,7 +2,8 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { definitionJson, parseDefinition, readDefinition, typeLimits } from '../../server/domain/types/definition.ts'
+import * as limits from '../../server/base/limits.ts'
+import { definitionJson, parseDefinition, readDefinition } from '../../server/domain/types/definition.ts'
 import { rootSchemas } from './arbitraries.ts'
 import { isValidSchema } from './oracle.ts'
 
@@ -238,7 +239,7 @@ describe('definitions of types', () => {
       Object.fromEntries(Array.from({ length: count }, (_, n) => [`f${n}`, pattern(n)]))
     expect(faultsOf(withSchema({ properties: patterns(8) }))).to.deep.equal([])
     expect(faultsOf(withSchema({ properties: patterns(9) }))[0]).to.include('must have fewer or simpler patterns')
-    expect(faultsOf({ title: 'A', template: { text_content: 'x'.repeat(typeLimits.bytes) } })[0]).to.include(
+    expect(faultsOf({ title: 'A', template: { text_content: 'x'.repeat(limits.typeBytes) } })[0]).to.include(
       '65536 bytes',
     )
   })

@@ -1,6 +1,7 @@
 /** Builds search results: descriptions of matches and nodes, their limits, and the edges among them. */
 
 import type { EdgeTable } from '../../derived/schema.ts'
+import * as limits from '../../limits.ts'
 import type { MeaningGain } from '../meaning/gains.ts'
 import type { Signals } from '../meaning/gate.ts'
 import type { Expansion } from '../ranking/expansion.ts'
@@ -193,8 +194,6 @@ export function describeNode(answer: Answering, node: RankedNode, show: ShowText
   }
 }
 
-/** Limits on edges to read for the edges between nodes of a result. Reads the best nodes first. */
-const MOST_LOOKED_AT = 1_000
 const MOST_LOOKED_AT_A_NODE = MOST_EDGES_FROM - 1
 
 /** Returns the edges with both ends in `ids`, by holder, type and key. It does not matter which edges were followed. */
@@ -204,7 +203,7 @@ export function edgesAmong(
   ids: ReadonlySet<string>,
 ): { edges: EdgeTable[]; cut: boolean } {
   const found: string[] = []
-  let left = MOST_LOOKED_AT
+  let left = limits.connectionEdges
   let cut = false
   for (const id of ids) {
     if (left === 0) {
@@ -232,9 +231,6 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** The maximum number of UTF-8 bytes of text in one result. */
-const MOST_TEXT = 16 * 1024 * 1024
-
 interface Limited {
   /** `hasText` is true if texts were requested and this one fits. */
   nodes: { node: RankedNode; hasText: boolean }[]
@@ -242,7 +238,7 @@ interface Limited {
 }
 
 /**
- * Limits the number of nodes (best first) to `mostNodes`. If `bytesOf` is given, also limits their text to 16 MiB.
+ * Limits the number of nodes (best first) to `limits.searchNodes`. If `bytesOf` is given, also limits their text to 16 MiB.
  * Drops expanded nodes from the first one whose text does not fit. Keeps every match, but without its text if that does
  * not fit.
  */
@@ -250,7 +246,7 @@ export function withinLimits(nodes: RankedNode[], mostNodes: number, bytesOf?: (
   const matches = nodes.filter(({ relation }) => relation === 'match')
   const others = nodes.filter(({ relation }) => relation !== 'match')
   const withText = new Set<string>()
-  let room = MOST_TEXT
+  let room = limits.searchTextBytes
   const fits = (id: string): boolean => {
     if (!bytesOf) return true
     const bytes = bytesOf(id)

@@ -1,6 +1,7 @@
 /** Suggests titles for a partly typed query. */
 
-import { MOST_CANDIDATES, MOST_WORDS, type Part, partsOf } from '../ranking/title-matches.ts'
+import * as limits from '../../limits.ts'
+import { MOST_WORDS, type Part, partsOf } from '../ranking/title-matches.ts'
 import type { Corpus } from '../segments/corpus.ts'
 import type { SearchRows } from '../segments/rows.ts'
 import { titleWords, typedWords } from '../text/title-words.ts'
@@ -110,7 +111,7 @@ function candidates(parts: readonly Part[], asTitle: readonly string[]): Candida
     }
   }
   let last = 0
-  for (let sum = counts[0] ?? 0; last < counts.length - 1 && sum < MOST_CANDIDATES; sum += counts[++last] ?? 0);
+  for (let sum = counts[0] ?? 0; last < counts.length - 1 && sum < limits.suggestedTitles; sum += counts[++last] ?? 0);
   const surely: Candidate[] = []
   const perhaps: Candidate[] = []
   for (const part of parts) {
@@ -126,7 +127,7 @@ function candidates(parts: readonly Part[], asTitle: readonly string[]): Candida
     perhaps.push(...first.documents.map((document) => candidate(document, last)))
   }
   perhaps.sort((a, b) => (a.id < b.id ? -1 : 1))
-  return [...surely, ...perhaps.slice(0, MOST_CANDIDATES - surely.length)]
+  return [...surely, ...perhaps.slice(0, limits.suggestedTitles - surely.length)]
 }
 
 /** Keeps the documents with the first ids of all that are added, in order. */
@@ -135,9 +136,9 @@ function firstOf({ isBefore }: Part) {
   const add = (document: number): void => {
     let at = documents.length
     while (at > 0 && isBefore(document, documents[at - 1] ?? 0)) at--
-    if (at === MOST_CANDIDATES) return
+    if (at === limits.suggestedTitles) return
     documents.splice(at, 0, document)
-    if (documents.length > MOST_CANDIDATES) documents.pop()
+    if (documents.length > limits.suggestedTitles) documents.pop()
   }
   return { documents, add }
 }

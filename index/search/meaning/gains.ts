@@ -1,4 +1,6 @@
 /** Computes the scores that nodes gain by their meaning. */
+
+import * as limits from '../../limits.ts'
 import { type BestHits, type RankedHits, rankedHits } from '../ranking/matches.ts'
 import { passesFilter } from '../ranking/scope.ts'
 import { bestFirst, type DocumentFilter, roundScore, type ScoredHit, type Scores } from '../ranking/scores.ts'
@@ -15,9 +17,6 @@ export interface MeaningGain {
   /** The gain, in the unit of scores. */
   readonly score: number
 }
-
-/** The most nodes that gain. */
-export const MOST_BY_MEANING = 100
 
 /** The greatest gain, as a multiple of the best score by words. */
 const STRENGTH = 4
@@ -47,7 +46,7 @@ export function gainsOf(
     const nearest = similarities.nearest(limit)
     for (const { id, similarity, z: exact } of nearest.slice(seen)) {
       const z = roundScore(exact)
-      if (z <= Z.from || gains.size === MOST_BY_MEANING) return gains
+      if (z <= Z.from || gains.size === limits.meaningNodes) return gains
       const place = placeOf(corpus, id)
       if (place === undefined || !passesFilter(admission, place)) continue
       const score = roundScore(most * clamp((z - Z.from) / (Z.to - Z.from)))

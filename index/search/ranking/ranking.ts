@@ -1,5 +1,6 @@
 /** Ranks matches, and the nodes that an expansion reaches from them, by one score. */
 
+import * as limits from '../../limits.ts'
 import { type Expansion, type Neighbour, type Neighbours, neighboursOf, type Relation } from './expansion.ts'
 import { type Coverage, newShare, titleShare } from './idf-overlap.ts'
 import type { NamedNodes } from './matches.ts'
@@ -47,16 +48,10 @@ export interface RankedNode {
   readonly edge: GainingEdge | undefined
 }
 
-/** The maximum number of nodes of a result. */
-export const MOST_NODES = 500
-
 const SEEDS = 8
 const FRONTIER = 20
 const SECOND_HOP = 0.7
 
-/** Limits on edges to read in one hop: in total, and for each source. The minimum holds until the total is used up. */
-const MOST_EDGES_A_HOP = 700
-const MOST_EDGES_OF_A_SOURCE = 600
 const LEAST_EDGES_OF_A_SOURCE = 40
 /** A reserve of a hop. The last source may be a hub, whose edges of each kind to the 20 best hits exceed its limit. */
 const EDGES_OF_LAST_HUB = 100
@@ -133,14 +128,14 @@ export function rankNodes(
       .slice(FRONTIER)
       .map(([id, step]) => scored(id, step))
       .sort(byScore)
-      .slice(0, MOST_NODES - FRONTIER)
+      .slice(0, limits.searchNodes - FRONTIER)
     const sources = [...frontier, ...others.map(({ id }) => ({ id, strength: 0 }))]
     // Nodes that are already found gain nothing more.
     const best = expansion.best.filter((id) => !found.has(id))
     cut = expandOneHop({ ...expansion, best, toBest: new Map() }, coverage, found, sources, 2) || cut
   }
   const nodes = [...found].map(([id, step]) => scored(id, step)).sort(byScore)
-  return { nodes, cut: cut || nodes.length > MOST_NODES }
+  return { nodes, cut: cut || nodes.length > limits.searchNodes }
 }
 
 /** Compares by score, best first, equal ones by id. */
@@ -199,7 +194,7 @@ interface Reached extends Neighbours {
  * then more of those that have more, then a few of each other source.
  */
 function neighboursOfAll(expansion: Expansion, sources: readonly Source[]): Reached[] {
-  let left = MOST_EDGES_A_HOP - EDGES_OF_LAST_HUB
+  let left = limits.hopEdges - EDGES_OF_LAST_HUB
   const few = (source: Source): Reached[] => {
     if (left <= 0) return []
     const found = neighboursOf(expansion, source.id, Math.min(left, LEAST_EDGES_OF_A_SOURCE))
@@ -208,7 +203,7 @@ function neighboursOfAll(expansion: Expansion, sources: readonly Source[]): Reac
   }
   const more = (reached: Reached): Reached => {
     if (!reached.cut || left <= 0) return reached
-    const most = Math.min(MOST_EDGES_OF_A_SOURCE, reached.looked + left)
+    const most = Math.min(limits.nodeEdges, reached.looked + left)
     const found = neighboursOf(expansion, reached.source.id, most)
     left -= found.looked - reached.looked
     return { source: reached.source, ...found }

@@ -1,13 +1,12 @@
 /** Finds the titles that match a typed text, in each part of a corpus. */
+
+import * as limits from '../../limits.ts'
 import type { Corpus, SegmentView } from '../segments/corpus.ts'
 import type { MemTable } from '../segments/live-index.ts'
 import { inField, postingOf } from '../segments/segment.ts'
 import { rankOf, ranksBeginning, type StringTable, sizeOf, stringAt, tableOf } from '../segments/string-table.ts'
 import { FIELD } from '../segments/terms.ts'
 import { similarIn } from './similar.ts'
-
-/** The number of titles to order by the edges of their nodes. Counting them takes 5 µs each. */
-export const MOST_CANDIDATES = 100
 
 /** The limit of a title's word count in the choice of candidates. Longer titles count as this long. */
 export const MOST_WORDS = 255
@@ -135,10 +134,10 @@ function shortestOf() {
     if (length >= MOST_WORDS || length > shortest.limit) return
     counts[length] = (counts[length] ?? 0) + 1
     sum++
-    if (shortest.limit === Number.POSITIVE_INFINITY && sum >= MOST_CANDIDATES) shortest.limit = MOST_WORDS - 1
+    if (shortest.limit === Number.POSITIVE_INFINITY && sum >= limits.suggestedTitles) shortest.limit = MOST_WORDS - 1
     for (
       let longest = counts[shortest.limit] ?? 0;
-      sum - longest >= MOST_CANDIDATES;
+      sum - longest >= limits.suggestedTitles;
       longest = counts[shortest.limit] ?? 0
     ) {
       sum -= longest

@@ -1,11 +1,12 @@
 /** `grove invite`: creates invitations as the operator. */
+
+import * as limits from '../../base/limits.ts'
 import { isEmail } from '../../domain/accounts/identity.ts'
 import {
   createInvitation,
   createSignUpInvitation,
   invitationDays,
   invitationUrl,
-  mostUses,
 } from '../../domain/accounts/invitations.ts'
 import { operator } from '../../domain/actor.ts'
 import { type Call, printLine, requireFolder, requireOrgId, requireRoleName, UsageError, withDeps } from './command.ts'
@@ -30,7 +31,7 @@ export async function invite(call: Call, { org, role, email, uses, days }: Invit
   const target =
     org === undefined ? undefined : { at: { org_id: requireOrgId(org) }, role: requireRoleName(role ?? '') }
   if (email !== undefined && !isEmail(email)) throw new UsageError(`${email} is not an e-mail address`)
-  const count = requireNumber('--uses', uses, 1, mostUses)
+  const count = requireNumber('--uses', uses, 1, limits.invitationUses)
   const lasting = requireNumber('--days', days, invitationDays.default, invitationDays.longest)
   const { dataDir, publicUrl } = call.config
   await requireFolder(dataDir)

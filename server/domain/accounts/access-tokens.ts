@@ -16,6 +16,7 @@ import { deleteGrants } from '../../../index/credentials/oauth.ts'
 import type { Account, CredentialsDb, AccessToken as Row } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { requireSignedIn } from '../access.ts'
 import type { Access, Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
@@ -26,9 +27,6 @@ import { recordLastUse } from './last-used.ts'
 import { requireFresh } from './oidc/freshness.ts'
 import { hashOf, isAccessToken, newAccessToken } from './tokens.ts'
 import { personOf } from './user-view.ts'
-
-/** Per user, expired tokens included. */
-const maxTokens = 100
 
 /** The rights of a personal access token. They never exceed its user's. */
 export interface TokenScope {
@@ -91,8 +89,8 @@ export async function createAccessToken(
     await lockAccount(trx, actor.id)
     // A reset revokes every token, so a session that it has ended must not create another.
     await requireSignedIn(trx, actor)
-    if ((await countAccessTokens(trx, actor.id)) >= maxTokens) {
-      throw new AppError('too_many_tokens', `You have ${maxTokens} tokens; revoke one that you no longer use`)
+    if ((await countAccessTokens(trx, actor.id)) >= limits.tokens) {
+      throw new AppError('too_many_tokens', `You have ${limits.tokens} tokens; revoke one that you no longer use`)
     }
     await insertAccessToken(trx, row)
   })

@@ -4,6 +4,7 @@ import { countAccessTokens, deleteAccessToken, insertAccessToken } from '../../.
 import { lockBot } from '../../../index/credentials/bots.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeOrg, requireVerifiedEmail } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
@@ -19,9 +20,6 @@ import {
   toAccessToken,
 } from './access-tokens.ts'
 import { botAt, botNotFoundError, requireOwnerStill } from './bots.ts'
-
-/** Per bot, expired tokens included. */
-const maxBotTokens = 20
 
 /** A token of a bot is always limited to its organisation. */
 export type NewBotToken = Omit<NewAccessToken, 'org_id'>
@@ -49,8 +47,8 @@ export async function createBotToken(
     // A deletion of the bot waits for this lock, and then deletes the token.
     if ((await lockBot(trx, at.org_id, botId)) === undefined) throw botNotFoundError()
     await requireOwnerStill(deps, trx, actor, at)
-    if ((await countAccessTokens(trx, botId)) >= maxBotTokens)
-      throw new AppError('too_many_tokens', `The bot has ${maxBotTokens} tokens; revoke one that it no longer uses`)
+    if ((await countAccessTokens(trx, botId)) >= limits.botTokens)
+      throw new AppError('too_many_tokens', `The bot has ${limits.botTokens} tokens; revoke one that it no longer uses`)
     await insertAccessToken(trx, row)
   })
   await audit(deps, {

@@ -19,6 +19,7 @@ import { findRole, listMembersById } from '../../../index/derived/org-queries.ts
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeOrg, requireSignedIn, requireVerifiedEmail } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
@@ -32,9 +33,6 @@ import { removeAccount } from './deletion.ts'
 import { requireBotName } from './identity.ts'
 import { noPassword } from './passwords.ts'
 import { personOf } from './user-view.ts'
-
-/** Per organisation. */
-const maxBots = 50
 
 /** A bot is never an owner: it could make others owners. */
 type BotRole = Exclude<Role, 'owner'>
@@ -75,8 +73,11 @@ export async function createBot(deps: Deps, actor: Person, at: OrgAt, { name, ro
   await deps.credentials.write(async (trx) => {
     await requireSignedIn(trx, actor)
     await lockBotsOf(trx, at.org_id)
-    if ((await countBots(trx, at.org_id)) >= maxBots)
-      throw new AppError('too_many_bots', `The organisation has ${maxBots} bots; delete one that it no longer needs`)
+    if ((await countBots(trx, at.org_id)) >= limits.bots)
+      throw new AppError(
+        'too_many_bots',
+        `The organisation has ${limits.bots} bots; delete one that it no longer needs`,
+      )
     await insertAccount(trx, row)
   })
   const bot = await botAt(deps, { ...at, bot_id: row.id })
@@ -167,7 +168,7 @@ export async function deleteBot(deps: Deps, actor: Person, at: BotAt): Promise<v
 
 /** Deletes the bots of an organisation that is gone for good. Their memberships went with it. */
 export async function deleteBotsOf(deps: Deps, at: OrgAt): Promise<void> {
-  for (const { id } of await listBotRows(deps.credentials.read, at.org_id, { limit: maxBots, offset: 0 }))
+  for (const { id } of await listBotRows(deps.credentials.read, at.org_id, { limit: limits.bots, offset: 0 }))
     await deps.credentials.write(async (trx) => {
       await insertDeletedAccount(trx, id, deps.now().toISOString())
       await deleteAccount(trx, id)

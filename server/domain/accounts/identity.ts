@@ -2,6 +2,7 @@
 
 import { cleanIdentity, withoutCrud } from '../../../gitstore/names.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { botName, isBotEmail, looksLikeBot, withoutMark } from '../format/bots.ts'
 import { isHiddenEmail, isKeptByGit } from '../format/hidden-emails.ts'
 import { isOneLine } from '../format/text-rules.ts'
@@ -24,26 +25,20 @@ export function requireEmail(email: string, field = 'email'): void {
   if (!isEmail(email)) throw invalid(['body', field], 'This is not a valid e-mail address', email)
 }
 
-/** Characters. org.json and member files do not hold longer names. */
-const longestName = 200
-
-/** Characters of a bot's name without `[bot]`. */
-const longestBotName = 80
-
 /**
  * Checks the name of a user. It must not end as the name of a bot does.
  *
  * @throws ValidationError
  */
 export function requireAuthorName(name: string): void {
-  requireVisible(name, longestName)
+  requireVisible(name, limits.displayName)
   if (!looksLikeBot(name)) return
   throw invalid(['body', 'name'], 'Only the names of bots end in [bot]; choose another name', name)
 }
 
 /** Returns the name of a bot, with `[bot]` at its end. @throws ValidationError like `requireAuthorName` */
 export function requireBotName(name: string): string {
-  requireVisible(withoutMark(name), longestBotName)
+  requireVisible(withoutMark(name), limits.botName)
   return botName(name)
 }
 
@@ -75,7 +70,7 @@ export function defaultName(email: string): string {
 
 /** True for a name that an author of commits can have. */
 export function isGitName(name: string): boolean {
-  return isOneLine(name) && [...name].length <= longestName && isAuthorName(name)
+  return isOneLine(name) && [...name].length <= limits.displayName && isAuthorName(name)
 }
 
 function isAuthorName(name: string): boolean {

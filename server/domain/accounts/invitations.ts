@@ -34,6 +34,7 @@ import { findRole } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeOrg, includesRole, orgNotFoundError, requireVerifiedEmail } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
 import { type AuditEntry, audit } from '../audit/audit.ts'
@@ -54,12 +55,6 @@ const dayMs = 24 * 3600 * 1000
 
 /** Days that an invitation lasts. */
 export const invitationDays = { default: 7, longest: 30 } as const
-
-/** Users that one invitation can let in. */
-export const mostUses = 1_000
-
-/** Open invitations of an organisation. */
-const maxInvitations = 1_000
 
 interface Invitation {
   readonly id: string
@@ -212,8 +207,11 @@ async function insert(
   await deps.credentials.write(async (trx) => {
     if (row.org_id !== null) {
       await lockInvitationsOf(trx, row.org_id)
-      if ((await countOpenInvitations(trx, row.org_id, created_at)) >= maxInvitations)
-        throw new AppError('too_many_invitations', `There are ${maxInvitations} open invitations; revoke some first`)
+      if ((await countOpenInvitations(trx, row.org_id, created_at)) >= limits.invitations)
+        throw new AppError(
+          'too_many_invitations',
+          `There are ${limits.invitations} open invitations; revoke some first`,
+        )
     }
     await insertInvitation(trx, row)
     if (mail && mailed) await queueMail(deps, trx, mail)

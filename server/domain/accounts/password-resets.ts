@@ -4,6 +4,7 @@ import { listIdentities } from '../../../index/credentials/identities.ts'
 import type { Account, Mail } from '../../../index/credentials/schema.ts'
 import { deleteOtherResetTokens, insertResetToken } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../base/deps.ts'
+import * as limits from '../../base/limits.ts'
 import { anonymous } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import type { Letter } from '../mail/letter.ts'
@@ -12,7 +13,6 @@ import { hasMail, queueMail } from '../mail/outbox.ts'
 import { resetLetter, tokenLink } from '../mail/texts.ts'
 import type { Origin } from '../origin.ts'
 import { requireEmail } from './identity.ts'
-import { maxIdentities } from './oidc/freshness.ts'
 import { findProvider } from './oidc/providers.ts'
 import { hashOf, mailedToken } from './tokens.ts'
 
@@ -68,7 +68,7 @@ async function maySetPassword(deps: Deps, account: Account): Promise<boolean> {
   if (account.has_identity === 0) return true
   if (account.has_password === 0) return false
   if (account.email_verified_at === null) return true
-  const rows = await listIdentities(deps.credentials.read, account.id, { limit: maxIdentities, offset: 0 })
+  const rows = await listIdentities(deps.credentials.read, account.id, { limit: limits.identities, offset: 0 })
   return !rows.some(({ provider }) => findProvider(deps, provider)?.linksByEmail)
 }
 

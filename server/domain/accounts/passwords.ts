@@ -10,6 +10,7 @@ import { createQuota } from '../../../gitstore/concurrency/quota.ts'
 import { createSemaphore, type Turn } from '../../../gitstore/concurrency/semaphore.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 
 /** The number of common passwords that are refused, among those of valid length. */
 const refused = 10_000
@@ -47,7 +48,7 @@ interface HashTurn extends Turn {
 
 /** Limits concurrent hashes, which share libuv's threads with file access. Purposes take turns, so none starves. */
 const semaphore = createSemaphore<HashTurn>({
-  running: 2,
+  running: limits.passwordHashes,
   waiting: {
     // About two seconds of work for each purpose.
     quota: createQuota(({ purpose }) => [[purpose, 64]]),

@@ -2,6 +2,7 @@
 import { findEntry, type TreeEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { findTree } from '../branches/revisions.ts'
 import type { Anchor, AnchorInput } from '../format/anchors.ts'
 import { excerpt } from '../format/excerpt.ts'
@@ -13,11 +14,7 @@ import { hasText, readText } from './anchored-files.ts'
 
 type Loc = readonly (string | number)[]
 
-/** The most lines of an anchor. */
-const maxAnchoredLines = 500
-/** Characters of a quote, of its prefix or suffix, and of a pointer. */
-const maxQuote = 1_000
-const maxSurroundings = 64
+/** Characters of a JSON pointer. */
 const maxPointer = 1_000
 
 /**
@@ -108,10 +105,10 @@ async function requireValue(repo: Repo, entry: TreeEntry, path: string, pointer:
 function cleanQuote({ exact, prefix, suffix }: NonNullable<AnchorInput['quote']>, loc: Loc): Quote {
   if (!/[^\s]/u.test(exact))
     throw invalid([...loc, 'exact'], 'A quote has at least one character that is not white space', exact)
-  if (!fits(exact, maxQuote)) throw invalid([...loc, 'exact'], 'A quote has at most 1,000 characters', exact)
+  if (!fits(exact, limits.quote)) throw invalid([...loc, 'exact'], 'A quote has at most 1,000 characters', exact)
   for (const [name, text = ''] of Object.entries({ prefix, suffix }))
-    if (!fits(text, maxSurroundings))
-      throw invalid([...loc, name], `The ${name} of a quote has at most 64 characters`, text)
+    if (!fits(text, limits.quoteContext))
+      throw invalid([...loc, name], `The ${name} of a quote has at most ${limits.quoteContext} characters`, text)
   return { exact, ...(prefix ? { prefix: whole(prefix) } : {}), ...(suffix ? { suffix: whole(suffix) } : {}) }
 }
 
@@ -121,8 +118,8 @@ function whole(text: string): string {
 }
 
 function requireLines(have: number, first_line: number, num_lines: number, loc: Loc): void {
-  if (!Number.isInteger(num_lines) || num_lines < 1 || num_lines > maxAnchoredLines)
-    throw invalid([...loc, 'num_lines'], `An anchor has 1 to ${maxAnchoredLines} lines`, num_lines)
+  if (!Number.isInteger(num_lines) || num_lines < 1 || num_lines > limits.anchorLines)
+    throw invalid([...loc, 'num_lines'], `An anchor has 1 to ${limits.anchorLines} lines`, num_lines)
   const isFirst = Number.isInteger(first_line) && first_line >= 1 && first_line <= have
   if (isFirst && first_line + num_lines - 1 <= have) return
   const [name, value] = isFirst ? (['num_lines', num_lines] as const) : (['first_line', first_line] as const)
@@ -150,14 +147,14 @@ function anchoredLines(lines: readonly string[], { first_line, num_lines, quote 
     throw invalid(at, 'The quote is not in these lines. Quote the text of the file, without its rendering', quote)
   }
   const { from, to } = first_line === undefined ? onlyOne(search, quote, at) : onLine(search, quote, first_line, at)
-  if (to - from > maxAnchoredLines) throw invalid(at, `The quote takes more than ${maxAnchoredLines} lines`, quote)
+  if (to - from > limits.anchorLines) throw invalid(at, `The quote takes more than ${limits.anchorLines} lines`, quote)
   return { first_line: from + 1, num_lines: to - from, quote }
 }
 
 /** The lines of all occurrences that begin on a line. */
 function onLine(search: SearchableLines, quote: Quote, first_line: number, at: Loc): LineRange {
   const from = first_line - 1
-  const range = { from, to: Math.min(from + maxAnchoredLines, search.lines.length) }
+  const range = { from, to: Math.min(from + limits.anchorLines, search.lines.length) }
   const found = search.find(quote, range).filter((one) => one.from === from)
   if (found.length === 0)
     throw invalid(at, `The quote does not begin on line ${first_line}. Send num_lines as well`, quote)

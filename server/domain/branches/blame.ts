@@ -7,6 +7,7 @@ import { findEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { RequestContext } from '../actor.ts'
 import { timeOf } from '../format/signatures.ts'
@@ -17,9 +18,6 @@ import { readBlobStart } from './media-types.ts'
 import { openMergerSearch } from './merged-by.ts'
 import { readTree, resolveRevision } from './revisions.ts'
 
-/** Limits of a file that can be blamed. */
-const maxBytes = 1_048_576
-const maxLines = 20_000
 /** Characters of a commit's first line in the response. */
 const summaryCharacters = 500
 
@@ -82,7 +80,7 @@ export async function blameFile(deps: Deps, context: RequestContext, at: FileAt)
       const size = await blobSize(repo, entry.oid)
       if ((await readBlobStart(repo, entry.oid, size)).includes(0))
         throw invalid(['path', 'path'], 'The file is not text', path)
-      const lines = linesOf(await readBlob(repo, entry.oid, maxBytes))
+      const lines = linesOf(await readBlob(repo, entry.oid, limits.blameBytes))
       const ranges = lines.length === 0 ? [] : await readBlame(repo, head, path, bounds)
       const commits = await commitsOf(deps, access, ranges)
       return {
@@ -102,7 +100,7 @@ export async function blameFile(deps: Deps, context: RequestContext, at: FileAt)
 function linesOf(bytes: Buffer): string[] {
   const lines = bytes.toString('utf8').split('\n')
   if (lines.at(-1) === '') lines.pop()
-  if (lines.length > maxLines) throw new AppError('too_large', tooLarge)
+  if (lines.length > limits.blameLines) throw new AppError('too_large', tooLarge)
   return lines
 }
 

@@ -6,9 +6,9 @@ import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { invalid, type Problem, ValidationError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { placesOf } from '../format/json-text.ts'
-import { textLimit } from '../format/node-format.ts'
 import { findCollisions } from './content-rules.ts'
 
 export interface Change {
@@ -123,12 +123,12 @@ function contentOf(change: Change, loc: readonly (string | number)[], problems: 
   if (change.encoding !== 'base64' && /\p{Surrogate}/u.test(change.content)) {
     problems.push({ loc, msg: 'The content has an unpaired surrogate; send it as base64', type: 'value_error' })
   }
-  if (bytes.length > textLimit)
+  if (bytes.length > limits.fileBytes)
     problems.push({
       loc,
       msg: 'Over REST, a file can have at most 10 MiB; push larger files with Git',
       type: 'string_too_long',
-      ctx: { max_length: textLimit },
+      ctx: { max_length: limits.fileBytes },
     })
   return bytes
 }

@@ -2,6 +2,7 @@
 import { type Commit as GitCommit, readCommit, readMessage } from '../../../gitstore/objects/commits.ts'
 import { diffTrees } from '../../../gitstore/objects/diff.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import * as limits from '../../base/limits.ts'
 import { cutText } from '../format/limits.ts'
 import { type EntityType, entityAt } from '../format/node-format.ts'
 import { timeOf } from '../format/signatures.ts'
@@ -47,11 +48,6 @@ export interface CommitDetails extends Commit {
   readonly changes: CommitDiff
 }
 
-/** The number of parents of a commit that a list shows. */
-const listedParents = 1_000
-/** The most bytes of all messages of a page. */
-const pageBytes = 4 * 1_048_576
-
 /** A commit in a list: with at most 64 KiB of its message. */
 function toCommit(nodeId: string, commit: GitCommit): Commit {
   return {
@@ -62,8 +58,8 @@ function toCommit(nodeId: string, commit: GitCommit): Commit {
     author: commit.author.name,
     author_email: commit.author.email || null,
     created_at: timeOf(commit.committer),
-    parent_commits: commit.parents.slice(0, listedParents),
-    ...(commit.parents.length > listedParents ? { parents_truncated: true } : {}),
+    parent_commits: commit.parents.slice(0, limits.listedParents),
+    ...(commit.parents.length > limits.listedParents ? { parents_truncated: true } : {}),
   }
 }
 
@@ -86,8 +82,8 @@ export async function readCommits(repo: Repo, nodeId: string, oids: readonly Oid
 /** The rows of a page. If their messages are too long in total, each is cut to an equal share. */
 export function withinPage<Row extends { message: string }>(rows: Row[]): Row[] {
   const bytes = rows.reduce((sum, { message }) => sum + Buffer.byteLength(message), 0)
-  if (bytes <= pageBytes) return rows
-  const share = Math.floor(pageBytes / rows.length)
+  if (bytes <= limits.listedMessagesBytes) return rows
+  const share = Math.floor(limits.listedMessagesBytes / rows.length)
   return rows.map((row) => {
     const message = cutText(row.message, share)
     return message === row.message ? row : { ...row, message, message_truncated: true }

@@ -5,6 +5,7 @@ import { type FileEntry, findEntry, listFiles } from '../../../gitstore/objects/
 import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Actor, Person, RequestContext } from '../actor.ts'
 import { entityAt } from '../format/node-format.ts'
@@ -22,9 +23,6 @@ import { type HistoryQuery, isFiltered, listFilteredCommits } from './path-histo
 import { isPublicBlob } from './public-blobs.ts'
 import { readTree, requireBranchName, requireCommitOf, resolveRevision } from './revisions.ts'
 import { visibleHeads } from './tags.ts'
-
-/** The most bytes of a file in JSON. The response takes five times as much memory. */
-const fileLimit = 16 * 1_048_576
 
 const tooManyFiles =
   'This tree has over 100,000 files and folders, 64 levels or 16 MiB of paths. Clone the node and use git ls-tree'
@@ -71,7 +69,7 @@ export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
   const entry = head === null ? undefined : await findEntry(access.repo, await readTree(access.repo, head), path)
   if (!head || !entry || entry.mode === '040000' || entry.mode === '160000')
     throw new AppError('file_not_found', 'File not found')
-  const content = await readBlob(access.repo, entry.oid, fileLimit)
+  const content = await readBlob(access.repo, entry.oid, limits.jsonFileBytes)
   const text = asText(content)
   return {
     node_id: nodeId,

@@ -3,8 +3,9 @@ import { LRUCache } from 'lru-cache'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { blobSize } from '../../../gitstore/objects/blob-stream.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import * as limits from '../../base/limits.ts'
 import { mediaTypeOf, readBlobHeader, readBlobStart } from './media-types.ts'
-import { headerBytes, type PictureSize, pictureSize } from './picture-size.ts'
+import { type PictureSize, pictureSize } from './picture-size.ts'
 
 export interface FileFacts extends Partial<PictureSize> {
   /** Bytes. */
@@ -42,9 +43,9 @@ async function readFacts(repo: Repo, oid: Oid, name: string): Promise<FileFacts>
   const { type } = mediaTypeOf(name, start)
   const facts = { size, media_type: type }
   if (!type.startsWith('image/')) return facts
-  const isWhole = start.length >= Math.min(size, headerBytes)
+  const isWhole = start.length >= Math.min(size, limits.pictureHeadBytes)
   const found =
     pictureSize(type, start) ??
-    (isWhole ? undefined : pictureSize(type, await readBlobHeader(repo, oid, size, headerBytes)))
+    (isWhole ? undefined : pictureSize(type, await readBlobHeader(repo, oid, size, limits.pictureHeadBytes)))
   return { ...facts, ...found }
 }

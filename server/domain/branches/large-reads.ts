@@ -6,6 +6,7 @@ import { isGitError } from '../../../gitstore/errors.ts'
 import { createYielder, runLarge, type Yielder } from '../../../gitstore/yielder.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { callerOf, type RequestContext } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 
@@ -54,9 +55,6 @@ const gitSemaphore = createCallerSemaphore({
   refusal: 'Too many diffs and histories are being computed; try again in a moment',
 })
 
-/** Milliseconds for one Git process. */
-const timeoutMs = 10_000
-
 export interface GitBounds {
   readonly timeoutMs: number
   readonly signal: AbortSignal
@@ -79,7 +77,7 @@ export async function readBounded<T>(
   try {
     return await gitSemaphore.run({ caller: callerOf(context), signal }, () => {
       waited?.(performance.now() - asked)
-      return work({ timeoutMs, signal })
+      return work({ timeoutMs: limits.diffMs, signal })
     })
   } catch (error) {
     if (isGitError(error, 'limit_exceeded')) throw new AppError('too_large', tooLarge, {}, { cause: error })

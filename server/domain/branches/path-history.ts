@@ -2,6 +2,7 @@
 import { readFilteredLog } from '../../../gitstore/history/filtered-log.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
+import * as limits from '../../base/limits.ts'
 import type { NodeAccess } from '../access.ts'
 import type { RequestContext } from '../actor.ts'
 import type { Page } from '../pagination.ts'
@@ -14,9 +15,6 @@ export interface HistoryQuery extends Page {
   readonly since?: string
   readonly until?: string
 }
-
-/** Milliseconds. A million commits take 11 s of CPU time. */
-const timeoutMs = 30_000
 
 const tooLong =
   'The history takes longer than 30 seconds to search, or more than 1,600,000 commits match. Clone the node and use git log'
@@ -44,7 +42,7 @@ export async function listFilteredCommits(
   if (filter.until !== undefined && filter.until < 0) return { total: 0, oids: [] }
   const since = filter.since === undefined ? undefined : Math.max(0, filter.since)
   return readFilteredLog(repo, head, { ...filter, since }, query, (walk) =>
-    readBounded(deps, context, tooLong, ({ signal }) => walk({ timeoutMs, signal })),
+    readBounded(deps, context, tooLong, ({ signal }) => walk({ timeoutMs: limits.filteredHistoryMs, signal })),
   )
 }
 

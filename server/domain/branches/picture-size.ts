@@ -10,8 +10,6 @@ export interface PictureSize {
   readonly height: number
 }
 
-/** The bytes at the start of a picture that are read. Only a JPEG with very long metadata needs more. */
-export const headerBytes = 65_536
 /** The largest width and height. */
 const maxPixels = 100_000
 

@@ -10,6 +10,7 @@ import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
+import * as limits from '../../base/limits.ts'
 import { requireRole } from '../access.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { type ContentProblem, toProblemLine } from '../format/path-problem.ts'
@@ -100,15 +101,12 @@ export async function pathProblems(repo: Repo, before: Oid | null, after: Oid): 
 
 type RefKind = 'heads' | 'tags'
 
-/** The most branches, and the most tags. A repository from elsewhere may have more, and then gets no new ones. */
-const maxRefs = 10_000
-
 /** The number of refs that may still be created. Concurrent requests may each take the last one. */
 export function countRefRoom(repo: Repo, kind: RefKind): number {
-  return maxRefs - listRefs(repo, `refs/${kind}/`).size
+  return limits.refs - listRefs(repo, `refs/${kind}/`).size
 }
 
 /** The end of a sentence about a node that has too many refs. */
 export function tooManyRefsMessage(kind: RefKind): string {
-  return `has ${maxRefs} ${kind === 'heads' ? 'branches' : 'tags'}, which is the limit; delete some first`
+  return `has ${limits.refs} ${kind === 'heads' ? 'branches' : 'tags'}, which is the limit; delete some first`
 }

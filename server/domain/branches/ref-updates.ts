@@ -9,6 +9,7 @@ import { newCommits } from '../../../gitstore/transfer/reachability.ts'
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
+import * as limits from '../../base/limits.ts'
 import { type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withIntent } from '../event-log/note-intents.ts'
@@ -151,9 +152,6 @@ async function attempt(
   return updateRefs(deps.store, names, decide)
 }
 
-/** The most commits by other authors that one push brings. Each is a file of 60 bytes in the ledger. */
-const maxForeign = 100_000
-
 /**
  * Lists the commits that the refs bring in and whose author is not the user. Git believes any author. Lists none before
  * `main` has a commit, because a repository from elsewhere then moves in.
@@ -165,8 +163,10 @@ async function foreignCommits(person: Person, repo: Repo, commands: readonly Ref
   if (tips.length === 0 || readRef(repo, main) === null) return []
   const own = [person.email.toLowerCase(), hiddenEmail(person.id)]
   const foreign = (await newCommits(repo, tips)).filter(({ email }) => !own.includes(email.toLowerCase()))
-  if (foreign.length > maxForeign)
-    throw new PushRejectedError(`a push brings at most ${maxForeign} commits of other authors; push them in parts`)
+  if (foreign.length > limits.pushedAuthorCommits)
+    throw new PushRejectedError(
+      `a push brings at most ${limits.pushedAuthorCommits} commits of other authors; push them in parts`,
+    )
   return foreign.map(({ oid }) => oid)
 }
 

@@ -1,17 +1,18 @@
 /** The text diff of two commits: hunks of each entity, or a patch. */
 import { withPendingStored } from '../../../gitstore/history/scratch-objects.ts'
+import * as gitLimits from '../../../gitstore/limits.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readInfo } from '../../../gitstore/objects/objects.ts'
 import {
   type DiffLimits,
   type DiffSide,
   type FileDiff,
-  maxTextBytes,
   readHunks,
   readPatch,
 } from '../../../gitstore/objects/patches.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { RequestContext } from '../actor.ts'
 import { entityAt } from '../format/node-format.ts'
@@ -20,17 +21,15 @@ import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
 import { pathIn, readBounded } from './large-reads.ts'
 import { readTree, requireCommit } from './revisions.ts'
 
-/** Limits of a diff. If it is narrowed to a path, one file may take all of it. */
-const limits: DiffLimits = {
-  files: 10_000,
-  linesOfFile: 3_000,
-  lines: 20_000,
-  bytesOfFile: 1_048_576,
-  bytes: 8 * 1_048_576,
+/** If a diff is narrowed to a path, one file may take all of it. */
+const hunkLimits: DiffLimits = {
+  files: limits.hunkEntities,
+  linesOfFile: limits.entityLines,
+  lines: limits.hunkLines,
+  bytesOfFile: limits.entityBytes,
+  bytes: limits.hunkBytes,
 }
-const narrowedLimits: DiffLimits = { ...limits, linesOfFile: limits.lines, bytesOfFile: limits.bytes }
-/** The most bytes of a patch, which is never truncated. */
-const maxPatchBytes = 32 * 1_048_576
+const narrowedLimits: DiffLimits = { ...hunkLimits, linesOfFile: limits.hunkLines, bytesOfFile: limits.hunkBytes }
 /** Blobs whose sizes are read at once. */
 const sizesAtOnce = 200
 
@@ -118,7 +117,7 @@ export function textDiffOf(
     readBounded(deps, context, tooMuch, (bounds) =>
       withPendingStored(repo, async (objects) => {
         const compared = { ...(await trees()), path }
-        const most = path === undefined ? limits : narrowedLimits
+        const most = path === undefined ? hunkLimits : narrowedLimits
         return makeDiff(repo, nodeId, pair, await readHunks(repo, compared, most, { ...bounds, objects }))
       }),
     ),
@@ -135,7 +134,7 @@ export function patchOf(
 ): Promise<Buffer> {
   const path = pathIn(query)
   return readBounded(deps, context, patchTooLarge, async (bounds) =>
-    readPatch(repo, { ...(await treesOf(repo, pair)), path }, maxPatchBytes, bounds),
+    readPatch(repo, { ...(await treesOf(repo, pair)), path }, limits.patchBytes, bounds),
   )
 }
 
@@ -183,7 +182,7 @@ function textOf(file: FileDiff, sizes: ReadonlyMap<Oid, number>) {
   if (file.kind === 'binary') {
     const sizeOf = (side: DiffSide | null) => (side && sizes.get(side.oid)) ?? null
     const [old_size, new_size] = [sizeOf(file.old), sizeOf(file.new)]
-    const isLarge = Math.max(old_size ?? 0, new_size ?? 0) > maxTextBytes
+    const isLarge = Math.max(old_size ?? 0, new_size ?? 0) > gitLimits.comparedFileBytes
     return { ...(isLarge ? { too_large: true as const } : { binary: true as const }), old_size, new_size }
   }
   return {

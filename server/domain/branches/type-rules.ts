@@ -8,8 +8,9 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { readHeldEdges, readTypeTexts } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { type Problem, ValidationError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { orgIsGone } from '../access.ts'
-import { jsonLimit, type NodeContent, readContent } from '../format/node-format.ts'
+import { type NodeContent, readContent } from '../format/node-format.ts'
 import { readRecord } from '../format/org-format.ts'
 import type { TypeRuleProblem } from '../format/path-problem.ts'
 import { nodeFile } from '../format/paths.ts'
@@ -121,7 +122,7 @@ async function problemsOfChange(
   const judgement = judgeChange(types, before, after, typeOf, enforcement)
   if (judgement.violations.length === 0) return []
   const { jsonBlob } = after
-  const json = jsonBlob === undefined ? '{}' : (await readBlob(repo, jsonBlob, jsonLimit)).toString()
+  const json = jsonBlob === undefined ? '{}' : (await readBlob(repo, jsonBlob, limits.nodeJsonBytes)).toString()
   return contentProblemsOf(judgement, json)
 }
 

@@ -11,6 +11,7 @@ import { readKeptBlob } from '../../../gitstore/objects/kept-blobs.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
+import * as limits from '../../base/limits.ts'
 import type { Change } from './same-change.ts'
 
 /** A changed file. */
@@ -24,36 +25,17 @@ interface Part {
 interface Summary {
   /** A hash of all parts. Null: the change is empty or too large, or its commits are missing. */
   readonly key: string | null
-  /** The parts by path. Empty if there are more than `maxParts`. */
+  /** The parts by path. Empty if there are more than `limits.sameParts`. */
   readonly parts: ReadonlyMap<string, Part>
-  /** The cost of reading the change, in the unit of `mostCost`. */
+  /** The cost of reading the change, in the unit of `limits.sameCost`. */
   readonly cost: number
 }
-
-/** The most of a change that is compared with changes in other pull requests. */
-const largest = { entries: 20_000, characters: 1_000_000 }
-
-/** The most files of a change that are compared one by one. Needed if the target took in some. */
-const maxParts = 100
-
-/** The most files of a change whose lines are compared, and their bytes. Further ones are the same if their blobs are. */
-const maxLineFiles = 200
-const maxLineBytes = 524_288
 
 /** The rest that may still be read. */
 interface Left {
   files: number
   bytes: number
 }
-
-/**
- * The most that one judgement reads of other changes. Each name in a tree counts as 1, and so does half a KiB of a file:
- * about 10 µs each. The oldest changes beyond are not compared.
- */
-const mostCost = 100_000
-
-/** The most changes per judgement that are compared with the target. Further ones count as alike. */
-const maxPartial = 20
 
 /** Summaries by repository and commits, which never change. Each part takes about 200 bytes. */
 const summaries = new LRUCache<string, Summary>({ maxSize: 100_000, sizeCalculation: ({ parts }) => parts.size + 1 })
@@ -83,7 +65,7 @@ export async function listAlike<T extends Change>(
       found.push(other)
       continue
     }
-    if (cost > mostCost) continue
+    if (cost > limits.sameCost) continue
     own ??= await summaryOf(repo, present)
     if (own.key === null) continue
     const summary = await summaryOf(repo, other)
@@ -91,7 +73,7 @@ export async function listAlike<T extends Change>(
     if (summary.key === own.key) found.push(other)
     else if (
       containsParts(summary, own) &&
-      (++partial > maxPartial || (await isRestTaken(repo, summary, own, present)))
+      (++partial > limits.samePartial || (await isRestTaken(repo, summary, own, present)))
     )
       found.push(other)
   }
@@ -134,7 +116,7 @@ async function summarize(repo: Repo, before: Oid, after: Oid): Promise<Summary> 
   const counted = (entries: number) => {
     cost += entries
   }
-  const most = { ...largest, counted }
+  const most = { entries: limits.sameEntries, characters: limits.samePathCharacters, counted }
   const changes = await diffTrees(repo, before, after, createYielder(), most).catch((error: unknown) => {
     if (isGitError(error, 'limit_exceeded')) return []
     throw error
@@ -142,13 +124,13 @@ async function summarize(repo: Repo, before: Oid, after: Oid): Promise<Summary> 
   if (changes.length === 0) return { ...unknown, cost }
   const all = createHash('sha1')
   const parts = new Map<string, Part>()
-  const left: Left = { files: maxLineFiles, bytes: maxLineBytes }
+  const left: Left = { files: limits.sameLineFiles, bytes: limits.sameLineBytes }
   for (const change of changes) {
     const lines = left.files-- > 0 ? await linesOf(repo, change, left) : blobsOf(change)
     all.update(`${change.path}\0${lines}\0`)
-    if (changes.length <= maxParts) parts.set(change.path, { lines, after: sideOf(change.new) })
+    if (changes.length <= limits.sameParts) parts.set(change.path, { lines, after: sideOf(change.new) })
   }
-  return { key: all.digest('base64'), parts, cost: cost + (maxLineBytes - left.bytes) / 512 }
+  return { key: all.digest('base64'), parts, cost: cost + (limits.sameLineBytes - left.bytes) / 512 }
 }
 
 const sideOf = (side: TreeChange['new']) => (side === null ? '' : `${side.mode} ${side.oid}`)

@@ -14,6 +14,7 @@ import { mergeThreeTrees } from '../../../gitstore/history/merge-three.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 
 /** A proposed change: the commits that `head` has and `base` lacks. */
 export interface Change {
@@ -140,9 +141,6 @@ const semaphore = createSemaphore<MergeTurn>({
   laneOf: ({ dir }) => ({ key: dir }),
 })
 
-/** Milliseconds for the Git process of a merge. */
-const mergeTimeoutMs = 10_000
-
 /**
  * Merges the approved change onto the current base, and saves nothing. The current head does not matter.
  *
@@ -160,7 +158,7 @@ export async function mergeApproved(
   if (!base || !ours || !theirs) return { outcome: 'missing' }
   try {
     const merged = await semaphore.run({ dir: repo.dir, signal }, () =>
-      mergeThreeTrees(repo, { base, ours, theirs }, { timeoutMs: mergeTimeoutMs, ...(signal && { signal }) }),
+      mergeThreeTrees(repo, { base, ours, theirs }, { timeoutMs: limits.sameMergeMs, ...(signal && { signal }) }),
     )
     return 'tree' in merged ? { outcome: 'merged', ...merged } : { outcome: 'conflict' }
   } catch (error) {

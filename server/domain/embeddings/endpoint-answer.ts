@@ -1,10 +1,8 @@
 /** Reads the vectors that an endpoint answers with, and trusts nothing in its answer. */
 
 import { exceededBound } from '../../base/json-bounds.ts'
+import * as limits from '../../base/limits.ts'
 import { quantised } from './quantise.ts'
-
-/** The most dimensions of a vector. `EMBEDDINGS_DIMENSIONS` has the same bound. */
-export const mostDimensions = 4_096
 
 /** Bytes: the longest answer, all but its numbers, a number with its spaces. */
 const [longestAnswer, restBytes, numberBytes] = [16 * 1_048_576, 65_536, 64]
@@ -21,7 +19,7 @@ export class AnswerError extends Error {}
 
 /** The most bytes of an answer to so many texts. */
 export function answerBytes(texts: number): number {
-  return Math.min(longestAnswer, restBytes + texts * mostDimensions * numberBytes)
+  return Math.min(longestAnswer, restBytes + texts * limits.dimensions * numberBytes)
 }
 
 /** @param dimensions those required; undefined: any, but all the same. @throws AnswerError */
@@ -38,7 +36,7 @@ export function parseVectors(body: Buffer, texts: number, dimensions: number | u
     found.set(index, valuesOf(fieldOf(item, 'embedding')))
   }
   const wanted = dimensions ?? found.get(0)?.length ?? 0
-  if (wanted < 1 || wanted > mostDimensions) throw new AnswerError(`has vectors of ${wanted} dimensions`)
+  if (wanted < 1 || wanted > limits.dimensions) throw new AnswerError(`has vectors of ${wanted} dimensions`)
   for (const { length } of found.values())
     if (length !== wanted) throw new AnswerError(`has a vector of ${length} dimensions, not ${wanted}`)
   const vectors = Array.from({ length: texts }, (_, at) => vectorOf(found.get(at) ?? []))
@@ -46,7 +44,7 @@ export function parseVectors(body: Buffer, texts: number, dimensions: number | u
 }
 
 function parseJson(body: Buffer, texts: number): unknown {
-  const values = 2 * texts * mostDimensions + 10_000
+  const values = 2 * texts * limits.dimensions + 10_000
   if (exceededBound(body, { levels: 20, containers: 10_000, values }) !== undefined)
     throw new AnswerError('has too many values')
   try {

@@ -2,6 +2,7 @@
 
 import { LRUCache } from 'lru-cache'
 import type { Deps } from '../../base/deps.ts'
+import * as limits from '../../base/limits.ts'
 import { FaultLog } from './fault-log.ts'
 import { EmbeddingError } from './model.ts'
 import { UnsentError } from './unsent-error.ts'
@@ -14,12 +15,8 @@ export interface QuestionOptions extends Pick<Deps, 'now' | 'log' | 'metrics'> {
   readonly lateMs?: number
 }
 
-/** UTF-16 units of a question. The rest is cut. */
-const longestQuestion = 2_400
 /** Questions whose vectors are kept. */
 const mostKnown = 1_000
-/** Questions that are being embedded. More questions stay without a vector. */
-const mostRunning = 8
 /** Milliseconds that a question waits. Its vector may come later, for the next equal question. */
 const usualLateMs = 1_500
 /** Milliseconds after which the model is asked to give up. */
@@ -57,7 +54,7 @@ export class QuestionVectors {
 
   /** Returns the vector of a question, or undefined if it is unavailable now. Never throws. */
   async ask(text: string, signal?: AbortSignal): Promise<Int8Array | undefined> {
-    const question = cut(text, longestQuestion)
+    const question = cut(text, limits.questionUnits)
     const known = this.#known.get(question)
     if (known !== undefined) return this.#count('cached', known)
     const before = this.#running.get(question)
@@ -65,7 +62,7 @@ export class QuestionVectors {
       const { state, vector } = await unlessAborted(before.onTime, signal)
       return this.#count(state === 'embedded' ? 'cached' : state, vector)
     }
-    if (signal?.aborted || this.#isClosed || this.#running.size >= mostRunning || !this.#circuit.enter())
+    if (signal?.aborted || this.#isClosed || this.#running.size >= limits.questions || !this.#circuit.enter())
       return this.#count('skipped', undefined)
     const { state, vector } = await unlessAborted(this.#start(question), signal)
     return this.#count(state, vector)

@@ -3,12 +3,8 @@ import { createHash } from 'node:crypto'
 import { passagesOf } from '../../../index/search/text/passages.ts'
 import { proseOf } from '../../../index/search/text/prose.ts'
 import { keyBytes } from '../../../index/vectors/vectors.ts'
+import * as limits from '../../base/limits.ts'
 import { quantised } from './quantise.ts'
-
-/** The most texts of a node. */
-const mostTexts = 64
-/** The most UTF-16 units of a text. */
-const mostUnits = 2_400
 
 /**
  * Returns the texts of a node by position. They are its passages, or title and prose if it has no passages. A node
@@ -19,17 +15,17 @@ const mostUnits = 2_400
 export function textsOf(title: string, source: string): string[] {
   const prose = proseOf(source)
   const passages = passagesOf(title, source, prose)
-  if (passages.length > 0) return passages.slice(0, mostTexts).map(({ text }) => cut(text))
+  if (passages.length > 0) return passages.slice(0, limits.embeddedTexts).map(({ text }) => cut(text))
   const whole = cut([title, prose.text.trim()].filter((part) => part !== '').join('\n'))
   return whole.trim() === '' ? [] : [whole]
 }
 
 /** Cuts a text without halving a character. */
 function cut(text: string): string {
-  if (text.length <= mostUnits) return text
-  const last = text.charCodeAt(mostUnits - 1)
+  if (text.length <= limits.embeddedTextUnits) return text
+  const last = text.charCodeAt(limits.embeddedTextUnits - 1)
   const isHalf = last >= 0xd800 && last <= 0xdbff
-  return text.slice(0, isHalf ? mostUnits - 1 : mostUnits)
+  return text.slice(0, isHalf ? limits.embeddedTextUnits - 1 : limits.embeddedTextUnits)
 }
 
 /** Returns the key of a text for a model. */

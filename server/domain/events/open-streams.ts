@@ -1,10 +1,8 @@
 /** Limits the streams of a process, and ends them when the service stops. */
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { wakeBehind } from '../event-log/wake.ts'
-
-/** The most open streams of a process, of a user and of an organisation. */
-const mostStreams = { process: 1_000, person: 20, org: 200 } as const
 
 interface Owner {
   readonly personId: string
@@ -38,14 +36,14 @@ class OpenStreams {
   /** @throws AppError too_many_streams */
   add(owner: Owner): () => void {
     const { personId, orgId, files } = owner
-    const limits = [
-      [`person ${personId}`, mostStreams.person, 'You have'],
-      [`org ${orgId}`, mostStreams.org, 'This organisation has'],
+    const places = [
+      [`person ${personId}`, limits.userStreams, 'You have'],
+      [`org ${orgId}`, limits.orgStreams, 'This organisation has'],
     ] as const
-    for (const [key, most, who] of limits)
+    for (const [key, most, who] of places)
       if (this.#countOf(key) >= most) throw refusal(`${who} ${most} open streams; close one, then try again`)
-    if (this.#open.size >= Math.min(mostStreams.process, files)) this.#makeRoom(owner)
-    const keys = limits.map(([key]) => key)
+    if (this.#open.size >= Math.min(limits.streams, files)) this.#makeRoom(owner)
+    const keys = places.map(([key]) => key)
     for (const key of keys) this.#change(key, 1)
     this.#open.add(owner)
     return () => {

@@ -3,12 +3,11 @@ import { deleteIntentsBefore } from '../../../index/log/intents.ts'
 import { nextLogOrg } from '../../../index/log/positions.ts'
 import { hasExpired, type Retention, removeExpired } from '../../../index/log/retention.ts'
 import type { Deps } from '../../base/deps.ts'
+import * as limits from '../../base/limits.ts'
 
 const dayMs = 86_400_000
 const hourMs = 3_600_000
 
-/** The most events that an organisation keeps. */
-const mostEvents = 1_000_000
 /** Days for which an event is kept that a webhook has not planned yet. */
 const neededDays = 7
 /** Rows that one transaction removes. */
@@ -52,7 +51,7 @@ export class EventRemoval {
     const needed = await this.#oldestNeeded(deps, orgId)
     return {
       before: now - deps.config.eventRetentionDays * dayMs,
-      most: mostEvents,
+      most: limits.keptEvents,
       neededSince: now - neededDays * dayMs,
       ...(needed === undefined ? {} : { needed }),
     }

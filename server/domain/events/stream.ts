@@ -4,6 +4,7 @@ import { encodeCursor, type Position, parseCursor } from '../../../index/log/cha
 import type { EventFilter, EventRow } from '../../../index/log/events.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeOrg, invalidTokenError, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { onNewEvents } from '../event-log/wake.ts'
@@ -13,8 +14,8 @@ import { type EventQuery, filterOf } from './feed.ts'
 import { admitStream } from './open-streams.ts'
 import { readShown } from './shown.ts'
 
-/** The most events and bytes of a batch. `least` events are read before their size is known. */
-const batch = { events: 100, bytes: 65_536, least: 4 } as const
+/** The most bytes of a batch. `least` events are read before their size is known. */
+const batch = { bytes: 65_536, least: 4 } as const
 /** The longest life of a stream. The session of a browser is then looked up as at any request. */
 const longestMs = 86_400_000
 
@@ -153,7 +154,7 @@ export class EventStream {
 function nextLimit(events: readonly EventRow[]): number {
   const bytes = events.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0)
   const most = events.length === 0 ? batch.least : Math.floor((batch.bytes * events.length) / bytes)
-  return Math.max(1, Math.min(batch.events, most))
+  return Math.max(1, Math.min(limits.streamEvents, most))
 }
 
 /** The first events, up to the bytes of a batch, and at least one. */

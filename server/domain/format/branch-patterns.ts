@@ -1,9 +1,7 @@
 /** Patterns of branch names. `*` stands for any characters except `/`, and `**` for any characters. */
 
 import { branchNameProblem } from '../../../gitstore/names.ts'
-
-/** The most bytes of a pattern: those of a branch name. */
-const maxPatternBytes = 200
+import * as limits from '../../base/limits.ts'
 
 /**
  * True if the whole name matches. Stars also stand for no characters. Upper and lower case differ.
@@ -35,7 +33,8 @@ function skipStars(parts: readonly string[], reached: boolean[]): void {
 /** Says why a pattern matches no valid branch name. Undefined if it matches one. */
 export function patternProblem(pattern: string): string | undefined {
   if (pattern === '') return 'A pattern cannot be empty'
-  if (Buffer.byteLength(pattern) > maxPatternBytes) return `A pattern cannot be longer than ${maxPatternBytes} bytes`
+  if (Buffer.byteLength(pattern) > limits.branchPatternBytes)
+    return `A pattern cannot be longer than ${limits.branchPatternBytes} bytes`
   // If any name matches, this one does: a letter at a star breaks no rule, and separates characters that would.
   const problem = branchNameProblem(pattern.replace(/\*+/g, 'x'))
   return problem && `No branch can match this: ${problem.charAt(0).toLowerCase()}${problem.slice(1)}`

@@ -3,10 +3,8 @@ import { LRUCache } from 'lru-cache'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
+import * as limits from '../../base/limits.ts'
 import type { ContentProblem } from './path-problem.ts'
-
-/** The most edges in a folder. Every commit compares them, and every graph in memory holds them. */
-const maxEdges = 10_000
 
 /** The content of an edge file, perhaps with problems. Undefined if it is not an edge file. */
 export type EdgeFile<T> = { readonly edge?: T; readonly problems: readonly ContentProblem[] } | undefined
@@ -64,8 +62,8 @@ export async function readEdgeFolder<T>(
   const pace = createYielder()
   for (const entry of entries) {
     if (pace.shouldYield(1)) await pace.yieldToEventLoop()
-    if (files.size >= maxEdges) {
-      problems.push({ path: name, reason: `A node cannot have more than ${maxEdges} ${name}` })
+    if (files.size >= limits.edges) {
+      problems.push({ path: name, reason: `A node cannot have more than ${limits.edges} ${name}` })
       break
     }
     const same = before?.files.get(entry.name)

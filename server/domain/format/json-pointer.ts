@@ -1,12 +1,13 @@
 /** JSON pointers: paths to values in JSON. Source: RFC 6901. */
 
 import { isDeepStrictEqual } from 'node:util'
-import { depthLimit, exceededBound } from '../../base/json-bounds.ts'
+import { exceededBound } from '../../base/json-bounds.ts'
+import * as limits from '../../base/limits.ts'
 import { parseJson, tokensOf } from './json-text.ts'
 
 /** Parses JSON of at most 100 levels; undefined if the text is not that. */
 export function parseBounded(text: string): unknown {
-  return exceededBound(Buffer.from(text), { levels: depthLimit }) ? undefined : parseJson(text)
+  return exceededBound(Buffer.from(text), { levels: limits.jsonLevels }) ? undefined : parseJson(text)
 }
 
 /** The names and indexes of a pointer, from the outermost; undefined if it is malformed. */

@@ -2,7 +2,8 @@
  * JSON as text: its fields, its losses when parsed, and its syntax errors. Only some messages of JSON.parse name the
  * place of an error, and others quote the text.
  */
-import { depthLimit } from '../../base/json-bounds.ts'
+
+import * as limits from '../../base/limits.ts'
 import { excerpt } from './excerpt.ts'
 
 /** Parses JSON; undefined if the text is not JSON. */
@@ -152,7 +153,7 @@ const noMore = ''
 /**
  * Finds the first unit that breaks the syntax of JSON. If more has to follow, it is the one after the last unit.
  *
- * @returns undefined if it is JSON, or if the error is beyond `mostUnits` or `depthLimit`
+ * @returns undefined if it is JSON, or if the error is beyond `mostUnits` or `limits.jsonLevels`
  */
 export function findFault(json: string): Place | undefined {
   const text = json.slice(0, mostUnits)
@@ -176,7 +177,7 @@ function endOfJson(text: string): number | undefined {
     if (!isWhole) return end
     at = end
     if (kind === '{' || kind === '[') {
-      if (open.push(kind) > depthLimit) return undefined
+      if (open.push(kind) > limits.jsonLevels) return undefined
       next = kind === '{' ? `${nameStart}}` : `${valueStart}]`
     } else if (kind === '}' || kind === ']') {
       open.pop()

@@ -1,7 +1,8 @@
 /** The files of a node that the service writes: node.json, content.md and those of edges. */
 import { invalid, ValidationError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { membersOf } from './json-text.ts'
-import { type ConnectionEntity, isTitle, jsonLimit, type ParentEntity, textLimit } from './node-format.ts'
+import { type ConnectionEntity, isTitle, type ParentEntity } from './node-format.ts'
 import { asJson } from './signatures.ts'
 
 /** A part of a request. */
@@ -18,7 +19,7 @@ export interface NodeFields {
 export function nodeJson({ title, tags = [], properties = {} }: NodeFields): Buffer {
   const json = { title, tags: [...new Set(tags)], properties }
   const bytes = asJson(json)
-  return bytes.length <= jsonLimit ? bytes : Buffer.from(`${JSON.stringify(json)}\n`)
+  return bytes.length <= limits.nodeJsonBytes ? bytes : Buffer.from(`${JSON.stringify(json)}\n`)
 }
 
 /** The bytes of a parent's edge file. */
@@ -46,7 +47,7 @@ export function changedJson(before: Buffer, fields: Partial<NodeFields>, merge: 
   const changes = Object.entries(tags ? { ...others, tags: [...new Set(tags)] } : others)
   const written = (spaces: number) => Buffer.from(withProperties(withMembers(text, changes, spaces), merge, spaces))
   const indented = written(2)
-  return indented.length <= jsonLimit ? indented : written(0)
+  return indented.length <= limits.nodeJsonBytes ? indented : written(0)
 }
 
 /** Changes single properties in the text of node.json. */
@@ -104,7 +105,7 @@ export function requireTitle(title: string, loc: Loc = ['body', 'title']): void 
 export function textBytes(text: string, loc: Loc = ['body', 'text_content']): Buffer {
   if (/\p{Surrogate}/u.test(text)) throw invalid(loc, 'The content has an unpaired surrogate, which UTF-8 cannot store')
   const bytes = Buffer.from(text, 'utf8')
-  if (bytes.length <= textLimit) return bytes
+  if (bytes.length <= limits.fileBytes) return bytes
   const msg = 'The content can have at most 10 MiB as UTF-8'
-  throw new ValidationError([{ loc, msg, type: 'string_too_long', ctx: { max_length: textLimit } }])
+  throw new ValidationError([{ loc, msg, type: 'string_too_long', ctx: { max_length: limits.fileBytes } }])
 }

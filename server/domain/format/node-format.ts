@@ -4,10 +4,10 @@ import { isGitError } from '../../../gitstore/errors.ts'
 import { readKeptBlob } from '../../../gitstore/objects/kept-blobs.ts'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import { depthLimit } from '../../base/json-bounds.ts'
+import * as limits from '../../base/limits.ts'
 import { readEdgeFolder } from './edge-folders.ts'
 import { findFault, isRecord, lossesOf } from './json-text.ts'
-import { isTooDeep, propertiesLimit } from './limits.ts'
+import { isTooDeep } from './limits.ts'
 import type { ContentProblem } from './path-problem.ts'
 import { type EdgeFolderName, edgeIdAt, nodeFile, readmeFile, textFile } from './paths.ts'
 import { fits, isOneLine } from './text-rules.ts'
@@ -44,12 +44,8 @@ export interface NodeContent {
 const connectionType = /^[a-z][a-z0-9_]{0,63}$/
 export const defaultConnectionType = 'related_to'
 
-/** The most bytes of node.json or an edge file, which every commit reads completely. */
-export const jsonLimit = 1_048_576
 /** The most losses of parsing that are reported per file. */
 const mostLosses = 20
-/** The most bytes of a file written over REST, and of content that is indexed. */
-export const textLimit = 10 * 1_048_576
 
 /** The entity at a path of the tree, by the published format (README). */
 export function entityAt(path: string, nodeId: string): { entity_type: EntityType; entity_id: string } {
@@ -86,7 +82,7 @@ export async function readContent(repo: Repo, tree: Oid | null): Promise<NodeCon
 /** The content of a node; '' if it has no content, or too much to index. */
 export async function readText(repo: Repo, content: NodeContent): Promise<string> {
   if (!content.textBlob) return ''
-  const bytes = await readWithin(repo, content.textBlob, textLimit)
+  const bytes = await readWithin(repo, content.textBlob, limits.fileBytes)
   return bytes ? decodeText(bytes) : ''
 }
 
@@ -133,16 +129,18 @@ async function parseNode(repo: Repo, entry: TreeEntry | undefined, problems: Con
   const { title, tags = [], properties = {} } = json
   const titleHolds = typeof title === 'string' && isTitle(title)
   if (title !== undefined && !titleHolds) {
-    const refuse = typeof title === 'string' && fits(title, 500) && title.trim() !== '' ? oldProblem : problem
-    refuse('`title` must be a non-blank string of 1 to 500 characters, without control characters')
+    const refuse = typeof title === 'string' && fits(title, limits.title) && title.trim() !== '' ? oldProblem : problem
+    refuse(`\`title\` must be a non-blank string of 1 to ${limits.title} characters, without control characters`)
   }
   const tagsHold = isTags(tags)
   if (!tagsHold) {
     const refuse = isTags(tags, fits) ? oldProblem : problem
-    refuse('`tags` must be an array of at most 100 strings of 1 to 100 characters, without control characters')
+    refuse(
+      `\`tags\` must be an array of at most ${limits.tags} strings of 1 to ${limits.tag} characters, without control characters`,
+    )
   }
   if (!isRecord(properties)) problem('`properties` must be an object')
-  const excess = Buffer.byteLength(JSON.stringify(properties)) - propertiesLimit
+  const excess = Buffer.byteLength(JSON.stringify(properties)) - limits.propertiesBytes
   if (excess > 0)
     problems.push({ path, reason: '`properties` must not be larger than 64 KiB as JSON on one line', excess })
   return {
@@ -198,7 +196,7 @@ function readConnection(id: string, json: Record<string, unknown>): ConnectionEn
   return isLabel(label) ? { id, target, type, label } : labelRule
 }
 
-const labelRule = '`label` must be a string of at most 500 characters, without control characters'
+const labelRule = `\`label\` must be a string of at most ${limits.edgeLabel} characters, without control characters`
 
 async function checkText(repo: Repo, entry: TreeEntry | undefined, problems: ContentProblem[]): Promise<void> {
   if (!entry) return
@@ -226,13 +224,13 @@ async function readJson(
 ): Promise<Record<string, unknown> | undefined> {
   const refuse = (reason: string): undefined => void problems.push({ path, reason })
   if (!isPlain(entry)) return refuse('This must be a regular file')
-  const bytes = await readWithin(repo, entry.oid, jsonLimit)
+  const bytes = await readWithin(repo, entry.oid, limits.nodeJsonBytes)
   if (!bytes) return refuse('This file is larger than 1 MiB')
   let text = ''
   try {
     text = utf8.decode(bytes)
     const json: unknown = JSON.parse(text)
-    if (isTooDeep(json)) return refuse(`The JSON is nested deeper than ${depthLimit} levels`)
+    if (isTooDeep(json)) return refuse(`The JSON is nested deeper than ${limits.jsonLevels} levels`)
     if (!isRecord(json)) return refuse('This file must contain a JSON object')
     for (const reason of lossesOf(text, mostLosses)) problems.push({ path, reason, excess: 0 })
     return json
@@ -256,17 +254,17 @@ function isPlain(entry: TreeEntry): boolean {
 function isTags(value: unknown, isTag: (text: string, limit: number) => boolean = isText): value is string[] {
   return (
     Array.isArray(value) &&
-    value.length <= 100 &&
-    value.every((tag) => typeof tag === 'string' && tag !== '' && isTag(tag, 100))
+    value.length <= limits.tags &&
+    value.every((tag) => typeof tag === 'string' && tag !== '' && isTag(tag, limits.tag))
   )
 }
 
 export function isTitle(text: string): boolean {
-  return isText(text, 500) && text.trim() !== ''
+  return isText(text, limits.title) && text.trim() !== ''
 }
 
 function isLabel(value: unknown): value is string {
-  return typeof value === 'string' && isText(value, 500)
+  return typeof value === 'string' && isText(value, limits.edgeLabel)
 }
 
 /** One line of at most `limit` characters (code points, as in the spec). */

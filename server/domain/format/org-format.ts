@@ -11,6 +11,7 @@ import { findEntry, readTree } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
 import { type Role, roles } from '../../../index/derived/schema.ts'
+import * as limits from '../../base/limits.ts'
 import { isId } from '../layout.ts'
 import { botEmail } from './bots.ts'
 import type { PathProblem } from './path-problem.ts'
@@ -74,7 +75,7 @@ const descriptionLength = 2_000
 /** The schema of `org.json`. Keys written by a newer version are kept. */
 const orgSchema = z.looseObject({
   id: z.string().refine(isId, 'it is not a UUID'),
-  name: z.string().min(1).max(200),
+  name: z.string().min(1).max(limits.displayName),
   description: z
     .string()
     .refine((text) => fits(text, descriptionLength), `it has more than ${descriptionLength} characters`)
@@ -92,8 +93,8 @@ const orgSchema = z.looseObject({
 const formerEmails = z.array(z.string().length(64)).max(maxFormerEmails)
 const formerMemberSchema = z.looseObject({ former_emails: formerEmails })
 const memberSchema = z.looseObject({
-  email: z.string().min(1).max(254),
-  name: z.string().min(1).max(200),
+  email: z.string().min(1).max(limits.email),
+  name: z.string().min(1).max(limits.displayName),
   role: z.enum(roles),
   created_at: z.iso.datetime(),
   former_emails: formerEmails.optional(),
@@ -121,12 +122,9 @@ export function isClosed({ requires, closed }: Pick<OrgRow, 'requires' | 'closed
   return closed === 1 || unknownInRow(requires).length > 0
 }
 
-/** The most bytes of `org.json`, and of a member's file. */
-const fileLimitBytes = 65_536
-
 /** True if the organisation fits into `org.json`. */
 export function fitsOrgFile(org: OrgFile): boolean {
-  return asJson(org).length <= fileLimitBytes
+  return asJson(org).length <= limits.orgJsonBytes
 }
 
 /**
@@ -299,7 +297,7 @@ async function readMember(repo: Repo, oid: Oid, id: string): Promise<Checked<Mem
 async function readFileAs<T>(repo: Repo, oid: Oid, schema: z.ZodType<T>): Promise<Checked<T>> {
   try {
     const { success, data, error } = schema.safeParse(
-      JSON.parse((await readBlob(repo, oid, fileLimitBytes)).toString()),
+      JSON.parse((await readBlob(repo, oid, limits.orgJsonBytes)).toString()),
     )
     if (success) return { value: data }
     const [issue] = error.issues

@@ -2,14 +2,12 @@
 
 import { z } from 'zod'
 import { type Role, roles } from '../../../index/derived/schema.ts'
+import * as limits from '../../base/limits.ts'
 import { isId } from '../layout.ts'
 import { patternProblem } from './branch-patterns.ts'
 
 /** The roles that a rule can require of the user who merges. */
 const mergeRoles = ['editor', 'maintainer', 'owner'] as const
-
-/** Limits of an organisation's rules, and of the lists in a rule. */
-const ruleLimits = { rules: 50, branches: 20, people: 50, checks: 20, approvals: 20 } as const
 
 /** The users whose approvals count: members with at least the role, and these people. One of the two is present. */
 interface Approvers {
@@ -57,7 +55,7 @@ const pattern = z.string().superRefine((text, context) => {
 })
 
 const approvers = z
-  .looseObject({ role: z.enum(roles).optional(), people: z.array(uuid).max(ruleLimits.people).optional() })
+  .looseObject({ role: z.enum(roles).optional(), people: z.array(uuid).max(limits.reviewers).optional() })
   .transform(({ people, ...by }): Loosely<Approvers> => {
     // Without a role, nobody counts if the list is empty. It may be computed, and must not open the branch to editors.
     if (people && (people.length > 0 || by.role === undefined)) return { ...by, people }
@@ -65,14 +63,14 @@ const approvers = z
   })
 
 const ruleSchema = z.looseObject({
-  branches: z.array(pattern).min(1).max(ruleLimits.branches),
+  branches: z.array(pattern).min(1).max(limits.ruleBranches),
   under: uuid.optional(),
-  approvals: z.int().min(0).max(ruleLimits.approvals).default(0),
+  approvals: z.int().min(0).max(limits.approvals).default(0),
   by: approvers.default({ role: 'editor' }),
   keep: z.enum(['same_change', 'same_commit']).default('same_change'),
   checks: z
     .array(z.looseObject({ name: z.string().regex(/^[A-Za-z0-9 ._/-]{1,100}$/), from: uuid.optional() }))
-    .max(ruleLimits.checks)
+    .max(limits.ruleChecks)
     .default([]),
   resolved: z.boolean().default(false),
   merge: z.enum(mergeRoles).default('editor'),
@@ -83,7 +81,7 @@ const ruleSchema = z.looseObject({
  * The schema of `rules` in `org.json`, which fills in defaults. Keys of a later version are kept. Values of a later
  * version are invalid, because a rule that this version cannot read must not be ignored.
  */
-export const rulesSchema = z.array(ruleSchema).max(ruleLimits.rules)
+export const rulesSchema = z.array(ruleSchema).max(limits.rules)
 
 /** Returns the rules without keys of a later version. */
 export function plainRules(rules: readonly StoredRule[]): readonly Rule[] {

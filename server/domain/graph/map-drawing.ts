@@ -1,5 +1,6 @@
 /** The map of a graph as pieces of JSON, from its places and titles. */
 import type { GraphRows } from '../../../index/graph/graph-rows.ts'
+import * as limits from '../../base/limits.ts'
 import { encodeGraphPieces, versionOf } from './graph-drawing.ts'
 import type { Places } from './map-layout.ts'
 
@@ -34,11 +35,6 @@ export interface MapPart {
   readonly columns: boolean
 }
 
-/** The most areas of a map with columns, and without them. */
-const most = { areas: 1_000, areasAlone: 100 } as const
-/** The most nodes of a map that includes titles. */
-const mostTitles = 20_000
-
 /** The JSON of a GraphMap in pieces, to be concatenated. Undefined if there is no node `under`. */
 export function drawMap(rows: GraphRows, places: Places, part: MapPart): Generator<string> | undefined {
   const range = rangeOf(rows, places, part.under)
@@ -58,7 +54,7 @@ function rangeOf({ nodes }: GraphRows, { order, sizes }: Places, under: string |
 
 function* drawRange(rows: GraphRows, places: Places, range: Range, columns: boolean): Generator<string> {
   const { x, y, weight, order } = places
-  const areas = areasIn(places, range, columns ? most.areas : most.areasAlone)
+  const areas = areasIn(places, range, columns ? limits.mapAreas : limits.mapAreasWithoutColumns)
   const { from, to } = columns ? range : { from: 0, to: 0 }
   const row = (at: number) => rows.nodes[order[at] ?? 0]
   const shown = Array.from({ length: to - from }, (_, at) => from + at)
@@ -71,7 +67,7 @@ function* drawRange(rows: GraphRows, places: Places, range: Range, columns: bool
   yield `${JSON.stringify({ version, areas: areas.map(toArea) } satisfies Partial<GraphMap>).slice(0, -1)},"ids":[`
   yield* encodeGraphPieces(shown, (at) => JSON.stringify(row(at)?.id))
   yield '],"titles":['
-  if (shown.length <= mostTitles) yield* encodeGraphPieces(shown, (at) => JSON.stringify(row(at)?.title))
+  if (shown.length <= limits.mapTitles) yield* encodeGraphPieces(shown, (at) => JSON.stringify(row(at)?.title))
   yield '],"x":['
   yield* encodeGraphPieces(shown, (at) => String(x[at]))
   yield '],"y":['

@@ -11,9 +11,6 @@ export interface Circle {
 /** Two different positions among the circles. */
 export type Pair = readonly [number, number]
 
-/** A larger graph is only packed. 3,000 nodes take about as long as packing 100,000: 1.5 to 1.9 s of CPU time. */
-export const mostPulled = { nodes: 2_500, edges: 30_000 } as const
-
 /** Numbers of steps. Circles first pass each other, then keep apart, then only part until none overlap. */
 const steps = { passing: 70, apart: 30, parting: 30 } as const
 /** The share of `alpha` that each step takes. About 0.001 is left after the last. */

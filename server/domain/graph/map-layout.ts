@@ -5,7 +5,8 @@
 import { packSiblings } from 'd3-hierarchy'
 import { type Adjacency, adjacencyOf } from '../../../index/graph/acyclic.ts'
 import type { GraphEdgeRow, GraphNodeRow } from '../../../index/graph/graph-rows.ts'
-import { type Circle, liftLinks, mostPulled, pulled, type SiblingLinks } from './map-forces.ts'
+import * as limits from '../../base/limits.ts'
+import { type Circle, liftLinks, pulled, type SiblingLinks } from './map-forces.ts'
 
 /**
  * Places of nodes, by position. A node comes before its descendants, which are the next `sizes[node] - 1` positions.
@@ -155,7 +156,7 @@ function readEdges(nodes: readonly Pick<GraphNodeRow, 'id'>[], edges: readonly G
   const parentOf = new Int32Array(nodes.length).fill(-1)
   const degrees = new Uint32Array(nodes.length)
   // Only for graphs that links shape.
-  const isSmall = nodes.length <= mostPulled.nodes && edges.length <= mostPulled.edges
+  const isSmall = nodes.length <= limits.mapForceNodes && edges.length <= limits.mapForceEdges
   const [ends, arcs]: [number[], number[]] = [[], []]
   for (const [, type, , source, target] of edges) {
     const [from, to] = [numbers.get(source), numbers.get(target)]

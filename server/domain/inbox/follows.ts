@@ -17,6 +17,7 @@ import { readTitles } from '../../../index/derived/node-queries.ts'
 import { findOrgRow, findRole } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeNode, authorizeOrg, requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { isClosed } from '../format/org-format.ts'
@@ -24,9 +25,6 @@ import { orgRepo } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { NodeAt, OrgAt } from '../targets.ts'
 import { groupedBy } from './grouped-by.ts'
-
-/** The most nodes and organisations that a user follows. */
-const maxFollows = 1_000
 
 export interface FollowView {
   readonly org_id: string
@@ -63,8 +61,8 @@ async function follow(deps: Deps, actor: Person, what: Pick<Follow, 'org_id' | '
     await requireSignedIn(trx, actor)
     await putFollow(trx, one)
     // The transaction is undone.
-    if ((await countFollows(trx, actor.id)) > maxFollows)
-      throw new AppError('too_many_follows', `You follow ${maxFollows} pages and organisations; unfollow one first`)
+    if ((await countFollows(trx, actor.id)) > limits.follows)
+      throw new AppError('too_many_follows', `You follow ${limits.follows} pages and organisations; unfollow one first`)
   })
 }
 

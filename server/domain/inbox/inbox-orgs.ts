@@ -2,10 +2,8 @@
 import { listOrgsOf } from '../../../index/derived/org-queries.ts'
 import { findLog, type Log } from '../../../index/log/events.ts'
 import type { Deps } from '../../base/deps.ts'
+import * as limits from '../../base/limits.ts'
 import type { Person } from '../actor.ts'
-
-/** The most organisations of an inbox, the oldest first. */
-const maxOrgs = 100
 
 export interface InboxOrgs {
   readonly logs: readonly Log[]
@@ -14,7 +12,7 @@ export interface InboxOrgs {
 
 /** Lists the organisations here of which the user is a member, with their logs. Leaves out those without a log. */
 export async function listInboxOrgs(deps: Deps, actor: Person): Promise<InboxOrgs> {
-  const { rows } = await listOrgsOf(deps.index.read, actor.id, { limit: maxOrgs, offset: 0 })
+  const { rows } = await listOrgsOf(deps.index.read, actor.id, { limit: limits.inboxOrgs, offset: 0 })
   const logs: Log[] = []
   for (const { id } of rows) {
     const log = await findLog(deps.events.read, id)

@@ -3,20 +3,19 @@ import { listFollows } from '../../../index/credentials/follows.ts'
 import { listMuted } from '../../../index/credentials/read-marks.ts'
 import { listInvolved } from '../../../index/derived/involved.ts'
 import type { Deps } from '../../base/deps.ts'
+import * as limits from '../../base/limits.ts'
 import type { Person } from '../actor.ts'
 import { groupedBy } from './grouped-by.ts'
 import { type Interests, keyOfPull } from './reasons.ts'
 
 /** The most follows of a user, and muted conversations. */
 const mostRows = 1_000
-/** The most pull requests of each kind of involvement. */
-const mostInvolved = 500
 
 /** Reads the interests of a user in each organisation, or in one. */
 export async function readInterests(deps: Deps, { id }: Person, orgId?: string): Promise<(orgId: string) => Interests> {
   const { read } = deps.credentials
   const follows = await listFollows(read, id, { orgId }, { limit: mostRows, offset: 0 })
-  const pulls = await listInvolved(deps.index.read, { userId: id, orgId, limit: mostInvolved })
+  const pulls = await listInvolved(deps.index.read, { userId: id, orgId, limit: limits.inboxPulls })
   const muted = new Set((await listMuted(read, id, mostRows)).map(({ node_id, number }) => keyOfPull(node_id, number)))
   const followsBy = groupedBy(follows, ({ org_id }) => org_id)
   const pullsBy = groupedBy(pulls, ({ org_id }) => org_id)

@@ -7,14 +7,12 @@ import type { Position } from '../../../index/log/chain.ts'
 import { findLog, findPosition, isPosition, type Log } from '../../../index/log/events.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeOrg, requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../targets.ts'
 import { listInboxOrgs } from './inbox-orgs.ts'
 import { endOf, type Positions, parsePositions } from './positions.ts'
-
-/** The most items that are marked one by one. The oldest of more becomes unread again. */
-const maxReadItems = 200
 
 /** The events of one organisation that a user has read. */
 export interface ReadUpTo {
@@ -143,7 +141,7 @@ async function markItem(deps: Deps, actor: Person, log: Log, item: string): Prom
     const known = items.find(([one]) => one === subject)?.[1] ?? mark.seq
     if (known >= seq) return undefined
     const others = items.filter(([one]) => one !== subject)
-    const kept = [...others, [subject, seq] as const].slice(-maxReadItems)
+    const kept = [...others, [subject, seq] as const].slice(-limits.readItems)
     return { seq: mark.seq, chain: mark.chain, read_items: JSON.stringify(kept) }
   })
 }

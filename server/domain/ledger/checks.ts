@@ -47,8 +47,6 @@ export interface ReadChecks {
   readonly rest: Readonly<Record<string, unknown>>
 }
 
-/** The most checks of a commit, besides those that rules demand. */
-export const maxChecks = 50
 /** The most in a file, with those that rules demand. */
 export const maxRead = 100
 /** The most bytes of a file. 100 checks with all characters that are allowed have fewer. */

@@ -101,9 +101,6 @@ const maxEntryBytes = 262_144
 /** The deepest JSON of an entry. SQLite reads 1,000 levels. */
 export const maxDepth = 100
 
-/** The most entries of a pull request. */
-export const maxEntries = 10_000
-
 /** Parses the JSON of an entry. */
 export function parseEntry(json: string): ReadEntry {
   let value: unknown

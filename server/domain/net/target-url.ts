@@ -1,6 +1,7 @@
 /** Judges a URL from a user or an operator before anything is resolved or sent. */
 
 import { isIP } from 'node:net'
+import * as limits from '../../base/limits.ts'
 import type { AllowList } from './allow-list.ts'
 import { endpointOf, isOwn, type OwnAddresses } from './own-addresses.ts'
 import { isPublic } from './public-addresses.ts'
@@ -21,9 +22,6 @@ export type JudgedUrl =
   | { readonly url: URL; readonly problem?: never }
   | { readonly url?: never; readonly problem: string }
 
-/** Characters of a URL, after its other characters are escaped. */
-export const longestUrl = 2_048
-
 /** Ports below this are of other services, such as mail, except those of HTTP. */
 const firstFreePort = 1_024
 
@@ -40,7 +38,7 @@ export function judgeUrl(text: string, rules: TargetRules): JudgedUrl {
 }
 
 function problemOfText(text: string, isHttpAllowed: boolean | undefined): string | undefined {
-  if (text.length > longestUrl) return tooLong
+  if (text.length > limits.webhookUrl) return tooLong
   if (/[\s\p{Cc}]/u.test(text)) return 'The URL has spaces or control characters. Write them as %20 and the like.'
   const schemes = isHttpAllowed ? 'https:// or http://' : 'https://'
   const isWritten = isHttpAllowed ? /^https?:\/\/[^/\\]/i : /^https:\/\/[^/\\]/i
@@ -54,10 +52,10 @@ function problemOfText(text: string, isHttpAllowed: boolean | undefined): string
   return undefined
 }
 
-const tooLong = `The URL has more than ${longestUrl.toLocaleString('en')} characters. Use a shorter one.`
+const tooLong = `The URL has more than ${limits.webhookUrl.toLocaleString('en')} characters. Use a shorter one.`
 
 function problemOfUrl(url: URL, { allow, own, advice }: TargetRules): string | undefined {
-  if (url.href.length > longestUrl) return tooLong
+  if (url.href.length > limits.webhookUrl) return tooLong
   if (url.username !== '' || url.password !== '') {
     return 'The URL has a user name or a password, which would be visible to all who see the URL. Remove them.'
   }

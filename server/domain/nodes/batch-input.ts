@@ -11,6 +11,7 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, type Problem, ValidationError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeOrg } from '../access.ts'
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import { applyFileChanges, type Change, type FileChange, fileChanges } from '../branches/commit-changes.ts'
@@ -43,12 +44,6 @@ export const semaphore = createCallerSemaphore({
   waitTimeoutMs: 30_000,
   refusal: 'Too many batches are being written; try again in a moment',
 })
-
-/**
- * The most parents, connections and files of all items. Each is an object and a row, and more of the graph is read for
- * each.
- */
-const maxEntries = 20_000
 
 interface Batch {
   readonly nodes: readonly SentNode[]
@@ -111,9 +106,11 @@ function refuseMany(sent: readonly SentNode[]): void {
   let entries = 0
   for (const { parents = [], connections = [], files = [] } of sent)
     entries += parents.length + connections.length + files.length
-  if (entries <= maxEntries) return
+  if (entries <= limits.batchEntries) return
   const msg = `This batch has ${entries} parents, connections and files, and the limit is 20,000. Send its nodes in several batches`
-  throw new ValidationError([{ loc: ['body', 'nodes'], msg, type: 'too_long', ctx: { max_length: maxEntries } }])
+  throw new ValidationError([
+    { loc: ['body', 'nodes'], msg, type: 'too_long', ctx: { max_length: limits.batchEntries } },
+  ])
 }
 
 /** Refuses items without id and ref: each repetition of the batch would create another node. @throws ValidationError */

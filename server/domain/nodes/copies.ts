@@ -9,6 +9,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import { changedJson, nodeJson, requireTitle } from '../format/node-files.ts'
@@ -21,8 +22,6 @@ import { createNodeFrom, readCreated } from './node-creation.ts'
 
 /** Limits of a copy. Its files are in memory until the new repository is written. */
 const copyLimits = { files: 10_000, bytes: 64 * 1_048_576 } as const
-/** Characters of a title. */
-const longestTitle = 500
 
 export interface CopyInput {
   readonly title?: string
@@ -37,7 +36,7 @@ export interface CopyInput {
 export async function copyNode(deps: Deps, context: RequestContext<Person>, at: NodeAt, input: CopyInput) {
   const { actor, signal } = context
   const access = await authorizeNode(deps, actor, at, 'editor')
-  const title = input.title ?? [...`Copy of ${access.node.title}`].slice(0, longestTitle).join('')
+  const title = input.title ?? [...`Copy of ${access.node.title}`].slice(0, limits.title).join('')
   requireTitle(title)
   const created = await semaphore.run({ caller: callerOf(context), signal }, async () => {
     const tree = access.node.head === null ? null : (await readCommit(access.repo, access.node.head)).tree

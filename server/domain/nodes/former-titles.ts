@@ -6,8 +6,8 @@ import { findEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
+import * as limits from '../../base/limits.ts'
 import { readTree } from '../branches/revisions.ts'
-import { jsonLimit } from '../format/node-format.ts'
 import { nodeFile } from '../format/paths.ts'
 import { historyOf } from '../history.ts'
 import { nodeRepo } from '../layout.ts'
@@ -42,7 +42,7 @@ async function readTitles(deps: Deps, orgId: string, nodeId: string, head: Oid):
   }
   const titles = new Set<string>()
   for (const blob of blobs) {
-    const title = titleIn((await readBlob(repo, blob, jsonLimit)).toString('utf8'))
+    const title = titleIn((await readBlob(repo, blob, limits.nodeJsonBytes)).toString('utf8'))
     if (title !== undefined) titles.add(title)
   }
   return [...titles]

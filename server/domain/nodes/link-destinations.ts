@@ -1,8 +1,10 @@
 /** The destinations of links: nodes, files of the node's repository, other hosts, or nothing. */
 import { posix } from 'node:path'
+import * as gitLimits from '../../../gitstore/limits.ts'
 import { listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
+import * as limits from '../../base/limits.ts'
 import { decoded, type Resolve } from '../../markdown/link-resolver.ts'
 import { isOutside, type Link, linkOf } from '../../markdown/markdown-facts.ts'
 import { folded, isMarkdown } from '../../markdown/note-names.ts'
@@ -31,9 +33,6 @@ interface Known {
   readonly links: readonly WrittenLink[]
 }
 
-/** The most files of a repository that are searched for a name. */
-const maxFiles = 10_000
-const maxPathBytes = 1_024
 /** The most characters of a heading or block in the response. */
 const anchorCharacters = 500
 
@@ -141,7 +140,7 @@ function isPlain(path: string): boolean {
  */
 function filesFrom(from: string, files: readonly string[]): (link: Link) => string | undefined {
   const all = new Set(files)
-  const some = files.slice(0, maxFiles)
+  const some = files.slice(0, limits.linkFiles)
   const isKept = (path: string) => folded(path.slice(0, attachments.length)) === attachments
   const kept = new Map(some.filter(isKept).map((path) => [path.slice(attachments.length), path]))
   const findKept: Resolve = fileResolver([...kept.keys()])
@@ -173,7 +172,7 @@ function absent(link: Link, source: string | undefined): Destination {
   const ending = posix.extname(path)
   const isFile = form === 'path' && /^\.\w{1,10}$/.test(ending) && !isMarkdown(path) && !/^\.html?$/i.test(ending)
   const place = namedPath(link) ?? (source === undefined ? path : attachments + path)
-  return isFile && Buffer.byteLength(place) <= maxPathBytes
+  return isFile && Buffer.byteLength(place) <= gitLimits.pathBytes
     ? { kind: 'file', file: { path: place, exists: false } }
     : { kind: 'missing', reason: 'not_found' }
 }

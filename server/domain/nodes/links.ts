@@ -9,6 +9,7 @@ import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import { listSources } from '../../../index/derived/source-paths.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { piecesOf } from '../../markdown/markdown-facts.ts'
 import { type NodeResolver, nodeResolver } from '../../markdown/vault-nodes.ts'
 import type { WrittenLink } from '../../markdown/written-links.ts'
@@ -23,17 +24,8 @@ import type { NodeAt } from '../targets.ts'
 import { type Destination, destinationsOf } from './link-destinations.ts'
 import { withMains } from './linked-nodes.ts'
 
-/** Limits of the content whose links are listed: bytes, and links. */
-const maxBytes = 524_288
-const maxLinks = 10_000
-/** The most lines that are read. Blocks are found in one turn of the event loop, in at most 0.3 s for so many lines. */
-const maxLines = 20_000
-/** The approximate limit of characters of all links in a response. One definition may serve many references. */
-const maxCharacters = 4_194_304
 /** The most characters of a target in the response. */
 const targetCharacters = 2_000
-/** The most UTF-16 units of a paragraph, a cell or a piece of HTML. Each is read at once, in at most 0.15 s. */
-const maxBlock = 32_768
 /** UTF-16 units read between two turns of the event loop. */
 const unitsPerTurn = 8_192
 /**
@@ -41,9 +33,6 @@ const unitsPerTurn = 8_192
  * find.
  */
 const turnMs = 5
-const maxResolvingMs = 10_000
-/** The most nodes of an organisation that are searched for the target of a link. */
-const maxSources = 10_000
 
 const tooLarge = 'The content has over 512 KiB; read it and parse it yourself'
 
@@ -58,14 +47,13 @@ const semaphore = createCallerSemaphore({
 
 /** Resolvers, by organisation and its version. */
 const resolvers = new LRUCache<string, { readonly resolve: NodeResolver; readonly size: number }>({
-  maxSize: 3 * maxSources,
+  maxSize: 3 * limits.linkSources,
   sizeCalculation: ({ size }) => size + 1,
 })
 
 const nowhere: NodeResolver = { byPath: () => undefined, byAlias: () => undefined }
 
-/** The most files of one text whose facts are read. No more are read after these milliseconds. */
-const maxFacts = 500
+/** Milliseconds after which no more facts of files are read. */
 const maxFactsMs = 5_000
 
 type LinkedFile = NonNullable<Destination['file']> & Partial<FileFacts>
@@ -126,7 +114,7 @@ async function linksAt(
   const tree = await readTree(repo, head)
   const content = await readContent(repo, tree)
   if (content.textBlob === undefined) return { ...none, commit_id: head }
-  const bytes = await readBlob(repo, content.textBlob, maxBytes).catch((error: unknown) => {
+  const bytes = await readBlob(repo, content.textBlob, limits.linkedTextBytes).catch((error: unknown) => {
     throw isGitError(error, 'limit_exceeded') ? new AppError('too_large', tooLarge, {}, { cause: error }) : error
   })
   const { written, truncated } = await writtenIn(bytes.toString('utf8'))
@@ -142,7 +130,7 @@ async function linksAt(
     const listed = { ...link, target: link.target.slice(0, targetCharacters), ...destination }
     characters += lengthOf(listed)
     const now = performance.now()
-    if (characters > maxCharacters || now - began > maxResolvingMs) break
+    if (characters > limits.linkCharacters || now - began > limits.linksMs) break
     links.push(listed)
     if (now - turn < turnMs) continue
     await nextTurn()
@@ -162,14 +150,14 @@ async function connectionsAt({ node, repo }: NodeAccess, head: Oid, { connection
 
 async function writtenIn(text: string): Promise<{ written: WrittenLink[]; truncated: boolean }> {
   const written: WrittenLink[] = []
-  const beginning = firstLines(text, maxLines)
+  const beginning = firstLines(text, limits.linkedTextLines)
   let truncated = beginning.length < text.length
   let units = 0
-  for (const { links, length, isSkipped } of piecesOf(beginning, maxBlock)) {
+  for (const { links, length, isSkipped } of piecesOf(beginning, limits.linkBlockUnits)) {
     if (isSkipped) truncated = true
     for (const link of links) written.push(link)
     units += length + 20
-    if (written.length > maxLinks) return { written: written.slice(0, maxLinks), truncated: true }
+    if (written.length > limits.links) return { written: written.slice(0, limits.links), truncated: true }
     if (units < unitsPerTurn) continue
     units = 0
     await nextTurn()
@@ -184,7 +172,7 @@ async function withFacts(repo: NodeAccess['repo'], links: readonly ListedLink[])
   )
   const began = performance.now()
   const oneOfFew = pLimit(4)
-  const read = [...files].slice(0, maxFacts).map(([path, oid]) =>
+  const read = [...files].slice(0, limits.linkFacts).map(([path, oid]) =>
     oneOfFew(async () => {
       const isLate = performance.now() - began > maxFactsMs
       return [path, isLate ? undefined : await readFileFacts(repo, oid, path)] as const
@@ -211,7 +199,7 @@ async function resolverOf({ index }: Deps, { org, onlyNode }: NodeAccess, versio
   const key = onlyNode === undefined ? version : `${version} ${onlyNode}`
   const known = resolvers.get(key)
   if (known) return known.resolve
-  const all = await listSources(index.read, org.id, maxSources)
+  const all = await listSources(index.read, org.id, limits.linkSources)
   const sources = onlyNode === undefined ? all : all.filter(({ id }) => id === onlyNode)
   const resolve = await nodeResolver(sources)
   resolvers.set(key, { resolve, size: sources.length })

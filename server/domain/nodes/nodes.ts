@@ -22,6 +22,7 @@ import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeNode, authorizeOrg, type NodeAccess, type OrgAccess, recheckAccess } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import { commitToBranch } from '../branches/branch-commits.ts'
@@ -67,16 +68,16 @@ export async function listNodes(
   query: Page & { tag?: string; parent_id?: string; order?: 'created' | 'changed' },
 ) {
   await authorizeOrg(deps, actor, at, 'public')
-  const { rows, total } = await listNodeRows(deps.index.read, at.org_id, query, listedProperties)
+  const { rows, total } = await listNodeRows(deps.index.read, at.org_id, query, limits.listedPropertiesBytes)
   return { nodes: await toListed(rows), ...pageOf(query, total) }
 }
 
-/** Describes the nodes of a page. Null as properties: they are longer than `listedProperties`. */
+/** Describes the nodes of a page. Null as properties: they are longer than `limits.listedPropertiesBytes`. */
 export async function toListed(rows: readonly ListedRow[]) {
   const nodes = []
   for (const { properties, ...row } of rows) {
     // Each of these takes about 1 ms to parse.
-    if (properties !== null && properties.length > listedProperties / 8) await nextTurn()
+    if (properties !== null && properties.length > limits.listedPropertiesBytes / 8) await nextTurn()
     nodes.push({ ...toSummary({ ...row, properties: properties ?? '{}' }), ...(properties === null ? omitted : {}) })
   }
   return nodes
@@ -84,8 +85,6 @@ export async function toListed(rows: readonly ListedRow[]) {
 
 type ListedRow = Omit<SummaryRow, 'properties'> & { readonly properties: string | null }
 
-/** The most bytes of a node's properties in a list. Longer properties are omitted. */
-export const listedProperties = 65_536
 const omitted = { properties_omitted: true as const }
 
 export async function readNode(deps: Deps, actor: Actor, at: NodeAt) {

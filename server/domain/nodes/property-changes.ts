@@ -1,7 +1,7 @@
 /** Changes of properties that requests send: all of them together, or single ones. */
 
 import { type Problem, ValidationError } from '../../base/errors.ts'
-import { propertiesLimit } from '../format/limits.ts'
+import * as limits from '../../base/limits.ts'
 import type { PropertyChanges } from '../format/node-files.ts'
 
 /** Only one of the two may be sent. */
@@ -23,7 +23,7 @@ export function refuseWrongMerge({ properties, merge_properties: merge }: Proper
   }
   if (properties !== undefined)
     refuse('`properties` replaces all properties and `merge_properties` changes single ones; send only one of them')
-  if (Buffer.byteLength(JSON.stringify(merge)) > propertiesLimit)
+  if (Buffer.byteLength(JSON.stringify(merge)) > limits.propertiesBytes)
     refuse('`merge_properties` must not be larger than 64 KiB as JSON on one line')
 }
 

@@ -4,8 +4,9 @@ import { isGitError } from '../../../gitstore/errors.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import * as limits from '../../base/limits.ts'
 import { isRecord, parseJson } from '../format/json-text.ts'
-import { defaultConnectionType, jsonLimit } from '../format/node-format.ts'
+import { defaultConnectionType } from '../format/node-format.ts'
 import { edgeIdAt, nodeFile } from '../format/paths.ts'
 import type { NodeFiles } from './node-creation.ts'
 
@@ -52,7 +53,7 @@ export async function withKnownJson(
 /** Reads a JSON file; undefined if it is larger than a node's JSON may be. */
 async function readJsonBlob(repo: Repo, oid: Oid): Promise<Buffer | undefined> {
   try {
-    return await readBlob(repo, oid, jsonLimit)
+    return await readBlob(repo, oid, limits.nodeJsonBytes)
   } catch (error) {
     if (isGitError(error, 'limit_exceeded')) return undefined
     throw error

@@ -16,6 +16,7 @@ import {
 } from '../../../index/derived/tree-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeNode, authorizeOrg } from '../access.ts'
 import type { Actor } from '../actor.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -76,9 +77,6 @@ export async function listTree(deps: Deps, actor: Actor, at: OrgAt, query: TreeQ
   }
 }
 
-/** Maximum ancestors of a path. */
-const longestPath = 32
-
 /**
  * Reads the ancestors of a node from the top, along each first parent.
  *
@@ -86,11 +84,11 @@ const longestPath = 32
  */
 export async function readPath(deps: Deps, actor: Actor, at: NodeAt) {
   const { onlyNode } = await authorizeNode(deps, actor, at, 'public')
-  const above = await listFirstAncestors(deps.index.read, at.org_id, at.node_id, longestPath + 1)
+  const above = await listFirstAncestors(deps.index.read, at.org_id, at.node_id, limits.treePath + 1)
   if (onlyNode !== undefined) return { nodes: [], truncated: above.length > 0 }
   const seen = new Set([at.node_id])
   const distinct = above.filter(({ id }) => !seen.has(id) && seen.add(id))
-  return { nodes: distinct.slice(0, longestPath).reverse(), truncated: distinct.length > longestPath }
+  return { nodes: distinct.slice(0, limits.treePath).reverse(), truncated: distinct.length > limits.treePath }
 }
 
 function requireOnePlace({ q, offset, after, around }: TreeQuery): void {

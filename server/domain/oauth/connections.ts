@@ -21,6 +21,7 @@ import {
 import type { OauthGrant } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { requireSignedIn, requireVerifiedEmail } from '../access.ts'
 import { hashOf, newToken } from '../accounts/tokens.ts'
 import { type Access, includesAccess, operator, type Person } from '../actor.ts'
@@ -32,8 +33,6 @@ import type { AuthorizeRequest } from './authorize-requests.ts'
 import type { Client } from './clients.ts'
 import { staleMs } from './metadata-documents.ts'
 
-/** Connections of a user. */
-const mostConnections = 50
 /** Milliseconds after which an unused connection makes room for a new one. */
 const idleMs = 7 * 24 * 3_600_000
 /** Milliseconds that a code is valid. */
@@ -97,12 +96,12 @@ export async function connect(deps: Deps, actor: Person, request: AuthorizeReque
     await lockAccount(trx, actor.id)
     await requireSignedIn(trx, actor)
     await deleteDeadGrantsOf(trx, actor.id, grant.created_at)
-    if ((await countGrants(trx, actor.id, grant.created_at)) >= mostConnections) {
+    if ((await countGrants(trx, actor.id, grant.created_at)) >= limits.connectedPrograms) {
       const idlest = await findIdlestGrant(trx, actor.id)
       if (idlest === undefined || Date.parse(idlest.last_used_at ?? idlest.created_at) > now.getTime() - idleMs)
         throw new AppError(
           'too_many_connections',
-          `You have ${mostConnections} connections; end one that you no longer use`,
+          `You have ${limits.connectedPrograms} connections; end one that you no longer use`,
         )
       await deleteGrant(trx, idlest.id)
     }

@@ -8,6 +8,7 @@ import { listMemberRows, type MemberRow } from '../../../index/derived/org-queri
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeOrg, includesRole, requireVerifiedEmail } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
 import { isBotMember } from '../format/bots.ts'
@@ -22,9 +23,6 @@ export interface Member extends MemberRow {
   /** Present if true. */
   readonly is_bot?: true
 }
-
-/** Per organisation. Each change rewrites the list of member files, 70 bytes per member. */
-const maxMembers = 10_000
 
 /** Lists the members in the order of joining. */
 export async function listMembers(deps: Deps, actor: Person, at: OrgAt, page: Page) {
@@ -84,8 +82,8 @@ export function withRole(
   const known = record.members.get(id)
   if (known?.role === role) return record
   if (known?.role === 'owner') requireAnotherOwner(record, id)
-  if (!known && record.members.size >= maxMembers)
-    throw new AppError('too_many_members', `An organisation has at most ${maxMembers} members; remove some first`)
+  if (!known && record.members.size >= limits.members)
+    throw new AppError('too_many_members', `An organisation has at most ${limits.members} members; remove some first`)
   // Keeps fields of a later version.
   const created_at = known?.created_at ?? now.toISOString()
   const former = known && withFormerEmail(known, email)

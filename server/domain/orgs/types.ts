@@ -7,6 +7,7 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { recheckAccess } from '../access.ts'
 import type { Person, RequestContext } from '../actor.ts'
 import { readBounded } from '../branches/large-reads.ts'
@@ -17,7 +18,7 @@ import { timeOf } from '../format/signatures.ts'
 import { main, orgRepo } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { TypeAt } from '../targets.ts'
-import { readDefinition, type TypeDefinition, typeLimits } from '../types/definition.ts'
+import { readDefinition, type TypeDefinition } from '../types/definition.ts'
 import type { NodeType, OrgTypes } from '../types/org-types.ts'
 import { commitType, readTypes } from '../types/stored-types.ts'
 import { counted, quote } from '../types/wording.ts'
@@ -76,7 +77,7 @@ export async function changeType(
     if (definition === null && !known) throw typeNotFound(name)
     requireVersion(name, known?.version ?? null, expected)
     if (definition !== null) {
-      if (!known && files >= typeLimits.types) throw tooManyTypes()
+      if (!known && files >= limits.types) throw tooManyTypes()
       requireFreeNames(types, name, definition)
     }
     if (known && JSON.stringify(known.definition) === JSON.stringify(definition)) return head
@@ -139,6 +140,6 @@ function typeNotFound(name: string): AppError {
 }
 
 function tooManyTypes(): AppError {
-  const detail = `The organisation has ${counted(typeLimits.types, 'type')}, which is the limit; delete one first`
+  const detail = `The organisation has ${counted(limits.types, 'type')}, which is the limit; delete one first`
   return new AppError('too_many_types', detail)
 }

@@ -6,6 +6,7 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess, requireRole } from '../access.ts'
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import { addsParents, headMovedError, problemsOf, refuseProblems, withGraphLockIf } from '../branches/branch-commits.ts'
@@ -25,9 +26,6 @@ import type { PullAt } from '../targets.ts'
 import { trailerOf } from '../via.ts'
 import { type PullRequest, sentence, toPull } from './pull-state.ts'
 import { findPullRow, pullAfter } from './pulls.ts'
-
-/** The most commits that are rebased. Each takes 1 ms of CPU time, or 25 ms if both sides changed the same file. */
-const maxCommits = 250
 
 /** Limits updates and undoing per process. Each may run several Git processes, one after the other. */
 export const semaphore = createCallerSemaphore({
@@ -64,8 +62,10 @@ export async function updatePullBranch(deps: Deps, context: RequestContext<Perso
   }
   await requireBytesLeft(deps, at.org_id)
   const { ahead } = await history.divergence(onto, from)
-  if (ahead > maxCommits)
-    throw tooManyCommits(`The pull request has ${ahead} commits; the service can rebase at most ${maxCommits}`)
+  if (ahead > limits.rebasedCommits)
+    throw tooManyCommits(
+      `The pull request has ${ahead} commits; the service can rebase at most ${limits.rebasedCommits}`,
+    )
   const head = await semaphore.run({ caller: callerOf(context), signal }, () =>
     rebased(deps, actor, access, { from, onto, signal }),
   )

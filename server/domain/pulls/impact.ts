@@ -8,6 +8,7 @@ import { listAbove } from '../../../index/derived/edges.ts'
 import { countsOf } from '../../../index/derived/neighbours.ts'
 import { readTitles } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Person, RequestContext } from '../actor.ts'
 import { readDiff } from '../branches/commit-views.ts'
@@ -53,10 +54,6 @@ async function readCommitPair(deps: Deps, actor: Person, at: PullAt) {
   return { access, pair, pull }
 }
 
-/** The most items of each list in the response. */
-const listedItems = 1_000
-/** The most ancestors of a node that are read, before and after the merge. */
-const walkedNodes = 10_000
 /** Nodes read by one query. */
 const idsAtOnce = 500
 /** The most characters of a connection's target, which may be any string. */
@@ -95,18 +92,18 @@ export async function readPullImpact(deps: Deps, actor: Person, at: PullAt) {
   const disappears = isPublic ? removed.filter(isShown).map(({ id }) => id) : []
   const { gained, lost, isCut } = above
   const listed = isAlone ? nothing : above
-  const isLong = [...Object.values(lists), gained, lost].some(({ length }) => length > listedItems)
+  const isLong = [...Object.values(lists), gained, lost].some(({ length }) => length > limits.impactItems)
   return {
     node_id: node.id,
     source_commit: pair.target,
     base_commit: pair.base,
-    edges_added: lists.edges_added.slice(0, listedItems),
-    edges_removed: lists.edges_removed.slice(0, listedItems),
-    ancestors: { gained: listed.gained.slice(0, listedItems), lost: listed.lost.slice(0, listedItems) },
+    edges_added: lists.edges_added.slice(0, limits.impactItems),
+    edges_removed: lists.edges_removed.slice(0, limits.impactItems),
+    ancestors: { gained: listed.gained.slice(0, limits.impactItems), lost: listed.lost.slice(0, limits.impactItems) },
     descendants_affected:
       gained.length + lost.length > 0 ? (await countsOf(deps.index.read, org.id, node.id)).num_descendants : 0,
-    dangling: lists.dangling.slice(0, listedItems),
-    public: { appears: appears.slice(0, listedItems), disappears: disappears.slice(0, listedItems) },
+    dangling: lists.dangling.slice(0, limits.impactItems),
+    public: { appears: appears.slice(0, limits.impactItems), disappears: disappears.slice(0, limits.impactItems) },
     truncated: isLong || isCut,
   }
 }
@@ -181,10 +178,10 @@ async function ancestors(
       org.id,
       node.id,
       parents.map(({ id }) => id),
-      walkedNodes + 1,
+      limits.impactAncestors + 1,
     )
   const [old, fresh] = [await above(before), await above(after)]
-  if (Math.max(old.length, fresh.length) > walkedNodes) return { ...nothing, isCut: true }
+  if (Math.max(old.length, fresh.length) > limits.impactAncestors) return { ...nothing, isCut: true }
   return { gained: beyond(old, fresh), lost: beyond(fresh, old), isCut: false }
 }
 

@@ -10,6 +10,7 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import { problemsOf, refuseProblems } from '../branches/branch-commits.ts'
@@ -208,12 +209,9 @@ function freeName({ repo }: NodeAccess, number: number): BranchName {
   }
 }
 
-/** Characters of a title. */
-const longestTitle = 500
-
 function titleOf({ title }: PullRow): string {
   const letters = [...`Undo: ${title}`]
-  return letters.length <= longestTitle ? letters.join('') : `${letters.slice(0, longestTitle - 1).join('')}…`
+  return letters.length <= limits.title ? letters.join('') : `${letters.slice(0, limits.title - 1).join('')}…`
 }
 
 /** Markdown. Pages show the link as one to the pull request's page. */

@@ -8,6 +8,7 @@ import { syncReceived } from '../../../gitstore/transfer/quarantine.ts'
 import type { Deps } from '../../base/deps.ts'
 import { pushAnswerOf } from '../../base/error-mapping.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { countRefusal } from '../../metrics/observers.ts'
 import type { NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -26,8 +27,6 @@ import type { NodeAt } from '../targets.ts'
 import { describeMovedSources } from './moved-sources.ts'
 import { describeTypeAdvice } from './type-advice.ts'
 
-/** The most refs per push. A larger repository moves in with several pushes. */
-const maxRefs = 2_000
 /**
  * Refs per transaction, unless the push is atomic. Their locks and the ledger's are held for 0.2 s. Other writers wait
  * for a lock for at most a second.
@@ -163,8 +162,8 @@ function refusedNames(commands: readonly RefCommand[]): Map<string, string> {
   const seen = new Set<string>()
   for (const { ref } of commands) {
     const problem =
-      commands.length > maxRefs
-        ? `a push can have at most ${maxRefs} refs`
+      commands.length > limits.pushedRefs
+        ? `a push can have at most ${limits.pushedRefs} refs`
         : seen.has(ref)
           ? 'this ref is in the push twice'
           : findRefProblem(ref)

@@ -21,6 +21,7 @@ import {
 import type { Deps } from '../../base/deps.ts'
 import { pushAnswerOf } from '../../base/error-mapping.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { type NodeAccess, requireRole } from '../access.ts'
 import { type Credential, isWithin } from '../accounts/access-tokens.ts'
 import { anonymous, includesAccess } from '../actor.ts'
@@ -79,9 +80,13 @@ export function gitBody(input: Readable): GitBody {
 /** The name of the organisation's own repository, among those of its nodes. */
 const orgName = 'org'
 
-/** The most bytes of a fetch request, 50 per object, and of a push's refs. */
-const fetchLimitBytes: Readonly<Record<Audience, number>> = { public: 2 ** 20, member: 2 ** 22, owner: 2 ** 22 }
-const pushLimitBytes = 2 ** 22
+const { memberFetchBytes, publicFetchBytes } = limits
+/** The most bytes of a fetch request: 50 per object. */
+const fetchLimitBytes: Readonly<Record<Audience, number>> = {
+  public: publicFetchBytes,
+  member: memberFetchBytes,
+  owner: memberFetchBytes,
+}
 
 /**
  * Opens the repository if the caller may use the service on it.
@@ -251,7 +256,7 @@ function pushService(deps: Deps, access: NodeAccess, judge: (push: Push) => Prom
     isPublic: false,
     advertisement: { work: 'list', answer: (output, wire) => advertise(repo, conversation(wire), output) },
     read: async ({ input, head: readHead }, wire, hold) => {
-      const head = await readHead({ signal: wire.signal, hold, limitBytes: pushLimitBytes })
+      const head = await readHead({ signal: wire.signal, hold, limitBytes: limits.pushedRefListBytes })
       if (head.refs.length === 0) return { work: 'list', answer: async (output) => void output.end() }
       const refused: ReadonlyMap<string, string | undefined> = new Map(
         head.refs.map((ref) => [ref, findRefusal(access, ref)]),

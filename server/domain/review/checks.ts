@@ -7,6 +7,7 @@ import { hasEntryOn } from '../../../index/derived/entries.ts'
 import { listMembersById } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { requireCommit } from '../branches/revisions.ts'
@@ -21,7 +22,6 @@ import {
   type CheckRecord,
   findChecks,
   isWebUrl,
-  maxChecks,
   maxRead,
   parseChecks,
   type ReadChecks,
@@ -126,11 +126,11 @@ async function requireOwn(deps: Deps, { org }: NodeAccess, { by: first }: CheckR
  */
 async function requireRoom(deps: Deps, { org }: NodeAccess, { values }: ReadChecks, name: string): Promise<void> {
   const names = Object.keys(values)
-  if (Object.hasOwn(values, name) || names.length < maxChecks) return
+  if (Object.hasOwn(values, name) || names.length < limits.checks) return
   const demanded = new Set((await readRules(deps, org)).flatMap(({ checks }) => checks.map((one) => one.name)))
   const others = names.filter((one) => !demanded.has(one))
-  if (names.length < maxRead && (demanded.has(name) || others.length < maxChecks)) return
-  const detail = `A commit has at most ${maxChecks} checks, and those that rules demand; report under a name it has`
+  if (names.length < maxRead && (demanded.has(name) || others.length < limits.checks)) return
+  const detail = `A commit has at most ${limits.checks} checks, and those that rules demand; report under a name it has`
   throw new AppError('too_many_checks', detail)
 }
 

@@ -3,6 +3,7 @@ import { v7 as newId } from 'uuid'
 import { findEntryById, findEntryRow } from '../../../index/derived/entries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { requireRoomFor } from '../byte-quota.ts'
@@ -49,9 +50,6 @@ export interface CommentPatch {
   /** Null removes it. */
   readonly suggestion?: string | null
 }
-
-/** The most bytes of a comment. */
-const maxTextBytes = 16_384
 
 /**
  * Writes a comment. Pull requests that have ended also take comments, without a suggestion.
@@ -130,7 +128,8 @@ function refuseBlank(loc: Loc, text: string): void {
 }
 
 export function refuseLongComment(loc: Loc, text: string): void {
-  if (Buffer.byteLength(text) > maxTextBytes) throw invalid(loc, `The text must have at most ${maxTextBytes} bytes`)
+  if (Buffer.byteLength(text) > limits.commentBytes)
+    throw invalid(loc, `The text must have at most ${limits.commentBytes} bytes`)
 }
 
 /**

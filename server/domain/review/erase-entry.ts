@@ -2,6 +2,7 @@
 import { runGitOrThrow } from '../../../gitstore/native.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
@@ -20,9 +21,6 @@ const semaphore = createCallerSemaphore({
   waitTimeoutMs: 60_000,
   refusal: 'Too many erasures are running; try again in a minute',
 })
-
-/** The most commits of a ledger that a request rewrites. */
-const maxErasedCommits = 20_000
 
 /** How long a request waits for maintenance of the repository, in milliseconds. */
 const patienceMs = 20_000
@@ -61,8 +59,8 @@ export async function eraseEntry(
   await refuseLongLedger(access)
   const why = reason?.trim() ?? ''
   const { rewritten, removed } = await semaphore.run({ caller: callerOf({ actor, from }), signal }, async () => {
-    const limits = { signal: deps.draining, patienceMs }
-    if (isErased(file)) return { rewritten: 0, removed: await finishErasures(deps, access.repo, limits) }
+    const bounds = { signal: deps.draining, patienceMs }
+    if (isErased(file)) return { rewritten: 0, removed: await finishErasures(deps, access.repo, bounds) }
     const recheck = () => recheckAccess(deps, actor, at.org_id, 'owner')
     const by = { id: actor.id, ...authorOf(actor) }
     return eraseFromLedger(deps, at, {
@@ -70,7 +68,7 @@ export async function eraseEntry(
       by,
       ...(why !== '' && { reason: why }),
       recheck,
-      ...limits,
+      ...bounds,
     })
   })
   const { org_id: orgId, node_id: nodeId } = at
@@ -85,10 +83,10 @@ function isErased(body: string): boolean {
 
 /** @throws AppError too_many_commits */
 async function refuseLongLedger({ repo }: NodeAccess): Promise<void> {
-  const args = ['rev-list', '--first-parent', '--count', `--max-count=${maxErasedCommits + 1}`, ledgerRef]
-  if (Number((await runGitOrThrow(repo, args)).toString()) > maxErasedCommits)
+  const args = ['rev-list', '--first-parent', '--count', `--max-count=${limits.erasedCommits + 1}`, ledgerRef]
+  if (Number((await runGitOrThrow(repo, args)).toString()) > limits.erasedCommits)
     throw new AppError(
       'too_many_commits',
-      `The ledger of this node has more than ${maxErasedCommits} commits; ask the operator to run grove erase`,
+      `The ledger of this node has more than ${limits.erasedCommits} commits; ask the operator to run grove erase`,
     )
 }

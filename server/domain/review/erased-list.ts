@@ -14,6 +14,7 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { isOid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
+import * as limits from '../../base/limits.ts'
 import { erasedFile, erasedFolder } from '../format/paths.ts'
 import { type Author, asJson, signature } from '../format/signatures.ts'
 import { isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
@@ -36,8 +37,6 @@ const itemSchema = z.union([
 ])
 const listSchema = z.object({ erased: z.array(itemSchema.or(z.unknown().transform(() => undefined))) })
 
-/** The most items of a node. The oldest ones leave the list. */
-const maxErasedItems = 1_000
 /** The most bytes of a file that are read. An item has at most 120. */
 const maxFileBytes = 262_144
 
@@ -70,7 +69,7 @@ export async function listErased(
     const known = await readList(repo, tree, nodeId)
     if (known.some((item) => subjectOf(item) === subjectOf(target))) return { moves: [], value: true }
     const draft = newObjectBatch(repo)
-    const erased = [...known, { ...target, at }].slice(-maxErasedItems)
+    const erased = [...known, { ...target, at }].slice(-limits.listedErasures)
     const changes = [{ path: erasedFile(nodeId), blob: await draft.blob(asJson({ erased })) }]
     const person = signature(by, at)
     const to = await draft.commit({

@@ -2,10 +2,8 @@
 import { listMemberNames, listMembersById } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { OrgAt } from '../targets.ts'
-
-/** The most users that a comment mentions. */
-const maxMentions = 20
 
 /**
  * Returns the ids of the users that a comment mentions. Without `named`, they are the members whose names follow an `@`
@@ -48,7 +46,7 @@ function findMentions(text: string, members: readonly MemberName[]): string[] {
   const longest = Math.max(0, ...[...byName.keys()].map((name) => name.length))
   const lower = text.toLowerCase()
   const found = new Set<string>()
-  for (let at = lower.indexOf('@'); at >= 0 && found.size < maxMentions; at = lower.indexOf('@', at + 1)) {
+  for (let at = lower.indexOf('@'); at >= 0 && found.size < limits.mentions; at = lower.indexOf('@', at + 1)) {
     if (at > 0 && isWord(lower.slice(Math.max(0, at - 2), at))) continue
     const id = nameAt(lower.slice(at + 1, at + 3 + longest), byName, longest)
     if (id) found.add(id)

@@ -2,6 +2,7 @@
 import { findEntryRow } from '../../../index/derived/entries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { NodeAccess } from '../access.ts'
 import { placeAnchors } from '../anchors/place-anchors.ts'
 import { placeEdits } from '../anchors/suggested-edits.ts'
@@ -13,9 +14,6 @@ import type { PullAt } from '../targets.ts'
 
 type Loc = readonly (string | number)[]
 
-/** The most bytes of a suggestion. */
-const maxBytes = 65_536
-
 /** @throws AppError merged, closed */
 export function requireOpen({ status }: Pick<PullRecord, 'status'>): void {
   if (status !== 'open')
@@ -23,7 +21,8 @@ export function requireOpen({ status }: Pick<PullRecord, 'status'>): void {
 }
 
 export function refuseLongSuggestion(loc: Loc, text: string): void {
-  if (Buffer.byteLength(text) > maxBytes) throw invalid(loc, `A suggestion has at most ${maxBytes} bytes`)
+  if (Buffer.byteLength(text) > limits.suggestionBytes)
+    throw invalid(loc, `A suggestion has at most ${limits.suggestionBytes} bytes`)
 }
 
 /** @throws ValidationError the anchor has no lines */

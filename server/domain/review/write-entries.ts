@@ -6,19 +6,12 @@ import { findEntryById, hasEntryOn } from '../../../index/derived/entries.ts'
 import { findEntriesLedger } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { branchRef, ledgerRef } from '../layout.ts'
 import { changedBy } from '../ledger/changed-by.ts'
-import {
-  type EntryRecord,
-  type EntryUser,
-  maxEntries,
-  nextEntry,
-  parseEntry,
-  readEntry,
-  readEntryText,
-} from '../ledger/entries.ts'
+import { type EntryRecord, type EntryUser, nextEntry, parseEntry, readEntry, readEntryText } from '../ledger/entries.ts'
 import { appendEntries, changedEntries, diffLedgers, type PullRecord, readPull } from '../ledger/ledger.ts'
 import type { ChangedBy } from '../ledger/reconcile.ts'
 import { changeLedger } from '../pulls/ledger-changes.ts'
@@ -76,10 +69,10 @@ export function writeEntries<T>(
 
 /** Refuses entries above the limit. @throws AppError too_many_comments */
 export function requireRoom({ next }: LockedLedger, count: number): void {
-  if (next + count - 1 > maxEntries)
+  if (next + count - 1 > limits.entries)
     throw new AppError(
       'too_many_comments',
-      `A pull request has at most ${maxEntries} comments, reviews and events; continue in another pull request`,
+      `A pull request has at most ${limits.entries} comments, reviews and events; continue in another pull request`,
     )
 }
 

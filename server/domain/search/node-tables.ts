@@ -1,6 +1,7 @@
 /** Tables of all nodes that match, for clients that read them as they are made. */
 
-import { type Column, columnLimits, parseColumns } from '../../../index/properties/text-columns.ts'
+import * as indexLimits from '../../../index/limits.ts'
+import { type Column, parseColumns } from '../../../index/properties/text-columns.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
@@ -76,7 +77,7 @@ export async function openNodeTable(
 /** The fields, and as many of the most used properties as a table may have. */
 function usualColumns(properties: readonly { readonly name: string }[]): Column[] {
   const fields = (['id', 'title', 'tag', 'created_at', 'updated_at'] as const).map((field) => ({ field }))
-  const names = properties.slice(0, columnLimits.columns - fields.length).map(({ name }) => ({ property: [name] }))
+  const names = properties.slice(0, indexLimits.columns - fields.length).map(({ name }) => ({ property: [name] }))
   return [...fields, ...names]
 }
 

@@ -6,9 +6,10 @@ import type { PropertyAnswer, PropertyQuestion } from '../../../index/properties
 import { parseSort } from '../../../index/properties/text-sort.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, ValidationError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeOrg, type OrgAccess } from '../access.ts'
 import type { RequestContext } from '../actor.ts'
-import { listedProperties, toListed } from '../nodes/nodes.ts'
+import { toListed } from '../nodes/nodes.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { OrgAt } from '../targets.ts'
 import { filterIn, located, nearestNames } from './filter-input.ts'
@@ -123,7 +124,7 @@ function questionOf(
     ...(where !== undefined && filterIn(deps, where, [part, 'where'])),
     sort: sort === undefined ? [] : located([part, 'sort'], () => parseSort(sort)),
     facets: facets.map((facet, n) => ({ subject: subjectOf(facet, n), limit: facet.limit ?? usualValues })),
-    ...{ limit, offset, propertiesBytes: listedProperties },
+    ...{ limit, offset, propertiesBytes: limits.listedPropertiesBytes },
   }
 }
 

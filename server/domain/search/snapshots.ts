@@ -12,6 +12,7 @@ import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import type { View, ViewNode } from '../../../index/search/ranking/view.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid, ValidationError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { timeOf } from '../format/signatures.ts'
 import { readState } from '../indexing/node-rows.ts'
@@ -22,13 +23,6 @@ export type Snapshot = ({ readonly branch: string } | { readonly at: string }) &
   /** The place of `branch` or `at` in the request. */
   readonly loc: readonly string[]
 }
-
-/** The most nodes, bytes of content, and commits that are read for a view. */
-const mostNodes = 200
-const mostBytes = 16 * 1024 * 1024
-const mostCommits = 10_000
-/** The most nodes that are left out because they were created later. */
-const mostGone = 10_000
 
 const rowsATurn = 2_000
 const readsAtOnce = 4
@@ -76,7 +70,7 @@ async function onBranch(
       const repo = nodeRepo(deps.store, orgId, node.id)
       const head = headOf(repo, name)
       if (head !== null && head !== node.head) differences.push({ node, repo, head })
-      if (differences.length > mostNodes) throw tooLarge(elsewhere)
+      if (differences.length > limits.viewNodes) throw tooLarge(elsewhere)
     }
     after = nodes.length < rowsATurn ? undefined : nodes.at(-1)?.id
     await nextTurn()
@@ -110,12 +104,12 @@ async function atTime(
       if (node.created_at > at) gone.push(node.id)
       else older.push(node)
     }
-    if (older.length > mostNodes || gone.length > mostGone) throw tooLarge(elsewhere)
+    if (older.length > limits.viewNodes || gone.length > limits.viewNewerNodes) throw tooLarge(elsewhere)
     last = nodes.length < rowsATurn ? undefined : nodes.at(-1)
     await nextTurn()
   } while (last !== undefined)
   const differences: Difference[] = []
-  const budget = { commits: mostCommits }
+  const budget = { commits: limits.viewNewerCommits }
   for (const node of older) {
     const repo = nodeRepo(deps.store, orgId, node.id)
     const head = await unlessGone(() => headAt(repo, node.head, elsewhere, budget))
@@ -158,7 +152,7 @@ async function readNodes(differences: readonly Difference[], elsewhere: Snapshot
     if (state === undefined) return undefined
     const { title, tags, created_at, updated_at, content, text } = state
     bytes += Buffer.byteLength(text)
-    if (bytes > mostBytes) throw tooLarge(elsewhere)
+    if (bytes > limits.viewBytes) throw tooLarge(elsewhere)
     const properties = JSON.stringify(content.properties)
     return { id: node.id, title, tags, properties, created_at, updated_at, head, text }
   }
@@ -171,6 +165,8 @@ async function readNodes(differences: readonly Difference[], elsewhere: Snapshot
 }
 
 function tooLarge({ loc }: Snapshot): ValidationError {
-  const msg = `Over ${mostNodes} nodes differ from main, their content has over 16 MiB, or over ${mostCommits} commits or ${mostGone} nodes are newer`
-  return new ValidationError([{ loc, msg, type: 'scope_too_large', ctx: { nodes: mostNodes, bytes: mostBytes } }])
+  const msg = `Over ${limits.viewNodes} nodes differ from main, their content has over 16 MiB, or over ${limits.viewNewerCommits} commits or ${limits.viewNewerNodes} nodes are newer`
+  return new ValidationError([
+    { loc, msg, type: 'scope_too_large', ctx: { nodes: limits.viewNodes, bytes: limits.viewBytes } },
+  ])
 }

@@ -6,6 +6,7 @@
  * for patterns is limited.
  */
 
+import * as limits from '../../base/limits.ts'
 import { isRecord } from '../format/json-text.ts'
 import { originProperties } from '../format/origin-properties.ts'
 import { type FormatName, formats } from './formats.ts'
@@ -40,16 +41,6 @@ export interface Finding {
 /** Receives each violation in the order of the properties. */
 export type Report = (finding: Finding) => void
 
-export const checkLimits = {
-  /** The most UTF-16 units of a text that a pattern is compared with. */
-  patternUnits: 1_000,
-  /**
-   * The most characters of a node's texts, each times the cost of its pattern. They take up to 20 ms. One text of 1,000
-   * characters may have the largest pattern, and 16,000 characters may have simple ones.
-   */
-  patternWork: 260_000,
-} as const
-
 /** Properties that each type allows: its name, and those that imports set. */
 const alwaysAllowed = ['type', ...originProperties]
 
@@ -69,7 +60,7 @@ export interface PatternWork {
 }
 
 export function newPatternWork(): PatternWork {
-  return { left: checkLimits.patternWork }
+  return { left: limits.patternWork }
 }
 
 const noFields: Readonly<Record<string, Schema>> = {}
@@ -191,9 +182,9 @@ class Check {
 
   /** Compares a text with a pattern. A text that would take too long breaks the rule. */
   private checkPattern(source: string, value: string): undefined {
-    if (value.length > checkLimits.patternUnits)
+    if (value.length > limits.patternText)
       return this.fail('pattern', () => {
-        const most = counted(checkLimits.patternUnits, 'character')
+        const most = counted(limits.patternText, 'character')
         return `is too long for its pattern: it must have at most ${most}, and has ${value.length.toLocaleString('en')}`
       })
     const pattern = compilePattern(source)

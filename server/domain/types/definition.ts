@@ -6,6 +6,7 @@ import { foldCase } from '../../../index/fold-case.ts'
 import { FilterError } from '../../../index/properties/filter.ts'
 import { parseSort } from '../../../index/properties/text-sort.ts'
 import { exceededBound } from '../../base/json-bounds.ts'
+import * as limits from '../../base/limits.ts'
 import { parseJson } from '../format/json-text.ts'
 import { asJson } from '../format/signatures.ts'
 import { checkValue, newPatternWork } from './checker.ts'
@@ -13,18 +14,6 @@ import { type Fault, Faults } from './faults.ts'
 import { readSchema } from './schema-reader.ts'
 import type { Schema } from './vocabulary.ts'
 import { counted, describe, didYouMean, quote, type Steps } from './wording.ts'
-
-export const typeLimits = {
-  /** Bytes of a definition as JSON on one line, and of its file. */
-  bytes: 65_536,
-  /** Types of an organisation. */
-  types: 200,
-  aliases: 20,
-  connections: 50,
-  /** Types that a connection may lead to, or that parents may have. */
-  targets: 50,
-  columns: 20,
-} as const
 
 /**
  * A definition as JSON. Members that are absent have the defaults of the functions that use them. These are type aliases,
@@ -94,7 +83,7 @@ export function isTypeName(name: string): boolean {
 /** Reads the text of a definition. */
 export function parseDefinition(text: string): DefinitionRead {
   const bytes = Buffer.from(text)
-  if (bytes.length > typeLimits.bytes || exceededBound(bytes, { levels: mostLevels })) return tooLarge()
+  if (bytes.length > limits.typeBytes || exceededBound(bytes, { levels: mostLevels })) return tooLarge()
   const json = parseJson(text)
   return json === undefined ? withFault('must be JSON') : readDefinition(json)
 }
@@ -102,7 +91,7 @@ export function parseDefinition(text: string): DefinitionRead {
 /** Reads a definition from JSON that is not nested too deep for a recursive reader. */
 export function readDefinition(json: unknown): DefinitionRead {
   const bytes = oneLine(json)
-  if (bytes.length > typeLimits.bytes || exceededBound(bytes, { levels: mostLevels })) return tooLarge()
+  if (bytes.length > limits.typeBytes || exceededBound(bytes, { levels: mostLevels })) return tooLarge()
   const faults = new Faults()
   const object = faults.object(json, [])
   if (object) readMembers(object, faults)
@@ -112,7 +101,7 @@ export function readDefinition(json: unknown): DefinitionRead {
 /** Writes a definition as its file has it. It is on one line if it would otherwise be too large. */
 export function definitionJson(definition: TypeDefinition): Buffer {
   const bytes = asJson(definition)
-  return bytes.length <= typeLimits.bytes ? bytes : oneLine(definition)
+  return bytes.length <= limits.typeBytes ? bytes : oneLine(definition)
 }
 
 function oneLine(json: unknown): Buffer {
@@ -120,7 +109,7 @@ function oneLine(json: unknown): Buffer {
 }
 
 function tooLarge(): DefinitionRead {
-  return withFault(`must have at most ${typeLimits.bytes} bytes and ${mostLevels} levels as JSON on one line`)
+  return withFault(`must have at most ${limits.typeBytes} bytes and ${mostLevels} levels as JSON on one line`)
 }
 
 function withFault(says: string): DefinitionRead {
@@ -148,7 +137,7 @@ function readMembers(json: Json, faults: Faults): void {
 
 function readAliases(json: unknown, faults: Faults): void {
   const folded = new Set<string>()
-  faults.items(json, ['aliases'], typeLimits.aliases, (alias, place) => {
+  faults.items(json, ['aliases'], limits.typeAliases, (alias, place) => {
     const line = faults.line(alias, place, 64)
     if (line === undefined) return
     if (folded.has(foldCase(line))) faults.add(place, 'must differ from the other aliases not only in case')
@@ -160,10 +149,10 @@ function readConnections(json: unknown, faults: Faults): undefined {
   const rules = faults.object(json, ['connections'])
   if (!rules) return
   const count = Object.keys(rules).length
-  if (count > typeLimits.connections)
+  if (count > limits.typeConnections)
     return faults.add(
       ['connections'],
-      `must have at most ${counted(typeLimits.connections, 'connection')}; it has ${count}`,
+      `must have at most ${counted(limits.typeConnections, 'connection')}; it has ${count}`,
     )
   for (const [name, rule] of Object.entries(rules)) {
     const place = ['connections', name]
@@ -180,7 +169,7 @@ function readEdgeRule(json: unknown, place: Steps, faults: Faults, types: string
   faults.checkNames(rule, place, [...lines, types, 'min', 'max'])
   for (const name of lines) if (rule[name] !== undefined) faults.line(rule[name], [...place, name], 100)
   if (rule[types] !== undefined)
-    faults.items(rule[types], [...place, types], typeLimits.targets, (name, at) => {
+    faults.items(rule[types], [...place, types], limits.typeTargets, (name, at) => {
       if (typeof name !== 'string' || !isTypeName(name))
         faults.wrong(at, 'be the name of a type, such as "recipe"', name)
     })
@@ -214,7 +203,7 @@ function readTemplate(json: unknown, schema: Schema | undefined, faults: Faults)
 
 function readColumns(json: unknown, schema: Schema | undefined, connections: unknown, faults: Faults): void {
   const names = typeof connections === 'object' && connections !== null ? Object.keys(connections) : []
-  faults.items(json, ['columns'], typeLimits.columns, (column, place) => {
+  faults.items(json, ['columns'], limits.typeColumns, (column, place) => {
     if (typeof column !== 'string')
       return faults.wrong(place, 'be the name of a field, or `->` and a connection', column)
     if (column.startsWith('->')) {

@@ -7,6 +7,7 @@
 
 import { LRUCache } from 'lru-cache'
 import { RE2JS, RE2JSSyntaxException } from 're2js'
+import * as limits from '../../base/limits.ts'
 import { PatternError, translatePattern } from './pattern-translation.ts'
 
 export interface Pattern {
@@ -15,16 +16,6 @@ export interface Pattern {
   /** True if a part of the text matches. */
   readonly test: (text: string) => boolean
 }
-
-const patternLimits = {
-  /** UTF-16 units of a pattern. */
-  units: 200,
-  /**
-   * States: about one for each character that a match can consume, and for each choice. RE2 then matches 1,000
-   * characters without the slower of its methods.
-   */
-  states: 250,
-} as const
 
 /** The cost of a pattern with few states. */
 const leastCost = 16
@@ -42,9 +33,9 @@ export function compilePattern(source: string): Pattern {
   checkSyntax(source)
   const { states, expression } = translatePattern(source)
   // Refused before RE2 compiles it: 34,000 states can take 400 ms.
-  if (states > patternLimits.states)
+  if (states > limits.patternStates)
     throw new PatternError(
-      `must be simpler: with all its repetitions it has ${states} states, and at most ${patternLimits.states} are allowed`,
+      `must be simpler: with all its repetitions it has ${states} states, and at most ${limits.patternStates} are allowed`,
     )
   const matcher = compileExpression(expression)
   // `matcher.test` would keep the states that it meets, up to 8 MiB of them. `find` keeps nothing.
@@ -54,8 +45,8 @@ export function compilePattern(source: string): Pattern {
 }
 
 function checkSyntax(source: string): void {
-  if (source.length > patternLimits.units)
-    throw new PatternError(`must have at most ${patternLimits.units} characters; it has ${source.length}`)
+  if (source.length > limits.pattern)
+    throw new PatternError(`must have at most ${limits.pattern} characters; it has ${source.length}`)
   try {
     new RegExp(source, 'u')
   } catch (error) {

@@ -3,6 +3,7 @@
  * breaks, and may not break more.
  */
 
+import * as limits from '../../base/limits.ts'
 import { checkProperties, type Finding, type Report, type Violation } from './checker.ts'
 import type { Enforcement } from './definition.ts'
 import { checkEdgeCounts, checkEdgeEnds, type Ends, endsToLookUp, type NodeEdges, newEdges } from './edge-types.ts'
@@ -13,9 +14,6 @@ import { describe, didYouMean, quote } from './wording.ts'
 export interface TypedContent extends NodeEdges {
   readonly properties: Readonly<Record<string, unknown>>
 }
-
-/** The most violations that are listed. */
-const mostViolations = 100
 
 /** A judgement. `type` is the one that is judged by. */
 export interface Judgement {
@@ -47,7 +45,7 @@ export function judgeNode(types: OrgTypes, content: TypedContent, typeOf: Ends['
   const violations: Violation[] = []
   if (type)
     findings(types, type, content, content, typeOf, ({ word }) => {
-      if (violations.length < mostViolations) violations.push(word())
+      if (violations.length < limits.violations) violations.push(word())
     })
   return { type, violations }
 }
@@ -165,7 +163,7 @@ function growth(before: Run, after: Run): Violation[] {
   })
   const violations: Violation[] = []
   after((finding) => {
-    if (violations.length >= mostViolations || !isGrown(finding)) return
+    if (violations.length >= limits.violations || !isGrown(finding)) return
     const key = keyOf(finding)
     const left = old.get(key) ?? 0
     if (left > 0) old.set(key, left - 1)

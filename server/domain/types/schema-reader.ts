@@ -1,5 +1,6 @@
 /** Reads the schema of a type. Each fault is reported at its place, with the right form. */
 
+import * as limits from '../../base/limits.ts'
 import { checkValue, newPatternWork } from './checker.ts'
 import type { Faults } from './faults.ts'
 import { formatNames } from './formats.ts'
@@ -17,18 +18,8 @@ import {
 } from './vocabulary.ts'
 import { counted, didYouMean, either, quote, type Steps, scalarText } from './wording.ts'
 
-const schemaLimits = {
-  /** Fields at all levels. */
-  fields: 100,
-  /** Levels of fields. A list in a list is also a level. */
-  levels: 4,
-  /** Values of `enum`. */
-  values: 200,
-  /** UTF-16 units of the name of a field. */
-  name: 100,
-  /** The cost of all patterns together. To compile them takes up to 10 ms. */
-  patternCost: 2_000,
-} as const
+/** UTF-16 units of the name of a field. */
+const longestName = 100
 
 /** A schema within the schema of properties, which has level 0. */
 interface At {
@@ -67,15 +58,15 @@ class SchemaReader {
     for (const name of ['enum', 'const', 'default'])
       if (Object.hasOwn(schema, name)) this.faults.add([...place, name], 'is only for fields, not for all properties')
     this.read({ type: 'object', ...schema }, { place, level: 0, isItem: false })
-    if (this.fields > schemaLimits.fields)
+    if (this.fields > limits.typeFields)
       this.faults.add(
         place,
-        `must have at most ${counted(schemaLimits.fields, 'field')} at all levels; it has ${this.fields}`,
+        `must have at most ${counted(limits.typeFields, 'field')} at all levels; it has ${this.fields}`,
       )
-    if (this.patternCost > schemaLimits.patternCost)
+    if (this.patternCost > limits.typePatternStates)
       this.faults.add(
         place,
-        `must have fewer or simpler patterns: together they cost ${this.patternCost}, and at most ${schemaLimits.patternCost} are allowed`,
+        `must have fewer or simpler patterns: together they cost ${this.patternCost}, and at most ${limits.typePatternStates} are allowed`,
       )
   }
 
@@ -125,7 +116,7 @@ class SchemaReader {
       case 'enum':
         if (Array.isArray(value) && value.length === 0)
           faults.add(place, 'must have a value: an empty list allows nothing')
-        faults.items(value, place, schemaLimits.values, (item, at) => this.readScalar(item, at))
+        faults.items(value, place, limits.enumValues, (item, at) => this.readScalar(item, at))
         break
       case 'const':
         this.readScalar(value, place)
@@ -173,14 +164,14 @@ class SchemaReader {
     if (!fields) return
     const names = Object.keys(fields)
     this.fields += names.length
-    if (level > schemaLimits.levels || this.fields > schemaLimits.fields) {
-      if (level > schemaLimits.levels)
-        this.faults.add(place, `is too deep: fields have at most ${schemaLimits.levels} levels`)
+    if (level > limits.typeLevels || this.fields > limits.typeFields) {
+      if (level > limits.typeLevels)
+        this.faults.add(place, `is too deep: fields have at most ${limits.typeLevels} levels`)
       return
     }
     for (const name of names) {
       const at = [...place, name]
-      if (this.faults.fieldName(name, at, schemaLimits.name))
+      if (this.faults.fieldName(name, at, longestName))
         this.readInner(fields[name], { place: at, level, isItem: false })
     }
   }
@@ -193,8 +184,7 @@ class SchemaReader {
   /** Reads the schema of items. They belong to the level of their list, and a list in a list is a level more. */
   private readItems(value: unknown, place: Steps, outer: number, isItem: boolean): void {
     const level = isItem ? outer + 1 : outer
-    if (level > schemaLimits.levels)
-      this.faults.add(place, `is too deep: lists have at most ${schemaLimits.levels} levels`)
+    if (level > limits.typeLevels) this.faults.add(place, `is too deep: lists have at most ${limits.typeLevels} levels`)
     else this.readInner(value, { place, level, isItem: true })
   }
 
@@ -202,7 +192,7 @@ class SchemaReader {
   private readRequired(schema: Json, value: unknown, place: Steps, implied: readonly string[]): void {
     const { properties = {} } = schema
     const known = typeof properties === 'object' && properties !== null ? Object.keys(properties) : []
-    this.faults.items(value, place, schemaLimits.fields, (item, at) => {
+    this.faults.items(value, place, limits.typeFields, (item, at) => {
       if (typeof item !== 'string') this.faults.wrong(at, 'be the name of a field', item)
       else if (!known.includes(item) && !implied.includes(item))
         this.faults.add(

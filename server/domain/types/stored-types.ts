@@ -9,10 +9,11 @@ import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { findEntry, readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
+import * as limits from '../../base/limits.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { typeFile, typesFolder } from '../format/paths.ts'
 import { type Author, signature } from '../format/signatures.ts'
-import { definitionJson, isTypeName, parseDefinition, type TypeDefinition, typeLimits } from './definition.ts'
+import { definitionJson, isTypeName, parseDefinition, type TypeDefinition } from './definition.ts'
 import { type NodeType, OrgTypes } from './org-types.ts'
 
 export interface StoredTypes {
@@ -97,12 +98,12 @@ async function readFolder(
 /** Reads a type, or says why it cannot be read. @param earlier the number of types before it */
 async function readType(repo: Repo, name: string, { oid }: TreeEntry, earlier: number): Promise<NodeType | string> {
   if (!isTypeName(name)) return 'The name of a type has small letters, digits, `-` and `_`, and begins with a letter'
-  if (earlier >= typeLimits.types) return `An organisation has at most ${typeLimits.types} types`
+  if (earlier >= limits.types) return `An organisation has at most ${limits.types} types`
   try {
-    const read = parseDefinition((await readBlob(repo, oid, typeLimits.bytes)).toString())
+    const read = parseDefinition((await readBlob(repo, oid, limits.typeBytes)).toString())
     return 'definition' in read ? { name, version: oid, definition: read.definition } : (read.faults[0]?.msg ?? '')
   } catch (error) {
-    if (isGitError(error, 'limit_exceeded')) return `The definition has more than ${typeLimits.bytes} bytes`
+    if (isGitError(error, 'limit_exceeded')) return `The definition has more than ${limits.typeBytes} bytes`
     throw error
   }
 }

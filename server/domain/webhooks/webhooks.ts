@@ -16,6 +16,7 @@ import { findHookStates, insertHookState, skipToNow, updateHookState } from '../
 import type { DisabledReason } from '../../../index/log/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeOrg, requireSignedIn, requireVerifiedEmail } from '../access.ts'
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
@@ -32,9 +33,6 @@ import { deleteHook } from './reconcile.ts'
 import { newSecret, openSecret, previousUntil, sealSecret, signingSecrets } from './secrets.ts'
 import { findOwnWebhook, webhookNotFound } from './webhook-access.ts'
 import { toWebhooks, type Webhook } from './webhook-views.ts'
-
-/** Per organisation. */
-const maxWebhooks = 20
 
 const secretLost = 'The secret cannot be read, because SECRET_KEY has changed. Replace it first: POST …/rotate'
 
@@ -88,8 +86,8 @@ export async function createWebhook(
     await deps.credentials.write(async (trx) => {
       await requireSignedIn(trx, actor)
       await lockWebhooksOf(trx, at.org_id)
-      if ((await countWebhooks(trx, at.org_id)) >= maxWebhooks)
-        throw new AppError('too_many_webhooks', `The organisation has ${maxWebhooks} webhooks; delete one first`)
+      if ((await countWebhooks(trx, at.org_id)) >= limits.webhooks)
+        throw new AppError('too_many_webhooks', `The organisation has ${limits.webhooks} webhooks; delete one first`)
       await insertWebhook(trx, row)
     })
   } catch (error) {

@@ -14,6 +14,7 @@ import type { Express } from 'express'
 import type { Logger } from 'pino'
 import { v7 as newId } from 'uuid'
 import { type ErrorCode, statusOf } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { mostOpenFiles } from '../../base/open-files.ts'
 import { classesOf } from '../fast-path.ts'
 import { trustIn } from './addresses.ts'
@@ -21,11 +22,6 @@ import { errorLink } from './base-url.ts'
 import { newConnectionShares } from './connection-shares.ts'
 import { toOriginForm } from './request-line.ts'
 
-/**
- * Milliseconds for the headers of a request. Bodies have their own limits, in bodies.ts, and pushes in
- * gitstore/transfer/smart-http.ts.
- */
-const headersTimeoutMs = 20_000
 /** Longer than proxies and clients keep a connection open, so that they close it first. */
 const keepAliveTimeoutMs = 75_000
 /** Milliseconds for a client to read part of a complete response. */
@@ -44,7 +40,7 @@ export function createHttpServer(app: Express, log: Logger | undefined): Server 
   const server = createServer({
     ...classesOf(app),
     requireHostHeader: false,
-    headersTimeout: headersTimeoutMs,
+    headersTimeout: limits.headersMs,
     requestTimeout: 0,
   })
   server.keepAliveTimeout = keepAliveTimeoutMs

@@ -5,17 +5,16 @@
 
 import type { Request, Response } from 'express'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { networkOf } from './addresses.ts'
 import { type Caller, createCallerQuota } from './caller-quota.ts'
 import { readingSignal } from './slow-client.ts'
 
-/** The most bytes of large bodies, and of large responses, that this process holds. */
-const heldBytes = 384 * 2 ** 20
 /** Smaller responses and bodies, in bytes, do not count. */
 const small = { answer: 2 ** 20, body: 65_536 } as const
 
-const answers = createCallerQuota(heldBytes)
-const bodies = createCallerQuota(heldBytes)
+const answers = createCallerQuota(limits.heldBytes)
+const bodies = createCallerQuota(limits.heldBytes)
 
 /**
  * Counts a response from before it is sent until it has ended. Ends it if its client is too slow.

@@ -2,13 +2,12 @@
 
 import type { Request, Response } from 'express'
 import { ClientDisconnectedError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 
 /** Milliseconds between two checks of a connection. */
 const checkIntervalMs = 15_000
-/** Limits while the client must act. It is too slow without a byte in this time, or with too few in `slowMs`. */
-const silenceTimeoutMs = 60_000
+/** Milliseconds in which a client that must act sends or reads `limits.slowBytes`. */
 const slowMs = 60_000
-const slowBytes = 60 * 1024
 /** Milliseconds for a request in total. */
 const totalTimeoutMs = 3_600_000
 
@@ -30,9 +29,9 @@ export function enforceClientTimeouts(req: Request, res: Response, leave: () => 
     const isTheirs = isClientsTurn(req, res)
     silent = isTheirs && progress === 0 ? silent + checkIntervalMs : 0
     if (isTheirs) turns += checkIntervalMs
-    const isSlow = turns >= slowMs && bytes < slowBytes
+    const isSlow = turns >= slowMs && bytes < limits.slowBytes
     if (turns >= slowMs) turns = bytes = 0
-    const isOver = isSlow || silent >= silenceTimeoutMs || total >= totalTimeoutMs
+    const isOver = isSlow || silent >= limits.silenceMs || total >= totalTimeoutMs
     if (left || (isOver && res.closed)) {
       socket.destroy()
       return

@@ -2,15 +2,12 @@
 
 import type { Request, RequestHandler, Response } from 'express'
 import { AppError, ValidationError } from '../../base/errors.ts'
-import { depthLimit } from '../../base/json-bounds.ts'
+import * as limits from '../../base/limits.ts'
 import { isTooDeep } from '../../domain/format/limits.ts'
 import { reserveBody } from '../connection/memory-budget.ts'
 import { contextOf } from '../context.ts'
 import { keepText } from './exact-json.ts'
 import { badJson, readBytes, readJson } from './json.ts'
-
-/** Limits of a JSON body. The largest body arrives in time at 150 KB/s. */
-const limits = { bytes: 16 * 1024 * 1024, ms: 120_000 } as const
 
 /** Reads the body into `req.body` if the operation has one. */
 export const readBody: RequestHandler = async (req, res, next) => {
@@ -26,7 +23,7 @@ export const readBody: RequestHandler = async (req, res, next) => {
   req.headers['content-type'] = 'application/json'
   const { actor } = contextOf(req)
   const hold = reserveBody(req, res, actor.kind === 'person' ? actor.id : undefined)
-  const read = await readJson(req, { ...limits, hold }).catch((error: unknown) => {
+  const read = await readJson(req, { bytes: limits.bodyBytes, ms: limits.bodyMs, hold }).catch((error: unknown) => {
     // The rest of the body stays unread.
     if (!req.complete) res.set('Connection', 'close')
     throw error
@@ -35,7 +32,7 @@ export const readBody: RequestHandler = async (req, res, next) => {
     throw new ValidationError([{ loc: ['body'], msg: 'Field required', type: 'missing' }])
   }
   const body = read === undefined ? {} : read.value
-  if (isTooDeep(body)) throw badJson(`The JSON is nested deeper than ${depthLimit} levels`)
+  if (isTooDeep(body)) throw badJson(`The JSON is nested deeper than ${limits.jsonLevels} levels`)
   if (read !== undefined) keepText(req, body, read.text)
   req.body = body
   next()

@@ -15,6 +15,7 @@ import {
   statusOf,
   ValidationError,
 } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { countRefusal } from '../../metrics/observers.ts'
 import { errorLink, publicPath } from '../connection/base-url.ts'
@@ -26,7 +27,7 @@ import { setLimitHeaders } from '../rate-limits.ts'
 import { type ErrorPage, stateOf } from '../request-state.ts'
 import { normalizeInput } from './normalize-input.ts'
 import { findPath, type PathMatch } from './spec.ts'
-import { hideSecrets, maxProblems } from './validation-errors.ts'
+import { hideSecrets } from './validation-errors.ts'
 
 type DocumentedProblem = Pick<components['schemas']['ValidationProblem'], 'type'>
 
@@ -87,7 +88,7 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
         })
         return
       }
-      const detail = meaning.problems.slice(0, maxProblems).map((problem) => hideSecrets(problem, req.path))
+      const detail = meaning.problems.slice(0, limits.problems).map((problem) => hideSecrets(problem, req.path))
       res.status(422).json({ detail } satisfies { detail: DocumentedProblem[] })
       return
     }
@@ -109,7 +110,7 @@ export function refusalFacts(req: Request, error: unknown): RefusalFacts {
   if (error instanceof ClientDisconnectedError) throw error
   const meaning = answerOf(error)
   if (meaning instanceof ValidationError) {
-    const problems = meaning.problems.slice(0, maxProblems)
+    const problems = meaning.problems.slice(0, limits.problems)
     return { status: 422, code: 'invalid', message: 'The request is not valid', isOwn: true, problems }
   }
   if (meaning === undefined) {

@@ -3,10 +3,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request, RequestHandler } from 'express'
 import { type Problem, ValidationError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { eachLoss, isRecord } from '../../domain/format/json-text.ts'
-import { propertiesLimit } from '../../domain/format/limits.ts'
 import { stateOf } from '../request-state.ts'
-import { maxProblems } from './validation-errors.ts'
 
 /** Keeps the text of a body that holds free JSON. */
 export function keepText(req: Request, body: unknown, text: string): void {
@@ -19,7 +18,7 @@ export function keepText(req: Request, body: unknown, text: string): void {
  */
 export const requireExact: RequestHandler = async (req, _res, next) => {
   const { bodyText: text } = stateOf(req)
-  if (text !== undefined && freeOf(req.body).every((json) => JSON.stringify(json).length <= propertiesLimit))
+  if (text !== undefined && freeOf(req.body).every((json) => JSON.stringify(json).length <= limits.propertiesBytes))
     await refuseLosses(text)
   next()
 }
@@ -36,7 +35,7 @@ async function refuseLosses(text: string): Promise<void> {
     const within = first === 'nodes' && typeof item === 'number' ? ['nodes', item] : []
     const field = freeFields.find((name) => name === loss.steps[within.length]) ?? 'properties'
     problems.push({ loc: ['body', ...within, field], msg: loss.reason, type: 'value_error' })
-    if (problems.length >= maxProblems) break
+    if (problems.length >= limits.problems) break
   }
   if (problems.length > 0) throw new ValidationError(problems)
 }

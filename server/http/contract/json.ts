@@ -5,16 +5,11 @@ import type { Readable, Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { exceededBound } from '../../base/json-bounds.ts'
+import * as limits from '../../base/limits.ts'
 import { findFault, type Place, placeAfter } from '../../domain/format/json-text.ts'
 
 /** JSON is sent in UTF-8. Other bytes cannot be read as they were meant. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
-
-/**
- * The most objects and arrays in a body. A batch of 20,000 edges has some 30,000. 200,000 take 0.1 s to parse, while
- * those that fit in a whole body take 2 s.
- */
-const maxContainers = 200_000
 
 export interface BodyLimits {
   /** The most bytes after decompression. */
@@ -34,13 +29,13 @@ export interface BodyLimits {
  */
 export async function readJson(
   req: IncomingMessage,
-  limits: BodyLimits,
+  most: BodyLimits,
 ): Promise<{ readonly value: unknown; readonly text: string } | undefined> {
-  if (Number(req.headers['content-length'] ?? 0) > limits.bytes) throw tooLarge(limits)
-  const bytes = await readBytes(req, limits)
+  if (Number(req.headers['content-length'] ?? 0) > most.bytes) throw tooLarge(most)
+  const bytes = await readBytes(req, most)
   if (bytes.length === 0) return undefined
-  if (exceededBound(bytes, { containers: maxContainers }) !== undefined)
-    throw badJson(`The JSON has more than ${maxContainers} objects and arrays; send it in several requests`)
+  if (exceededBound(bytes, { containers: limits.jsonContainers }) !== undefined)
+    throw badJson(`The JSON has more than ${limits.jsonContainers} objects and arrays; send it in several requests`)
   const text = decode(bytes)
   try {
     return { value: JSON.parse(text), text }
@@ -78,19 +73,19 @@ export function badJson(msg: string): ValidationError {
 }
 
 /** Reads the decompressed body. @throws the errors of readJson */
-export function readBytes(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+export function readBytes(req: IncomingMessage, most: BodyLimits): Promise<Buffer> {
   const inflater = inflaterFor(req.headers['content-encoding'])
   const source: Readable = inflater === undefined ? req : req.pipe(inflater)
   const parts: Buffer[] = []
   let size = 0
   return new Promise<Buffer>((resolve, reject) => {
-    const late = `The body did not arrive in ${limits.ms / 1000} seconds`
-    const overdue = setTimeout(() => end(new AppError('request_timeout', late)), limits.ms)
+    const late = `The body did not arrive in ${most.ms / 1000} seconds`
+    const overdue = setTimeout(() => end(new AppError('request_timeout', late)), most.ms)
     const take = (part: Buffer) => {
       size += part.length
       try {
-        if (size > limits.bytes) throw tooLarge(limits)
-        limits.hold(size)
+        if (size > most.bytes) throw tooLarge(most)
+        most.hold(size)
         parts.push(part)
       } catch (error) {
         end(error)

@@ -1,10 +1,11 @@
 /** Normalises request values by the spec before validation. */
 
 import type { Problem } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { isRecord } from '../../domain/format/json-text.ts'
 import { canonicalId } from '../../domain/layout.ts'
 import { type Schema, schemaOf, typesOf } from './schemas.ts'
-import { extra, inputOf, maxProblems, tooManyItems } from './validation-errors.ts'
+import { extra, inputOf, tooManyItems } from './validation-errors.ts'
 
 type Steps = readonly (string | number)[]
 
@@ -44,7 +45,7 @@ export function normalizeInput(given: Schema, value: unknown): unknown {
 export function precheck(schema: Schema, body: unknown): Problem[] {
   const found = { problems: [], unknown: [] }
   look(schema, body, ['body'], found)
-  return found.unknown.length < maxProblems ? found.problems : found.unknown
+  return found.unknown.length < limits.problems ? found.problems : found.unknown
 }
 
 interface Found {
@@ -54,7 +55,7 @@ interface Found {
 }
 
 function look(given: Schema, value: unknown, loc: Steps, found: Found): void {
-  if (found.unknown.length >= maxProblems || found.problems.length >= maxProblems) return
+  if (found.unknown.length >= limits.problems || found.problems.length >= limits.problems) return
   const schema = schemaOf(given)
   if (typeof value === 'string') {
     if (typesOf(schema).includes('string')) lookAtText(schema, value, loc, found)
@@ -95,7 +96,7 @@ function lookAtMembers(
   if (additionalProperties !== false) return
   for (const name of Object.keys(value)) {
     if (Object.hasOwn(properties, name)) continue
-    if (found.unknown.length >= maxProblems) return
+    if (found.unknown.length >= limits.problems) return
     found.unknown.push({ loc: [...loc, name], ...extra, ...inputOf(value[name]) })
   }
 }

@@ -19,9 +19,6 @@ type Schemas = { readonly [P in keyof SentData]: Schema }
 
 type Words = Omit<Problem, 'loc' | 'input'>
 
-/** The most problems per response, as in the spec. */
-export const maxProblems = 100
-
 /** Returns one problem per location: of several findings, the most specific. */
 export function toValidationErrors(findings: readonly Finding[], sent: SentData, schemas: Schemas): Problem[] {
   const problems = new Map<string, { readonly rank: number; readonly problem: Problem }>()

@@ -2,6 +2,7 @@
 import type { Request, Response } from 'express'
 import { answerOf } from '../../base/error-mapping.ts'
 import { ClientDisconnectedError, statusOf, ValidationError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { mostOpenFiles } from '../../base/open-files.ts'
 import type { EventStream, StreamBatch } from '../../domain/events/stream.ts'
 import { networkOf } from '../connection/addresses.ts'
@@ -15,7 +16,7 @@ export const streamTimes = {
   /** Between two signs of life. Proxies end connections that are silent for longer. */
   heartbeatMs: 15_000,
   /** For a client to read what was sent. */
-  drainMs: 60_000,
+  drainMs: limits.streamDrainMs as number,
 }
 /** Milliseconds after which a client connects again. */
 const retryMs = 3_000

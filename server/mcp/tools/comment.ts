@@ -3,6 +3,7 @@
 import { v5 as hashedId } from 'uuid'
 import { z } from 'zod'
 import type { Output } from '../../../spec/client/api.ts'
+import * as limits from '../../base/limits.ts'
 import { own } from '../quoted.ts'
 import { factsOf, ToolError } from '../refusals.ts'
 import { proposalPage, type Session } from '../session.ts'
@@ -24,14 +25,19 @@ export const placeInput = {
     .optional()
     .describe('The words of that file that the thread is about, exactly as they are in the file'),
   first_line: z.int().min(1).max(1_000_000).optional().describe('The line of that file, counted from 1'),
-  num_lines: z.int().min(1).max(500).optional().describe('The number of lines from first_line. Default: 1'),
+  num_lines: z
+    .int()
+    .min(1)
+    .max(limits.anchorLines)
+    .optional()
+    .describe('The number of lines from first_line. Default: 1'),
 }
 
 const input = z.strictObject({
   org_id: orgId,
   node_id: nodeId,
   number: proposalNumber,
-  text: z.string().min(1).max(16_384).describe('The comment, as Markdown'),
+  text: z.string().min(1).max(limits.commentBytes).describe('The comment, as Markdown'),
   thread: entryNumber.optional().describe('Answer this thread, from read_discussion. Leave out path, quote and lines'),
   ...placeInput,
 })

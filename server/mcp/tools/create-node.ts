@@ -1,6 +1,7 @@
 /** The tool that creates a node. */
 
 import { z } from 'zod'
+import * as limits from '../../base/limits.ts'
 import { own } from '../quoted.ts'
 import { nodePage, sourceOf } from '../session.ts'
 import { connectionType, nodeId, orgId, properties, tool } from '../tool.ts'
@@ -16,15 +17,21 @@ export const createNode = tool({
   operations: ['createNode'],
   input: z.strictObject({
     org_id: orgId,
-    title: z.string().min(1).max(500),
+    title: z.string().min(1).max(limits.title),
     text: z.string().optional().describe('The text, as Markdown'),
     parents: z.array(nodeId).max(100).default([]).describe('Ids of the parent nodes'),
-    tags: z.array(z.string().min(1).max(100)).max(100).optional(),
+    tags: z.array(z.string().min(1).max(limits.tag)).max(limits.tags).optional(),
     properties: properties
       .optional()
       .describe('Properties, such as {"type": "recipe", "serves": 4}. list_types has the fields of each type'),
     connections: z
-      .array(z.strictObject({ target: nodeId, type: connectionType.optional(), label: z.string().max(500).optional() }))
+      .array(
+        z.strictObject({
+          target: nodeId,
+          type: connectionType.optional(),
+          label: z.string().max(limits.edgeLabel).optional(),
+        }),
+      )
       .max(mostConnections)
       .optional()
       .describe('Typed connections from the new node to others, such as those that its type demands'),

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import type { Input, Output } from '../../../spec/client/api.ts'
+import * as limits from '../../base/limits.ts'
 import { answer, list } from '../answer.ts'
 import { asItem, brief, own } from '../quoted.ts'
 import { readAs, shortened } from '../read-filter.ts'
@@ -41,7 +42,7 @@ const input = z.strictObject({
       'Names of properties as list_properties has them, or tag, whose values are counted among all nodes that match',
     ),
   properties: z.array(propertyName).min(1).max(20).optional().describe('Properties to show of each node'),
-  tag: z.string().min(1).max(100).optional().describe('Only without where, sort, facets and properties'),
+  tag: z.string().min(1).max(limits.tag).optional().describe('Only without where, sort, facets and properties'),
   parent_id: nodeId.optional().describe('Only children of this node, without where, sort, facets and properties'),
   order: z
     .enum(['created', 'changed'])

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { OperationId, Output } from '../../../spec/client/api.ts'
 import { overriddenOf } from '../../base/consent-words.ts'
+import * as limits from '../../base/limits.ts'
 import { mergeProperties } from '../../domain/format/merged-properties.ts'
 import { type PassageEdit, replacePassages } from '../../domain/format/text-edits.ts'
 import { diffWords } from '../../pages/text/word-diff.ts'
@@ -161,7 +162,7 @@ export const proposeChange = tool({
   input: z.strictObject({
     org_id: orgId,
     node_id: nodeId,
-    title: z.string().min(1).max(500).describe('Summary of the change, in one line'),
+    title: z.string().min(1).max(limits.title).describe('Summary of the change, in one line'),
     description: z.string().max(20_000).default('').describe('Why, with sources'),
     changes: z
       .array(
@@ -212,7 +213,7 @@ export const connect = tool({
     node_id: nodeId.describe('The node where the connection starts. The proposal belongs to this node'),
     target: nodeId.describe('The node where the connection ends'),
     type: connectionType.default('related_to'),
-    label: z.string().max(500).default(''),
+    label: z.string().max(limits.edgeLabel).default(''),
     description: z.string().max(20_000).default('').describe('Why, with sources'),
   }),
   run: (session, { org_id, node_id, target, type, label, description }) => {

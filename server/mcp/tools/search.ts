@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import type { Output } from '../../../spec/client/api.ts'
+import * as limits from '../../base/limits.ts'
 import { answer, list } from '../answer.ts'
 import { asItem, brief, wellFormed } from '../quoted.ts'
 import { readAs } from '../read-filter.ts'
@@ -29,14 +30,18 @@ export const search = tool({
   operations: ['searchNodes', 'suggestTitles'],
   input: z.strictObject({
     org_id: orgId,
-    query: z.string().min(1).max(16_384),
+    query: z.string().min(1).max(limits.queryBytes),
     syntax: z.literal('plain').optional().describe('All of the query is words'),
     top_k: z.int().min(1).max(20).default(5).describe('Maximum number of matches'),
     expand: z
       .enum(['none', 'shallow', 'standard', 'deep'])
       .default('none')
       .describe('How far to follow parents, children and connections'),
-    tags: z.array(z.string().min(1).max(100)).max(100).optional().describe('Only nodes that have all of these tags'),
+    tags: z
+      .array(z.string().min(1).max(limits.tag))
+      .max(100)
+      .optional()
+      .describe('Only nodes that have all of these tags'),
     under: nodeId.optional().describe('Only this node and its descendants'),
     where: z
       .string()

@@ -1,6 +1,7 @@
 /** The tool that suggests a text in a proposal. No tool applies suggestions. */
 
 import { z } from 'zod'
+import * as limits from '../../base/limits.ts'
 import { entryNumber, nodeId, orgId, proposalNumber, tool } from '../tool.ts'
 import { placeInput, remark, requirePlace, whereOf } from './comment.ts'
 
@@ -18,9 +19,9 @@ export const suggest = tool({
     number: proposalNumber,
     replacement: z
       .string()
-      .max(65_536)
+      .max(limits.suggestionBytes)
       .describe('The text instead of the quoted words or the lines. An empty text removes them'),
-    why: z.string().max(16_384).default('').describe('The reason, as Markdown'),
+    why: z.string().max(limits.commentBytes).default('').describe('The reason, as Markdown'),
     thread: entryNumber
       .optional()
       .describe('Answer this thread, from read_discussion. Leave out path, quote and lines'),

@@ -1,10 +1,8 @@
 /** Attaches files that are pasted or dropped into a text, as `files/<name>` with a link. */
 
+import * as limits from '../../base/limits.ts'
 import type { Attachment } from '../edits.ts'
 import { freePath, longestName } from '../text/attached-names.ts'
-
-/** Maximum bytes of one file, and of all files of a commit. A request may have 16 MiB, and base64 adds a third. */
-const most = { file: 10 * 1_048_576, all: 11 * 1_048_576 } as const
 
 /** A file that is sent with the next save. */
 export interface Attached extends Attachment {
@@ -17,8 +15,8 @@ export interface Attached extends Attachment {
 export async function attachFile(file: File, others: readonly Attached[]): Promise<Attached | string> {
   const name = labelOf(file.name || 'file') || 'file'
   const size = others.reduce((sum, other) => sum + other.file.size, file.size)
-  if (file.size > most.file) return `${name} is larger than 10 MB. Larger files can be pushed with git.`
-  if (size > most.all) return `${name} does not fit into this commit. Save first, then attach it.`
+  if (file.size > limits.pageFileBytes) return `${name} is larger than 10 MB. Larger files can be pushed with git.`
+  if (size > limits.pageFilesBytes) return `${name} does not fit into this commit. Save first, then attach it.`
   const path = freePath(file.name || 'file', new Set(others.map((other) => other.path)))
   const mark = file.type.startsWith('image/') ? '!' : ''
   try {

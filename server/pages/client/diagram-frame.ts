@@ -1,10 +1,9 @@
 /** Runs Mermaid in a sandboxed frame, and answers each source with an SVG. It can load only its own scripts. */
 
 import mermaid from 'mermaid'
+import * as limits from '../../base/limits.ts'
 import type { DiagramRequest } from './diagrams.ts'
 
-/** Limits that a source cannot change: UTF-16 units, and edges of a graph. */
-const most = { text: 20_000, edges: 500 } as const
 const fontFamily = 'ui-sans-serif, system-ui, sans-serif'
 
 addEventListener('message', ({ source, origin, data }: MessageEvent<DiagramRequest>) => {
@@ -30,8 +29,8 @@ async function draw({ id, source, isDark, colours }: DiagramRequest) {
     startOnLoad: false,
     securityLevel: 'strict',
     suppressErrorRendering: true,
-    maxTextSize: most.text,
-    maxEdges: most.edges,
+    maxTextSize: limits.diagramUnits,
+    maxEdges: limits.diagramEdges,
     secure: [
       'secure',
       'securityLevel',

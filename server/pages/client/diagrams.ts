@@ -5,6 +5,7 @@
  * nothing runs or loads. See decisions/0007-diagrams-in-a-sandbox.md.
  */
 
+import * as limits from '../../base/limits.ts'
 import { watchColours } from './map-colours.ts'
 
 /** The message to the frame. */
@@ -26,8 +27,8 @@ interface Drawn {
 
 type Outcome = Drawn | { readonly error: string }
 
-/** Limits of an answer: UTF-16 units of its texts, pixels, and milliseconds until it arrives. */
-const most = { svg: 2_000_000, label: 300, error: 1_000, pixels: 20_000, ms: 20_000 } as const
+/** Limits of an answer: UTF-16 units of its texts, and pixels. */
+const most = { svg: 2_000_000, label: 300, error: 1_000, pixels: 20_000 } as const
 /** Maximum outcomes kept. A preview is rendered again with each letter. */
 const mostKept = 40
 /** Share of its width to which a diagram shrinks on a narrow screen. Then it scrolls. */
@@ -145,7 +146,7 @@ function readColours(): Record<string, string> {
 async function ask(source: string, colours: DiagramRequest['colours']): Promise<Outcome> {
   const id = ++count
   const clock = new AbortController()
-  const timer = setTimeout(() => clock.abort(), most.ms)
+  const timer = setTimeout(() => clock.abort(), limits.diagramMs)
   try {
     frame ??= openFrame()
     await Promise.race([ready, aborted(clock.signal)])

@@ -3,12 +3,12 @@
 import type { MultiGraph } from 'graphology'
 import type Sigma from 'sigma'
 import type { Schemas } from '../../../spec/client/api.ts'
+import * as limits from '../../base/limits.ts'
 import type { Area } from './areas.ts'
 import { fetchJson } from './fetch.ts'
 
 /** `rest`: milliseconds without movement. `mostNodes`: of an area. `share`: smallest disk relative to the window. */
 const rest = 400
-const mostNodes = 20_000
 const share = 0.3
 
 export function loadTitles(
@@ -26,7 +26,10 @@ export function loadTitles(
     const seen = Math.abs(sigma.viewportToGraph({ x: width, y: 0 }).x - sigma.viewportToGraph({ x: 0, y: 0 }).x) / 2
     const around = areas.find(
       ({ node_id, nodes, x, y, r }) =>
-        node_id !== undefined && nodes <= mostNodes && r > share * seen && Math.hypot(middle.x - x, middle.y + y) < r,
+        node_id !== undefined &&
+        nodes <= limits.mapTitles &&
+        r > share * seen &&
+        Math.hypot(middle.x - x, middle.y + y) < r,
     )
     if (!around || known.has(around)) return
     known.add(around)

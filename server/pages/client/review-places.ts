@@ -1,5 +1,6 @@
 /** Places of threads in the differences that a page shows: rows, links and selected words. */
 
+import * as limits from '../../base/limits.ts'
 import type { Fields } from './review-store.ts'
 
 export interface Place {
@@ -9,9 +10,6 @@ export interface Place {
   readonly last: number
   readonly quote?: { readonly exact: string; readonly prefix: string; readonly suffix: string }
 }
-
-/** Limits of a place: characters of the quote, characters around it, and lines. */
-const most = { exact: 1_000, around: 64, lines: 500 } as const
 
 /** Reads the place in the link of a line number. */
 export function placeOfLink(link: HTMLAnchorElement): Place | undefined {
@@ -55,7 +53,7 @@ export function selectedPlace(selection: Selection): Place | undefined {
     return link ? placeOfLink(link) : undefined
   })
   if (!from || !to || from.path !== to.path || from.side !== to.side || to.first < from.first) return undefined
-  if (to.first - from.first >= most.lines) return undefined
+  if (to.first - from.first >= limits.anchorLines) return undefined
   const place = { path: from.path, side: from.side, first: from.first, last: to.first }
   const quote = quoteIn(startRow, endRow, offsetIn(startRow, range.startContainer, range.startOffset), end)
   return quote ? { ...place, quote } : place
@@ -106,11 +104,11 @@ function quoteIn(startRow: Element, endRow: Element, start: number, end: number)
   const [first = '', last = ''] = [texts[0], texts.at(-1)]
   const whole = texts.join('\n')
   const exact = whole.slice(start, whole.length - (last.length - end))
-  if (exact.trim() === '' || exact.length > most.exact) return undefined
+  if (exact.trim() === '' || exact.length > limits.quote) return undefined
   return {
     exact,
-    prefix: first.slice(Math.max(0, start - most.around), start),
-    suffix: last.slice(end, end + most.around),
+    prefix: first.slice(Math.max(0, start - limits.quoteContext), start),
+    suffix: last.slice(end, end + limits.quoteContext),
   }
 }
 

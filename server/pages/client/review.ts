@@ -1,10 +1,9 @@
 /** The conversation of a proposal: comments in place, reviews, drafts and keys. */
 
+import * as limits from '../../base/limits.ts'
 import { fieldsOf, lineText, type Place, placeOfLink, rowOf, selectedPlace, setField } from './review-places.ts'
 import { type Collected, type Draft, isBlank, TalkStore } from './review-store.ts'
 
-/** Comments that a review takes. */
-const mostCollected = 100
 /** Milliseconds until a selection is settled. */
 const settledMs = 200
 
@@ -95,7 +94,7 @@ class Talk {
     button.addEventListener('click', () => {
       const collected = this.store.collected()
       const one = { text: field.value, fields: fieldsOf(form) }
-      if (isBlank(one) || collected.length >= mostCollected) {
+      if (isBlank(one) || collected.length >= limits.reviewComments) {
         field.focus()
         return
       }

@@ -1,11 +1,12 @@
 /** One account, for administrators: its state, and all that they may do with it. */
 
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { type Account, AccountMarks } from '../parts/account-state.tsx'
 import { plural, When } from '../parts/dates.tsx'
-import { Field, field, mostEmail, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { Field, field, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { AdminTabs } from '../parts/me-tabs.tsx'
 import { ResetLink } from '../parts/reset-link.tsx'
 
@@ -261,7 +262,7 @@ function DeleteSection({ visit: { form }, account, trouble, action }: SectionPro
               autocomplete="off"
               autocapitalize="none"
               spellcheck={false}
-              maxLength={mostEmail}
+              maxLength={limits.email}
               value={form.get('act') === 'delete' ? field(form, 'confirm') : ''}
             />
           )}

@@ -1,10 +1,11 @@
 /** All accounts, for administrators, and the form that creates one. */
 
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
 import { AccountMarks, LastSeen } from '../parts/account-state.tsx'
 import { plural } from '../parts/dates.tsx'
-import { EmailField, Field, field, mostEmail, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { EmailField, Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { AdminTabs } from '../parts/me-tabs.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
 import { ResetLink } from '../parts/reset-link.tsx'
@@ -12,8 +13,6 @@ import type { Urls } from '../urls.ts'
 
 /** Accounts on a page. */
 const size = 50
-/** Maximum characters of the fields. */
-const mostName = 200
 
 const states = { all: 'All', active: 'Active', disabled: 'Disabled' } as const
 type State = keyof typeof states
@@ -30,7 +29,7 @@ interface Filter {
 }
 
 export async function showAccounts({ api, urls, query }: PageContext): Promise<Page> {
-  const q = (query.get('q') ?? '').trim().slice(0, mostEmail)
+  const q = (query.get('q') ?? '').trim().slice(0, limits.email)
   const state = (Object.keys(states) as State[]).find((one) => one === query.get('state')) ?? 'all'
   const offset = pageOffset(query.get('from'))
   const list = await api.listAccounts({ query: { ...(q && { q }), state, limit: size, offset } })
@@ -77,7 +76,7 @@ function FilterForm({ action, q, state }: Filter & { readonly action: string }) 
         type="search"
         name="q"
         value={q}
-        maxLength={mostEmail}
+        maxLength={limits.email}
         placeholder="Name or e-mail"
         aria-label="Name or e-mail"
       />
@@ -160,7 +159,9 @@ function newAccountPage(
         <form method="post" action={urls.newAccount()} class="fields">
           <EmailField autocomplete="off" value={field(typed, 'email')} trouble={trouble} />
           <Field label="Name" hint="optional; shown as the author of changes" name="name" trouble={trouble}>
-            {(tied) => <input {...tied} autocomplete="off" maxLength={mostName} value={field(typed, 'name')} />}
+            {(tied) => (
+              <input {...tied} autocomplete="off" maxLength={limits.displayName} value={field(typed, 'name')} />
+            )}
           </Field>
           <label class="check">
             <input type="checkbox" name="hide_email" checked={typed.has('hide_email')} />

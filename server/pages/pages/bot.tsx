@@ -1,20 +1,19 @@
 /** One bot: its name, role and tokens. */
 
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { BotMark, BotRoleOptions, botRoleOf } from '../parts/bots.tsx'
 import { When } from '../parts/dates.tsx'
 import { Field, field, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
-import { type Bot, BotFacts, longestName, mostBots } from './bots.tsx'
+import { type Bot, BotFacts } from './bots.tsx'
 import { readAsMember, SettingsTabs } from './org-settings.tsx'
 
 type Token = AnswerOf<'listBotTokens'>['tokens'][number]
 type Made = AnswerOf<'createBotToken'>
 
-/** A bot has at most 20. */
-const mostTokens = 20
 const dayMs = 86_400_000
 /** Lifetimes of a token in days. */
 const lifetimes = [30, 90, 365] as const
@@ -76,10 +75,10 @@ interface More {
 async function readBot(visit: PageContext, org_id: string): Promise<{ readonly bot: Bot; readonly tokens: Token[] }> {
   const { api } = visit
   const bot_id = param(visit, 'bot')
-  const { bots } = await api.listBots({ path: { org_id }, query: { limit: mostBots } })
+  const { bots } = await api.listBots({ path: { org_id }, query: { limit: limits.bots } })
   const bot = bots.find(({ id }) => id === bot_id)
   if (bot === undefined) throw new AppError('bot_not_found', 'The organisation has no such bot')
-  const { tokens } = await api.listBotTokens({ path: { org_id, bot_id }, query: { limit: mostTokens } })
+  const { tokens } = await api.listBotTokens({ path: { org_id, bot_id }, query: { limit: limits.botTokens } })
   return { bot, tokens: [...tokens] }
 }
 
@@ -112,7 +111,7 @@ async function botPage(visit: PageContext, { trouble, made }: More = {}): Promis
           <section>
             <h2>Tokens</h2>
             <TokenList tokens={tokens} action={action} />
-            {tokens.length < mostTokens && <TokenForm typed={typed} action={action} trouble={trouble} />}
+            {tokens.length < limits.botTokens && <TokenForm typed={typed} action={action} trouble={trouble} />}
           </section>
           <Deletion bot={bot} action={action} />
         </main>
@@ -146,7 +145,7 @@ function ChangeForm({ bot, action, trouble }: ActionProps & { readonly trouble: 
           <input
             {...tied}
             required
-            maxLength={longestName}
+            maxLength={limits.botName}
             value={bot.name.replace(/\[bot\]$/, '')}
             autocomplete="off"
           />
@@ -233,7 +232,15 @@ function TokenForm({ typed, action, trouble }: TokenFormProps) {
   return (
     <form method="post" action={action} class="fields">
       <Field label="Name of the token" hint="the program that uses it" name="token_name" trouble={trouble}>
-        {(tied) => <input {...tied} required maxLength={200} value={field(typed, 'token_name')} autocomplete="off" />}
+        {(tied) => (
+          <input
+            {...tied}
+            required
+            maxLength={limits.displayName}
+            value={field(typed, 'token_name')}
+            autocomplete="off"
+          />
+        )}
       </Field>
       <Field label="Access" name="access">
         {(tied) => (

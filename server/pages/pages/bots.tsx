@@ -1,6 +1,7 @@
 /** The bots of an organisation: accounts for programs. */
 
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { BotMark, BotRoleOptions, botRoleOf } from '../parts/bots.tsx'
@@ -11,11 +12,6 @@ import type { Urls } from '../urls.ts'
 import { readAsMember, SettingsTabs } from './org-settings.tsx'
 
 export type Bot = AnswerOf<'listBots'>['bots'][number]
-
-/** An organisation has at most 50. */
-export const mostBots = 50
-/** Characters of a name without `[bot]`. */
-export const longestName = 80
 
 export function showBots(visit: PageContext): Promise<Page> {
   return botsPage(visit)
@@ -39,7 +35,7 @@ async function botsPage(visit: PageContext, trouble?: Trouble): Promise<Page> {
   const org = await readAsMember(visit)
   const open = await countOpen(visit, org)
   const isOwner = org.role === 'owner'
-  const bots = isOwner ? (await api.listBots({ path: { org_id: org.id }, query: { limit: mostBots } })).bots : []
+  const bots = isOwner ? (await api.listBots({ path: { org_id: org.id }, query: { limit: limits.bots } })).bots : []
   return {
     ...{ kind: 'page', place: { org, crumb: 'Settings' }, facts: { org, open, bots, trouble } },
     head: { title: `Bots · ${org.name}`, noIndex: true },
@@ -62,7 +58,7 @@ async function botsPage(visit: PageContext, trouble?: Trouble): Promise<Page> {
           {isOwner ? (
             <>
               <BotList bots={bots} org={org.id} urls={urls} />
-              {bots.length < mostBots && (
+              {bots.length < limits.bots && (
                 <BotForm form={form} action={urls.settings(org.id, 'bots')} trouble={trouble} />
               )}
             </>
@@ -127,7 +123,7 @@ function BotForm({ form, action, trouble }: FormProps) {
       <form method="post" action={action} class="fields">
         <Field label="Name" hint="[bot] is added to it" name="name" trouble={trouble}>
           {(tied) => (
-            <input {...tied} required maxLength={longestName} value={field(form, 'name')} autocomplete="off" />
+            <input {...tied} required maxLength={limits.botName} value={field(form, 'name')} autocomplete="off" />
           )}
         </Field>
         <Field label="Role" name="role">

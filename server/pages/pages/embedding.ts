@@ -5,12 +5,13 @@ import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import type { Api, Output } from '../../../spec/client/api.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { withoutHead } from '../../markdown/front-matter-lines.ts'
 import { unlessBusy } from '../parts/degraded.ts'
 import { type Tools, toolsFor } from '../text/drawing.ts'
-import { asQuoted, type Card, fewCards, firstBlocks, mostCards } from '../text/embeds.ts'
+import { asQuoted, type Card, fewCards, firstBlocks } from '../text/embeds.ts'
 import { cardKey, resolver } from '../text/links.ts'
-import { type Env, longestText, TooMuchError } from '../text/markdown.ts'
+import { type Env, TooMuchError } from '../text/markdown.ts'
 import { newEnv, parsing, withoutTitle, writing } from '../text/rendering.ts'
 import { type Part, partOf } from '../text/sections.ts'
 import { inTurns } from '../text/texts.ts'
@@ -19,18 +20,6 @@ import { readText } from './version.ts'
 
 type Links = Output<'listLinks'>['links']
 type LinkedNode = NonNullable<Links[number]['node']>
-
-/** Maximum UTF-16 units of Markdown that are shown of one embed. */
-const maxShown = 32 * 1024
-/** Maximum UTF-16 units of Markdown that are parsed for all embeds of a page. */
-const maxParsed = 512 * 1024
-/** Maximum UTF-16 units of HTML of one embed, and of all embeds of a page. */
-const maxHtml = 256 * 1024
-const maxAllHtml = 512 * 1024
-/** Maximum links in an embedded text. */
-const maxLinks = 1_000
-/** Milliseconds after which no further embed is read. */
-const longestMs = 2_000
 
 /** An embedded node, or part of it, as it is now on `main`. Old revisions of the page also show it so. */
 export interface Embed extends Part {
@@ -58,7 +47,7 @@ export async function findEmbeds(api: Api, at: { org_id: string; node_id: string
   return Promise.all(
     [...wanted.values()].map(async ({ id, title, heading, block }, index) => ({
       ...{ id, title, ...(heading !== undefined && { heading }), ...(block !== undefined && { block }) },
-      ...(index < mostCards ? await read(id) : { why: fewCards }),
+      ...(index < limits.embeds ? await read(id) : { why: fewCards }),
     })),
   )
 }
@@ -68,7 +57,7 @@ const tooLong = { why: 'This page is too long to be shown here.' }
 const unreadable = { why: 'This page could not be read.' }
 
 async function findText(api: Api, org: string, id: string, began: number): Promise<Pick<Embed, 'source' | 'why'>> {
-  if (performance.now() - began > longestMs) return late
+  if (performance.now() - began > limits.embedLinksMs) return late
   const asked = api.listLinks({ path: { org_id: org, node_id: id }, query: { revision: 'main' } })
   const found = await unlessBusy(
     asked.catch((error: unknown) => refusal(error)),
@@ -77,7 +66,7 @@ async function findText(api: Api, org: string, id: string, began: number): Promi
   if ('why' in found) return found
   const { commit_id: commit, object_id: blob, links } = found
   if (commit === undefined || blob === undefined) return { why: 'This page has no text yet.' }
-  return links.length > maxLinks ? tooLong : { source: { commit, blob, links } }
+  return links.length > limits.embedLinks ? tooLong : { source: { commit, blob, links } }
 }
 
 /** Returns the reason why a node is not shown, if that is known. Other errors are thrown. */
@@ -114,7 +103,7 @@ export async function showEmbeds(page: Page, embeds: readonly Embed[]): Promise<
     const { title: name, heading, why } = embed
     const title = heading === undefined ? name : `${name} › ${heading.split('#').join(' › ')}`
     const shown =
-      why !== undefined || units > maxParsed || written > maxAllHtml
+      why !== undefined || units > limits.embedsUnits || written > limits.embedsHtmlUnits
         ? { html: undefined, why: why ?? tooMuch }
         : await render(page, embed)
     if ('units' in shown) units += shown.units
@@ -157,7 +146,7 @@ function* partOfText(
   tools: Tools,
 ): Generator<undefined, Rendered, undefined> {
   const units = text.length
-  if (units > longestText) return { html: undefined, ...tooLong, units: 0 }
+  if (units > limits.markdownUnits) return { html: undefined, ...tooLong, units: 0 }
   try {
     const tokens = yield* parsing(text, env, tools)
     const whole = part.heading === undefined && part.block === undefined ? withoutTitle(tokens, title) : tokens
@@ -166,8 +155,8 @@ function* partOfText(
       const what = part.block === undefined ? `no heading “${part.heading}”` : `no block “^${part.block}”`
       return { html: undefined, why: `This page has ${what}.`, units }
     }
-    const shown = firstBlocks(found, withoutHead(text), maxShown)
-    const html = yield* writing(asQuoted(shown), env, maxHtml)
+    const shown = firstBlocks(found, withoutHead(text), limits.embedUnits)
+    const html = yield* writing(asQuoted(shown), env, limits.embedHtmlUnits)
     return { html, units, ...(shown.length < found.length && { why: 'Only the beginning is shown here.' }) }
   } catch (error) {
     if (error instanceof TooMuchError) return { html: undefined, ...tooLong, units }

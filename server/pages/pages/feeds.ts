@@ -1,11 +1,12 @@
 /** The Atom feed, the sitemap and robots.txt. */
 
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { noPageError, type PageContext, param, type Text } from '../page-context.ts'
 import { linkOf, subjectOf, wordsOf } from '../parts/inbox-words.ts'
 
-/** `changes`: in the feed. `listed`: nodes in the sitemap. `part`: nodes in one part of it. `atOnce`: per API call. */
-const most = { changes: 50, listed: 50_000, part: 2_000, atOnce: 200 } as const
+/** `changes`: in the feed. `atOnce`: nodes per API call. */
+const most = { changes: 50, atOnce: 200 } as const
 
 export async function showFeed(visit: PageContext): Promise<Text> {
   const { api, urls, query } = visit
@@ -64,8 +65,8 @@ export async function showSitemap(visit: PageContext): Promise<Text> {
   const { api, urls, query } = visit
   const { path, org } = await publishedOrg(visit)
   const { total } = await api.listNodes({ path, query: { limit: 1 } })
-  const end = Math.min(total, most.listed)
-  const parts = Math.max(1, Math.ceil(end / most.part))
+  const end = Math.min(total, limits.sitemap)
+  const parts = Math.max(1, Math.ceil(end / limits.sitemapPart))
   const asked = query.get('part')
   const part = Number(asked ?? 1)
   if (asked !== null && !(/^[1-9]\d?$/.test(asked) && part <= parts)) throw noPageError()
@@ -77,8 +78,8 @@ export async function showSitemap(visit: PageContext): Promise<Text> {
     )
   }
   const rows = part === 1 ? [`<url><loc>${xml(urls.absolute(urls.org(org.id)))}</loc></url>`] : []
-  const from = (part - 1) * most.part
-  for (let offset = from; offset < Math.min(end, from + most.part); offset += most.atOnce) {
+  const from = (part - 1) * limits.sitemapPart
+  for (let offset = from; offset < Math.min(end, from + limits.sitemapPart); offset += most.atOnce) {
     const { nodes } = await api.listNodes({ path, query: { limit: most.atOnce, offset } })
     for (const { id, title, updated_at } of nodes) {
       const href = xml(urls.absolute(urls.node(org.id, id, title)))

@@ -1,5 +1,6 @@
 /** The commits of a node by day, and one commit with its changes. */
 
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { ChecksBox, readChecks } from '../parts/checks.tsx'
@@ -17,8 +18,6 @@ import type { Urls } from '../urls.ts'
 
 /** Commits on a page. */
 const pageSize = 50
-/** Maximum UTF-16 units of a commit message that are shown. */
-const longestMessage = 65_536
 const empty = { history: [], total: 0 }
 
 type Commit = AnswerOf<'listCommits'>['history'][number]
@@ -155,7 +154,7 @@ export async function showCommit(visit: PageContext): Promise<Page> {
   const isRestorable = onMain !== undefined && commit.id !== node.head && mayWrite(org.role)
   // The changes of a commit never change, so the ETag does not need them.
   const { changes: _, ...whole } = commit
-  const fields = { ...whole, message: commit.message.slice(0, longestMessage) }
+  const fields = { ...whole, message: commit.message.slice(0, limits.messageBytes) }
   const [, ...rest] = fields.message.split('\n')
   return {
     ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, fields, edges, checks, isRestorable, titles } },

@@ -1,6 +1,7 @@
 /** The services through which the signed-in user can sign in. */
 
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { Page, PageContext, PageResult } from '../page-context.ts'
 import { ConfirmLinks } from '../parts/confirm-links.tsx'
@@ -11,9 +12,6 @@ import { oidcPath } from '../parts/oidc-path.ts'
 import { Password } from './password.tsx'
 
 type Identity = AnswerOf<'listIdentities'>['identities'][number]
-
-/** Identities listed. An account has at most 20. */
-const most = 20
 
 /** Notices after an act, by the value in the query. */
 const notices: Readonly<Record<string, string>> = {
@@ -57,7 +55,7 @@ interface More {
 async function identitiesPage(visit: PageContext, { trouble, linking }: More = {}): Promise<Page> {
   const { api, urls, query, oidc } = visit
   const me = await api.getMe({})
-  const { identities } = await api.listIdentities({ query: { limit: most } })
+  const { identities } = await api.listIdentities({ query: { limit: limits.identities } })
   const saved = trouble === undefined ? query.get('saved') : null
   const notice = saved === null ? undefined : notices[saved]
   const hasPassword = me.has_password !== false

@@ -1,9 +1,10 @@
 /** Invitations to an organisation, which its owners create. */
 
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
-import { Field, field, mostEmail, type Trouble } from '../parts/forms.tsx'
+import { Field, field, type Trouble } from '../parts/forms.tsx'
 import { RoleOptions, roleOf } from '../parts/roles.tsx'
 
 type Invitation = AnswerOf<'listInvitations'>['invitations'][number]
@@ -127,7 +128,7 @@ function InvitationForm({ action, sent, trouble }: FormProps) {
         trouble={trouble}
       >
         {(tied) => (
-          <input {...tied} type="email" autocomplete="off" maxLength={mostEmail} value={field(sent, 'email')} />
+          <input {...tied} type="email" autocomplete="off" maxLength={limits.email} value={field(sent, 'email')} />
         )}
       </Field>
       <Field label="Their role" name="role" of="invite">

@@ -1,6 +1,7 @@
 /** The proposals of all nodes of an organisation. */
 
 import { AppError, ValidationError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { TalkCounts } from '../parts/consent.tsx'
@@ -159,10 +160,10 @@ function Filters({ visit: { person }, base, status, filter, under, trouble }: Fi
         {filter.via !== undefined && <input type="hidden" name="via" value={filter.via} />}
         {filter.under !== undefined && <input type="hidden" name="under" value={filter.under} />}
         <label>
-          Author <input name="author" value={author} placeholder="E-mail address" maxLength={254} />
+          Author <input name="author" value={author} placeholder="E-mail address" maxLength={limits.email} />
         </label>
         <label>
-          Reviewer <input name="reviewer" value={reviewer} placeholder="E-mail address" maxLength={254} />
+          Reviewer <input name="reviewer" value={reviewer} placeholder="E-mail address" maxLength={limits.email} />
         </label>
         <button class="btn small" type="submit">
           Filter

@@ -1,6 +1,7 @@
 /** The general settings of an organisation, and the page that creates one. */
 
 import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { ApiId } from '../parts/api-id.tsx'
@@ -13,9 +14,6 @@ import type { SettingsPage, Urls } from '../urls.ts'
 import { HomeRule } from './home-text.tsx'
 
 type Org = AnswerOf<'getOrg'>
-
-/** Maximum characters of the fields. */
-const most = { name: 200, description: 2000 } as const
 
 export function showNewOrg(visit: PageContext): Promise<Page> {
   return newOrgPage(visit)
@@ -70,11 +68,11 @@ function Names({ name, description, trouble }: NamesProps) {
   return (
     <>
       <Field label="Name" name="name" trouble={trouble}>
-        {(tied) => <input {...tied} required maxLength={most.name} value={name} autocomplete="off" />}
+        {(tied) => <input {...tied} required maxLength={limits.displayName} value={name} autocomplete="off" />}
       </Field>
       <Field label="Description" hint="a few words about it" name="description" trouble={trouble}>
         {(tied) => (
-          <textarea {...tied} rows={3} maxLength={most.description}>
+          <textarea {...tied} rows={3} maxLength={limits.orgDescription}>
             {`\n${description}`}
           </textarea>
         )}
@@ -327,7 +325,7 @@ function Deletion({ org, action, trouble }: DeletionProps) {
             trash until they are purged, usually after 30 days.
           </p>
           <Field label="Type its name to confirm" hint={org.name} name="repeated" trouble={trouble}>
-            {(tied) => <input {...tied} required autocomplete="off" maxLength={most.name} />}
+            {(tied) => <input {...tied} required autocomplete="off" maxLength={limits.displayName} />}
           </Field>
           <button type="submit" class="btn stop" name="act" value="delete">
             Delete organisation

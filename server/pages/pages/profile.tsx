@@ -1,6 +1,7 @@
 /** The profile of the signed-in user: name, e-mail address, and deleting the account. */
 
 import { AppError, ValidationError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
 import { ConfirmLinks } from '../parts/confirm-links.tsx'
@@ -9,9 +10,6 @@ import { MeTabs } from '../parts/me-tabs.tsx'
 import { Password } from './password.tsx'
 
 type Me = AnswerOf<'getMe'>
-
-/** Maximum characters of the fields. */
-const mostName = 200
 
 /** Notices after a form was accepted, by the value in the query. */
 const notices: Readonly<Record<string, string>> = {
@@ -135,7 +133,7 @@ function NameForm({ me, form, trouble, action }: FormProps) {
             {...tied}
             required
             autocomplete="name"
-            maxLength={mostName}
+            maxLength={limits.displayName}
             value={isSent ? field(form, 'name') : me.name}
           />
         )}

@@ -1,6 +1,7 @@
 /** Offers to write the new title of a page in links to it. `?from=`: the title before. */
 
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
 import { plural } from '../parts/dates.tsx'
 import { problemOf, RefusedPage } from '../parts/editor-form.tsx'
@@ -17,8 +18,8 @@ import {
 } from '../renaming.ts'
 import { sourceAt } from './edit.tsx'
 
-/** `title`: characters of a title. `texts`: texts of a form. `offset`: the last offset of the list. */
-const most = { title: 500, texts: 40, offset: 1_000_000 } as const
+/** `texts`: texts of a form. `offset`: the last offset of the list. */
+const most = { texts: 40, offset: 1_000_000 } as const
 
 export async function showRename(visit: PageContext): Promise<PageResult> {
   const { api, urls, query } = visit
@@ -55,7 +56,7 @@ async function begin(visit: PageContext, name: string | null): Promise<Begun | P
   if (person === undefined) throw new AppError('unauthenticated', 'Sign in to update links')
   const at = await readAtNode(visit)
   const { org, node } = at
-  const from = (name ?? '').trim().slice(0, most.title)
+  const from = (name ?? '').trim().slice(0, limits.title)
   if (!mayPropose(org.role)) return refused(visit, at, 'You have read-only access.')
   const why = from === '' ? 'same' : whyNot(node, from)
   if (why === 'unlinkable')

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { purpose } from '../../base/purpose.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
 import { EmailField, Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
@@ -13,7 +14,7 @@ import { invitationIn, mostInvitation } from './invitations.tsx'
 import { Password } from './password.tsx'
 
 /** Maximum characters of the fields. */
-const most = { name: 200, token: 4096 } as const
+const most = { token: 4096 } as const
 
 export async function showSignIn(visit: PageContext): Promise<Page> {
   return signInPage(visit)
@@ -233,7 +234,9 @@ export function signUpPage(visit: PageContext, signup: Signup, trouble?: Trouble
           {isGiven && <p class="notice">{goesAlong}</p>}
           <EmailField autocomplete="username" value={field(form, 'email')} trouble={trouble} />
           <Field label="Name" hint="shown as the author of your changes" name="name" trouble={trouble}>
-            {(tied) => <input {...tied} autocomplete="name" maxLength={most.name} value={field(form, 'name')} />}
+            {(tied) => (
+              <input {...tied} autocomplete="name" maxLength={limits.displayName} value={field(form, 'name')} />
+            )}
           </Field>
           <Password label="Password" name="password" autocomplete="new-password" trouble={trouble} />
           {isGiven ? (

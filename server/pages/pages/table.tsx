@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { ValidationError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { longestShown } from '../parts/chips.tsx'
@@ -33,8 +34,8 @@ type Queried = AnswerOf<'queryNodes'>
 type PropertyNames = AnswerOf<'listProperties'>['properties']
 type NodeType = AnswerOf<'getType'>
 
-/** `rows`: on a page. `usual`: properties without a choice. `choices`: properties to choose from. `types`: of an organisation. */
-const most = { rows: 50, usual: 4, choices: 100, types: 200 } as const
+/** `rows`: on a page. `usual`: properties without a choice. `choices`: properties to choose from. */
+const most = { rows: 50, usual: 4, choices: 100 } as const
 
 interface Facts {
   readonly org: Org
@@ -54,7 +55,7 @@ interface Facts {
 export async function showTable(visit: PageContext): Promise<Page> {
   const org = await visit.api.getOrg({ path: { org_id: param(visit, 'org') } })
   const { types } = await unlessBusy<Pick<AnswerOf<'listTypes'>, 'types'>>(
-    visit.api.listTypes({ path: { org_id: org.id }, query: { limit: most.types } }),
+    visit.api.listTypes({ path: { org_id: org.id }, query: { limit: limits.types } }),
     { types: [] },
   )
   return tablePage(visit, {

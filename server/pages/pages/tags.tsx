@@ -1,5 +1,6 @@
 /** The tags of an organisation, or with `?tag=` the pages of one. */
 
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
@@ -13,19 +14,19 @@ type Org = AnswerOf<'getOrg'>
 type Tags = AnswerOf<'listOrgTags'>
 type Tagged = AnswerOf<'listTaggedNodes'>
 
-/** `tags`, `pages`: on a page. `nested`: tags below one. `shown`: other tags of a page. `tag`: characters. */
-const most = { tags: 200, pages: 100, nested: 60, shown: 8, tag: 100, level: 8 } as const
+/** `tags`, `pages`: on a page. `nested`: tags below one. `shown`: other tags of a page. */
+const most = { tags: 200, pages: 100, nested: 60, shown: 8, level: 8 } as const
 
 export function showTags(visit: PageContext): Promise<Page> {
   const tag = visit.query.get('tag') ?? ''
   // A longer tag would be refused, and nothing can have it.
-  return tag === '' || [...tag].length > most.tag ? showAll(visit) : showOne(visit, tag)
+  return tag === '' || [...tag].length > limits.tag ? showAll(visit) : showOne(visit, tag)
 }
 
 async function showAll(visit: PageContext): Promise<Page> {
   const { api, urls, query } = visit
   const path = { org_id: param(visit, 'org') }
-  const q = (query.get('filter') ?? '').trim().slice(0, most.tag)
+  const q = (query.get('filter') ?? '').trim().slice(0, limits.tag)
   const offset = pageOffset(query.get('from'))
   const org = await api.getOrg({ path })
   const asked = { order: 'name' as const, limit: most.tags, offset, ...(q !== '' && { q }) }
@@ -40,7 +41,7 @@ async function showAll(visit: PageContext): Promise<Page> {
         <main id="main" class="wide tags-page">
           <h1>Tags</h1>
           {(tags.total > 0 || q !== '') && (
-            <FilterForm action={urls.tags(org.id)} label="Filter tags" words={q} maxLength={most.tag} />
+            <FilterForm action={urls.tags(org.id)} label="Filter tags" words={q} maxLength={limits.tag} />
           )}
           <p class="why said" role="status">
             {saidOfTags(tags, q)}

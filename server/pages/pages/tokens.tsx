@@ -1,6 +1,7 @@
 /** The personal access tokens of the signed-in user. */
 
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { Page, PageContext, PageResult } from '../page-context.ts'
 import { When } from '../parts/dates.tsx'
@@ -10,8 +11,8 @@ import { MeTabs } from '../parts/me-tabs.tsx'
 type Token = AnswerOf<'listTokens'>['tokens'][number]
 type Orgs = AnswerOf<'listOrgs'>['orgs']
 
-/** Maximum tokens and organisations listed. A user has at most 100 tokens. */
-const most = 100
+/** Organisations listed. */
+const mostOrgs = 100
 const dayMs = 86_400_000
 /** The accesses of a token, in the form and in the list. */
 const accesses: readonly { readonly access: Token['access']; readonly label: string; readonly may: string }[] = [
@@ -87,8 +88,8 @@ interface More {
 async function tokensPage(visit: PageContext, { trouble, made, lines = [] }: More = {}): Promise<Page> {
   const { api, urls, form, query } = visit
   const [{ tokens }, { orgs }] = await Promise.all([
-    api.listTokens({ query: { limit: most } }),
-    api.listOrgs({ query: { limit: most } }),
+    api.listTokens({ query: { limit: limits.tokens } }),
+    api.listOrgs({ query: { limit: mostOrgs } }),
   ])
   // After a token is created, the form is empty.
   const typed = made ? new URLSearchParams() : form.has('act') ? form : query
@@ -189,7 +190,9 @@ function TokenForm({ typed, orgs, action, trouble }: TokenFormProps) {
     <form method="post" action={action} class="fields">
       <input type="hidden" name="act" value="create" />
       <Field label="Name" hint="the device or program that uses it" name="name" trouble={trouble}>
-        {(tied) => <input {...tied} required maxLength={200} value={field(typed, 'name')} autocomplete="off" />}
+        {(tied) => (
+          <input {...tied} required maxLength={limits.displayName} value={field(typed, 'name')} autocomplete="off" />
+        )}
       </Field>
       <Field
         label="Access"

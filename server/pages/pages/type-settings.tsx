@@ -1,6 +1,7 @@
 /** The settings of one type: its definition, the effect of a change, history and deletion. */
 
 import { AppError, ValidationError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
@@ -20,8 +21,6 @@ import { readAsMember, SettingsTabs } from './org-settings.tsx'
 type Org = AnswerOf<'getOrg'>
 type NodeType = AnswerOf<'getType'>
 
-/** An organisation has at most 200 types, and an answer has them all. */
-export const mostTypes = 200
 /** Changes in the history. */
 const mostChanges = 10
 
@@ -77,7 +76,7 @@ export async function takeType(visit: PageContext): Promise<PageResult> {
 
 /** Reads the names that users may write for a type. */
 async function readNames({ api }: PageContext, org: Org): Promise<TypeNames> {
-  const { types } = await api.listTypes({ path: { org_id: org.id }, query: { limit: mostTypes } })
+  const { types } = await api.listTypes({ path: { org_id: org.id }, query: { limit: limits.types } })
   const names = new Map<string, string>()
   for (const { name, definition } of types)
     for (const one of [name, definition.title, definition.plural ?? '', ...(definition.aliases ?? [])])

@@ -1,6 +1,7 @@
 /** The types of an organisation, and texts of `type` that nobody defined. */
 
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { Page, PageContext, PageResult } from '../page-context.ts'
 import { plural } from '../parts/dates.tsx'
@@ -9,7 +10,7 @@ import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { mayDelete } from '../parts/rights.ts'
 import type { Urls } from '../urls.ts'
 import { readAsMember, SettingsTabs } from './org-settings.tsx'
-import { mostTypes, typeUrl } from './type-settings.tsx'
+import { typeUrl } from './type-settings.tsx'
 
 type Org = AnswerOf<'getOrg'>
 type Listed = AnswerOf<'listTypes'>
@@ -35,7 +36,7 @@ async function typesPage(visit: PageContext, trouble?: Trouble): Promise<Page> {
   const { api, urls, query } = visit
   const org = await readAsMember(visit)
   const open = await countOpen(visit, org)
-  const listed = await api.listTypes({ path: { org_id: org.id }, query: { limit: mostTypes } })
+  const listed = await api.listTypes({ path: { org_id: org.id }, query: { limit: limits.types } })
   const mayEdit = mayDelete(org.role)
   return {
     ...{ kind: 'page', place: { org, crumb: 'Settings' } },

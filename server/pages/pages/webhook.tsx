@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
@@ -115,7 +116,7 @@ async function webhookPage(visit: PageContext, { trouble, ping, rotated }: More 
             <h2>Change</h2>
             <form method="post" action={action} class="fields webhook-form">
               <Field label="URL" name="url" trouble={trouble}>
-                {(tied) => <input {...tied} type="url" value={url} required maxLength={2048} />}
+                {(tied) => <input {...tied} type="url" value={url} required maxLength={limits.webhookUrl} />}
               </Field>
               <button type="submit" class="btn" name="act" value="url">
                 Save

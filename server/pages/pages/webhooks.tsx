@@ -1,6 +1,7 @@
 /** The webhooks of an organisation: URLs to which its events are sent. */
 
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { Page, PageContext, PageResult } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
@@ -10,9 +11,6 @@ import { NewSecret } from '../parts/webhook-secret.tsx'
 import { eventGroups, stateWord, typesPhrase, type Webhook, whyNot } from '../parts/webhook-words.ts'
 import type { Urls } from '../urls.ts'
 import { readAsMember, SettingsTabs } from './org-settings.tsx'
-
-/** An organisation has at most 20. */
-const most = 20
 
 export function showWebhooks(visit: PageContext): Promise<Page> {
   return webhooksPage(visit)
@@ -46,7 +44,7 @@ async function webhooksPage(visit: PageContext, { made, trouble }: More = {}): P
   const open = await countOpen(visit, org)
   const isOwner = org.role === 'owner'
   const path = { org_id: org.id }
-  const webhooks = isOwner ? (await api.listWebhooks({ path, query: { limit: most } })).webhooks : []
+  const webhooks = isOwner ? (await api.listWebhooks({ path, query: { limit: limits.webhooks } })).webhooks : []
   const typed = made === undefined ? form : new URLSearchParams()
   return {
     ...{ kind: 'page', place: { org, crumb: 'Settings' } },
@@ -69,7 +67,7 @@ async function webhooksPage(visit: PageContext, { made, trouble }: More = {}): P
           {isOwner ? (
             <>
               <WebhookList {...{ webhooks, urls }} org={org.id} />
-              {webhooks.length < most && (
+              {webhooks.length < limits.webhooks && (
                 <section>
                   <h2>Add a webhook</h2>
                   <WebhookForm typed={typed} trouble={trouble} action={urls.settings(org.id, 'webhooks')} />
@@ -131,7 +129,7 @@ function WebhookForm({ typed, trouble, action }: FormProps) {
   return (
     <form method="post" action={action} class="fields webhook-form">
       <Field label="URL" hint="a public host, with https" name="url" trouble={trouble}>
-        {(tied) => <input {...tied} type="url" value={field(typed, 'url')} required maxLength={2048} />}
+        {(tied) => <input {...tied} type="url" value={field(typed, 'url')} required maxLength={limits.webhookUrl} />}
       </Field>
       <fieldset>
         <legend>

@@ -1,6 +1,7 @@
 /** Forms of comments: a new thread, an answer, an edit. */
 
 import type { ComponentChildren } from 'preact'
+import * as limits from '../../base/limits.ts'
 import type { Side } from '../text/diff.tsx'
 import { type Comment, isOwn, type Talk, viewLink } from './talk.ts'
 
@@ -15,9 +16,6 @@ export interface NewPlace {
   readonly suggests?: boolean
 }
 
-/** Maximum lines of a thread. */
-const mostLines = 500
-
 /** Reads `at` and `on` of the query, such as `content.md:12-14`. */
 export function placeIn(query: URLSearchParams): NewPlace | undefined {
   const at = query.get('at')
@@ -27,7 +25,7 @@ export function placeIn(query: URLSearchParams): NewPlace | undefined {
   const [first, last] = [Number(from), Number(to)]
   if (from === undefined || first < 1) return { path, side }
   const suggests = side === 'head' && query.has('suggest')
-  return { path, side, first, last: Math.min(Math.max(first, last), first + mostLines - 1), suggests }
+  return { path, side, first, last: Math.min(Math.max(first, last), first + limits.anchorLines - 1), suggests }
 }
 
 /** Returns the link that opens the form at a place. */

@@ -2,7 +2,8 @@
 
 import type { ComponentChildren } from 'preact'
 import { AppError, ValidationError } from '../../base/errors.ts'
-import { editMessage, longestText, longestTitle, newMessage } from '../edits.ts'
+import * as limits from '../../base/limits.ts'
+import { editMessage, newMessage } from '../edits.ts'
 import type { PageContext } from '../page-context.ts'
 import { EntryError, type Fields, fieldsOf, type Panel, panelIn, panelKey } from '../properties.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
@@ -21,7 +22,7 @@ export interface Written {
 }
 
 /** Maximum lengths of the fields in UTF-16 units. */
-export const most = { title: longestTitle, text: longestText, message: 10_000 } as const
+export const most = { title: limits.title, text: limits.pageText, message: 10_000 } as const
 
 interface FormProps {
   readonly written: Written

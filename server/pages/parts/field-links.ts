@@ -1,6 +1,7 @@
 /** Connections of a type in a form. New ones are named by the titles of their targets. */
 
 import type { Api } from '../../../spec/client/api.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { hexDigest } from '../../markdown/connection-ids.ts'
 import { folded } from '../../markdown/note-names.ts'
@@ -11,8 +12,8 @@ import { unlessBusy } from './degraded.ts'
 type Node = AnswerOf<'getNode'>
 type Suggested = AnswerOf<'suggestTitles'>['suggestions'][number]
 
-/** `targets`: titles that are suggested. `found`: pages to choose from. `typed`: characters of a title; `said`: in a sentence. */
-const most = { targets: 200, found: 8, typed: 500, said: 80 } as const
+/** `targets`: titles that are suggested. `found`: pages to choose from. `said`: characters of a title in a sentence. */
+const most = { targets: 200, found: 8, said: 80 } as const
 
 /** A connection that the node has. */
 interface HeldLink {
@@ -83,7 +84,7 @@ export async function withSentLinks(
   const had = new Set(form.getAll(`had:${name}`))
   const kept = new Set(form.getAll(`keep:${name}`))
   const held = state.held.map((one) => ({ ...one, isKept: !had.has(one.id) || kept.has(one.id) }))
-  const titles = form.getAll(`add:${name}`).map((title) => title.trim().slice(0, most.typed))
+  const titles = form.getAll(`add:${name}`).map((title) => title.trim().slice(0, limits.title))
   const chosen = await Promise.all(
     form
       .getAll(`pick:${name}`)

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { AppError, ValidationError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { type Page, type PageResult, redirect } from '../page-context.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
 
@@ -140,9 +141,6 @@ export function Tabs({ label, tabs }: TabsProps) {
   )
 }
 
-/** Characters of an e-mail address. Source: RFC 5321, 4.5.3.1.3. */
-export const mostEmail = 254
-
 interface EmailFieldProps {
   readonly label?: string
   readonly hint?: string
@@ -156,7 +154,7 @@ interface EmailFieldProps {
 export function EmailField({ label = 'E-mail', hint, name = 'email', autocomplete, value, trouble }: EmailFieldProps) {
   return (
     <Field label={label} hint={hint} name={name} trouble={trouble}>
-      {(tied) => <input {...{ ...tied, autocomplete, value }} type="email" required maxLength={mostEmail} />}
+      {(tied) => <input {...{ ...tied, autocomplete, value }} type="email" required maxLength={limits.email} />}
     </Field>
   )
 }

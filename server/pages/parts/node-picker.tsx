@@ -1,5 +1,6 @@
 /** Choosing another page without script: a search form, and its results as radio buttons. */
 
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { Settings } from './settings-section.tsx'
 
@@ -9,19 +10,19 @@ export interface Found {
   readonly nodes: AnswerOf<'suggestTitles'>['suggestions']
 }
 
-/** Results of a search, and characters of its words. */
-const most = { results: 20, words: 500 } as const
+/** Characters of the words of a search. */
+const mostWords = 500
 
 /** Finds pages by title, except this one. @param name the field of the query and of the form */
 export async function findNodes({ visit, at }: Settings, name: string): Promise<Found> {
   const sent = visit.form.get(`${name}_words`) ?? visit.query.get(name) ?? ''
-  const words = sent.trim().slice(0, most.words)
+  const words = sent.trim().slice(0, mostWords)
   if (words === '') return { words, nodes: [] }
   const { suggestions } = await visit.api.suggestTitles({
     path: { org_id: at.org.id },
-    query: { q: words, limit: most.results + 1 },
+    query: { q: words, limit: limits.pickedTitles + 1 },
   })
-  return { words, nodes: suggestions.filter(({ node_id }) => node_id !== at.node.id).slice(0, most.results) }
+  return { words, nodes: suggestions.filter(({ node_id }) => node_id !== at.node.id).slice(0, limits.pickedTitles) }
 }
 
 interface SearchProps {
@@ -42,7 +43,7 @@ export function NodeSearch({ settings: { visit, at }, section, name, label, foun
           type="search"
           name={name}
           value={found.words}
-          maxLength={most.words}
+          maxLength={mostWords}
           placeholder="Title"
           autocomplete="off"
         />

@@ -1,11 +1,12 @@
 /** The properties of a page, below its title. */
 
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 
 type Properties = AnswerOf<'getNode'>['properties']
 
-/** `first`: not folded away. `all`: properties shown. `items`: of a list. `name`, `value`: UTF-16 units. */
-const most = { first: 4, all: 100, items: 20, name: 100, value: 300 } as const
+/** `first`: not folded away. `items`: of a list. `name`, `value`: UTF-16 units. */
+const most = { first: 4, items: 20, name: 100, value: 300 } as const
 
 /** Shown elsewhere on the page, or only the bookkeeping of an import. */
 const apart = ['description', 'source_path'] as const
@@ -15,17 +16,17 @@ export function PropertyList({ properties }: { readonly properties: Properties }
   const shown = shownProperties(properties)
   if (shown.length === 0) return null
   const rest = shown.slice(most.first)
-  const hidden = shown.length - most.all
+  const hidden = shown.length - limits.propertyRows
   return (
     <section class="properties" aria-label="Properties">
       <PropertyRows of={shown.slice(0, most.first)} />
       {rest.length > 0 && (
         <details>
           <summary>and {rest.length.toLocaleString('en')} more</summary>
-          <PropertyRows of={rest.slice(0, most.all - most.first)} />
+          <PropertyRows of={rest.slice(0, limits.propertyRows - most.first)} />
           {hidden > 0 && (
             <p class="why">
-              The page shows {most.all} of {shown.length.toLocaleString('en')} properties.
+              The page shows {limits.propertyRows} of {shown.length.toLocaleString('en')} properties.
             </p>
           )}
         </details>
@@ -44,7 +45,7 @@ export function shownProperties(properties: Properties): [string, unknown][] {
 export function PropertyRows({ of }: { readonly of: readonly (readonly [string, unknown])[] }) {
   return (
     <dl>
-      {of.slice(0, most.all).map(([name, value]) => (
+      {of.slice(0, limits.propertyRows).map(([name, value]) => (
         <div>
           <dt>{cut(name, most.name)}</dt>
           <dd>

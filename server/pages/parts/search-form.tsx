@@ -1,5 +1,6 @@
 /** The form of the search page: words, and filters by place, tag and time. */
 
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { Urls } from '../urls.ts'
 import { Icon } from './icons.tsx'
@@ -24,7 +25,7 @@ export interface Asked {
   readonly syntax: string
 }
 
-const longest = { query: 1_000, tag: 100 } as const
+const longest = { query: 1_000 } as const
 
 /** Reads the search from the URL. Leaves out filters that are not valid. */
 export function searchIn(query: URLSearchParams): Asked {
@@ -33,7 +34,7 @@ export function searchIn(query: URLSearchParams): Asked {
   return {
     words: sent('q', longest.query),
     under: /^[0-9a-f-]{36}$/.test(under) ? under : '',
-    tag: sent('tag', longest.tag),
+    tag: sent('tag', limits.tag),
     syntax: query.get('syntax') === 'plain' ? 'plain' : '',
     since: /^\d{4}-\d{2}-\d{2}$/.test(since) && !Number.isNaN(Date.parse(since)) ? since : '',
   }
@@ -109,7 +110,7 @@ export function SearchForm({ urls, org, asked, places, tags }: SearchFormProps) 
           </select>
         </label>
         <label>
-          Tag <input name="tag" form="find" value={tag} list="tags" maxLength={longest.tag} autocomplete="off" />
+          Tag <input name="tag" form="find" value={tag} list="tags" maxLength={limits.tag} autocomplete="off" />
         </label>
         <datalist id="tags">
           {tags.map(({ name }) => (

@@ -1,10 +1,8 @@
 /** Duplicating a node. The form names the id of the copy, so sending it twice makes one copy. */
 
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { FormError, Section, type Settings, SettingsForm } from './settings-section.tsx'
-
-/** Characters of a title. */
-const longestTitle = 500
 
 export function DuplicateSection({ settings }: { readonly settings: Settings }) {
   const { at, visit } = settings
@@ -21,8 +19,8 @@ export function DuplicateSection({ settings }: { readonly settings: Settings }) 
           <input
             name="title"
             required
-            value={typed ?? [...`Copy of ${at.node.title}`].slice(0, longestTitle).join('')}
-            maxLength={longestTitle}
+            value={typed ?? [...`Copy of ${at.node.title}`].slice(0, limits.title).join('')}
+            maxLength={limits.title}
             autocomplete="off"
           />
         </label>

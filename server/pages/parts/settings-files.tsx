@@ -1,5 +1,6 @@
 /** The files of a node: downloads, removing one, and adding some. */
 
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { freePath } from '../text/attached-names.ts'
 import { sizeOf } from './file-sizes.ts'
@@ -9,13 +10,10 @@ import { ActButton, type BuildChange, FormError, Section, type Settings, Setting
 
 type FilePage = AnswerOf<'listEntities'>
 
-/** Files of a list, and bytes of a form. Base64 in a request of 16 MiB has room for these. */
-const most = { listed: 200, file: 10 * 1_048_576, all: 11 * 1_048_576 } as const
-
 /** Reads a page of the repository's files. It also has those that other sections show. */
 export function readFiles({ visit, at }: Settings): Promise<FilePage> {
   const offset = pageOffset(visit.query.get('files'))
-  const query = { limit: most.listed, offset, sizes: true }
+  const query = { limit: limits.listed, offset, sizes: true }
   return visit.api.listEntities({ path: { ...at.path, branch: 'main' }, query })
 }
 
@@ -86,10 +84,15 @@ export const removeFile: BuildChange = async ({ visit }) => {
 export const addFiles: BuildChange = async ({ visit, at }, head) => {
   const sent = visit.files.filter(({ field, name, bytes }) => field === 'file' && (name !== '' || bytes.length > 0))
   if (sent.length === 0) throw new FormError('Choose a file.')
-  const large = sent.find(({ bytes }) => bytes.length > most.file)
-  if (large) throw new FormError(`${large.name} is larger than 10 MiB. Push it with Git instead.`)
-  if (sent.reduce((sum, { bytes }) => sum + bytes.length, 0) > most.all)
-    throw new FormError('These files are larger than 11 MiB together. Upload them one by one.')
+  const large = sent.find(({ bytes }) => bytes.length > limits.pageFileBytes)
+  if (large)
+    throw new FormError(
+      `${large.name} is larger than ${limits.pageFileBytes / 1_048_576} MiB. Push it with Git instead.`,
+    )
+  if (sent.reduce((sum, { bytes }) => sum + bytes.length, 0) > limits.pageFilesBytes)
+    throw new FormError(
+      `These files are larger than ${limits.pageFilesBytes / 1_048_576} MiB together. Upload them one by one.`,
+    )
   const mayReplace = visit.form.get('replace') === '1'
   const taken = new Set<string>()
   const changes = []

@@ -1,5 +1,6 @@
 /** The links of a node. Links that it holds can be removed and added. Links that lead to it are shown. */
 
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { asJson } from '../edits.ts'
 import { unlessBusy } from './degraded.ts'
@@ -18,8 +19,8 @@ type Connection = AnswerOf<'getNode'>['connections'][number]
 
 /** Types that links often have. */
 const types = ['related_to', 'links_to', 'part_of', 'depends_on', 'contradicts', 'supports'] as const
-/** Characters of a type and of a label. */
-const most = { type: 64, label: 500 } as const
+/** Characters of a type. */
+const longestType = 64
 
 export interface Links {
   readonly found: Found
@@ -120,7 +121,7 @@ function AddLink({ settings, links: { found } }: { readonly settings: Settings; 
               required
               value={typed?.get('type') ?? types[0]}
               pattern="[a-z][a-z0-9_]*"
-              maxLength={most.type}
+              maxLength={longestType}
               list="link-types"
               autocomplete="off"
             />
@@ -132,7 +133,7 @@ function AddLink({ settings, links: { found } }: { readonly settings: Settings; 
           </datalist>
           <label>
             Label <small>optional</small>
-            <input name="label" value={typed?.get('label') ?? ''} maxLength={most.label} autocomplete="off" />
+            <input name="label" value={typed?.get('label') ?? ''} maxLength={limits.edgeLabel} autocomplete="off" />
           </label>
           <ActButton settings={settings} act="add-link" label="Add link" isMain />
         </SettingsForm>

@@ -1,5 +1,6 @@
 /** The tags of a node, each in its own field. The tags of the organisation are suggestions. */
 
+import * as limits from '../../base/limits.ts'
 import { nodeJson } from '../edits.ts'
 import {
   ActButton,
@@ -11,8 +12,8 @@ import {
   typedIn,
 } from './settings-section.tsx'
 
-/** Tags of a node, characters of one, empty fields, and suggestions. */
-const most = { tags: 100, tag: 100, empty: 3, suggestions: 200 } as const
+/** Empty fields, and suggestions. */
+const most = { empty: 3, suggestions: 200 } as const
 
 export async function readSuggestedTags({ visit, at }: Settings): Promise<string[]> {
   const { tags } = await visit.api.listOrgTags({ path: { org_id: at.org.id }, query: { limit: most.suggestions } })
@@ -41,7 +42,7 @@ export function TagSection({ settings, suggestions }: TagProps) {
               autocomplete="off"
               aria-label={tag === '' ? 'New tag' : `Tag ${at + 1}`}
               placeholder={tag === '' ? 'New tag' : undefined}
-              maxLength={2 * most.tag}
+              maxLength={2 * limits.tag}
             />
           ))}
         </div>
@@ -59,12 +60,12 @@ export function TagSection({ settings, suggestions }: TagProps) {
 export const changeTags: BuildChange = async ({ visit: { api, form }, at: { path, node } }, head) => {
   const sent = form.getAll('tag').filter((tag) => tag.trim() !== '')
   const tags = [...new Set(sent.map((tag) => (node.tags.includes(tag) ? tag : tag.trim())))]
-  if (tags.length > most.tags)
-    throw new FormError(`A page can have at most ${most.tags} tags. These are ${tags.length}.`)
-  const long = tags.find((tag) => [...tag].length > most.tag)
+  if (tags.length > limits.tags)
+    throw new FormError(`A page can have at most ${limits.tags} tags. These are ${tags.length}.`)
+  const long = tags.find((tag) => [...tag].length > limits.tag)
   if (long !== undefined)
     throw new FormError(
-      `A tag can have at most ${most.tag} characters. This one has more: ${[...long].slice(0, 20).join('')}…`,
+      `A tag can have at most ${limits.tag} characters. This one has more: ${[...long].slice(0, 20).join('')}…`,
     )
   const content = await nodeJson(api, path, head, { tags })
   return { changes: [{ action: 'put', path: 'node.json', content }], message: 'Edit tags' }

@@ -1,5 +1,6 @@
 /** The conversation on the page of a proposal: the visitor, their rights, and links. */
 
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
 import { showComment } from '../text/comment-text.ts'
@@ -81,14 +82,11 @@ export interface Spoken {
   readonly edited_at?: string
 }
 
-/** UTF-16 units of HTML of all texts, after which no other is rendered. */
-const mostHtml = 524_288
-
 /** Renders texts, so that components can show them. Beyond a limit, texts are shown as their source. */
 export async function renderTexts(talk: Talk, texts: readonly Spoken[]): Promise<void> {
   const { visit, at, pr, html } = talk
   const resolve = resolver(visit.urls, { org: at.path.org_id, node: at.path.node_id, revision: 'main' }, [])
-  let left = mostHtml
+  let left = limits.talkHtmlUnits
   for (const { entry, text, mentions = [], edited_at } of texts) {
     if (text.trim() === '') continue
     if (left <= 0) {

@@ -1,5 +1,6 @@
 /** Types for a new page: links to the forms for their fields. */
 
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
 import type { Urls } from '../urls.ts'
@@ -7,13 +8,13 @@ import { unlessBusy } from './degraded.ts'
 
 type NodeType = AnswerOf<'getType'>
 
-/** `first`: links without a click. `types`: of an organisation. */
-const most = { first: 20, types: 200 } as const
+/** Links without a click. */
+const mostFirst = 20
 
 /** Returns the types of an organisation by title. None if they cannot be read now. */
 export async function readTypeChoice({ api }: PageContext, org_id: string): Promise<readonly NodeType[]> {
   const { types } = await unlessBusy<Pick<AnswerOf<'listTypes'>, 'types'>>(
-    api.listTypes({ path: { org_id }, query: { limit: most.types } }),
+    api.listTypes({ path: { org_id }, query: { limit: limits.types } }),
     { types: [] },
   )
   const { compare } = new Intl.Collator('en', { numeric: true })
@@ -39,8 +40,8 @@ export function TypeChoice({ urls, org, types, query }: ChoiceProps) {
   return (
     <nav class="type-links" aria-label="Types">
       <span class="why">Type:</span>
-      {links(types.slice(0, most.first))}
-      {types.length > most.first && (
+      {links(types.slice(0, mostFirst))}
+      {types.length > mostFirst && (
         <details>
           <summary>All types</summary>
           <div class="all">{links(types)}</div>

@@ -1,6 +1,7 @@
 /** Reads the type of a node, and its connections under their names. */
 
 import type { Api } from '../../../spec/client/api.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { connectionsOf } from '../text/type-labels.ts'
 import { unlessBusy } from './degraded.ts'
@@ -9,8 +10,8 @@ type Node = AnswerOf<'getNode'>
 type NodeType = AnswerOf<'getType'>
 type Connection = Node['connections'][number]
 
-/** `types`: of an organisation. `sources`: nodes whose type is asked for, as many as a filter takes. */
-const most = { types: 200, sources: 100 } as const
+/** Nodes whose type is asked for, as many as a filter takes. */
+const mostSources = 100
 
 /** A page at the other end of a connection. The title is empty if it is deleted. */
 export interface LinkedPage {
@@ -36,7 +37,7 @@ export async function readTypedNode(api: Api, node: Node): Promise<TypedNode | u
 }
 
 async function readTyped(api: Api, node: Node): Promise<TypedNode | undefined> {
-  const { types } = await api.listTypes({ path: { org_id: node.org_id }, query: { limit: most.types } })
+  const { types } = await api.listTypes({ path: { org_id: node.org_id }, query: { limit: limits.types } })
   const type = types.find(({ name }) => name === node.type)
   return type && { type, inverse: await readInverse(api, node, types) }
 }
@@ -67,13 +68,13 @@ async function sourcesOf(
   { name, definition: { aliases = [] } }: NodeType,
   connections: readonly Connection[],
 ): Promise<ReadonlySet<unknown>> {
-  const ids = [...new Set(connections.map(({ source }) => source))].slice(0, most.sources)
+  const ids = [...new Set(connections.map(({ source }) => source))].slice(0, mostSources)
   const where = {
     all: [
       { field: 'id' as const, op: 'in' as const, value: ids },
       { field: 'type' as const, op: 'is' as const, value: [name, ...aliases] },
     ],
   }
-  const { nodes } = await api.queryNodes({ path: { org_id }, body: { where, limit: most.sources } })
+  const { nodes } = await api.queryNodes({ path: { org_id }, body: { where, limit: mostSources } })
   return new Set(nodes.map(({ id }) => id))
 }

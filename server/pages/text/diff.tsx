@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { Icon } from '../parts/icons.tsx'
 import { diffWords, type Effort, type Fold, newEffort, type Piece, type Row, type WordDiff } from './word-diff.ts'
@@ -14,10 +15,8 @@ interface NodePath {
   readonly node_id: string
 }
 
-/** Maximum length in UTF-16 units of a text that is compared in words. */
-const longestText = 262_144
-/** Limits of a page. `characters` and `read`: UTF-16 units compared and read, over all files and both sides. */
-const most = { files: 30, characters: 524_288, read: 4_194_304, rows: 5_000 } as const
+/** UTF-16 units that are read for a page, over all files and both sides. */
+const mostRead = 4_194_304
 
 export interface FileChange {
   readonly path: string
@@ -38,7 +37,7 @@ export async function readFileChanges(api: Api, path: NodePath, changes: Changes
   const shown = files.filter((file) => !isEdge(file.path))
   const ordered = [...first.flatMap((name) => shown.filter((file) => file.path === name)), ...shown.filter(isOther)]
   const { base_commit_id: base, target_commit_id: target } = changes
-  const left: Record<'characters' | 'read', number> = { characters: most.characters, read: most.read }
+  const left: Record<'characters' | 'read', number> = { characters: limits.diffTextsUnits, read: mostRead }
   const read = async (commit: string, file: string) => {
     if (left.read <= 0) return undefined
     const found = await findFile(api, path, commit, file)
@@ -49,7 +48,7 @@ export async function readFileChanges(api: Api, path: NodePath, changes: Changes
     return text
   }
   const found: FileChange[] = []
-  for (const file of ordered.slice(0, most.files)) {
+  for (const file of ordered.slice(0, limits.diffFiles)) {
     const before = file.kind === 'added' || base === null ? '' : await read(base, file.path)
     const after = file.kind === 'removed' || before === undefined ? '' : await read(target, file.path)
     found.push({ ...file, before, after })
@@ -85,7 +84,7 @@ async function findFile(api: Api, path: NodePath, commit: string, file: string):
 }
 
 function textOf(file: File | undefined): string | undefined {
-  return file?.encoding === 'utf-8' && file.content.length <= longestText ? file.content : undefined
+  return file?.encoding === 'utf-8' && file.content.length <= limits.diffTextUnits ? file.content : undefined
 }
 
 /** `head`: the version after. `base`: the version before. */
@@ -120,7 +119,7 @@ interface FileDiffsProps {
 
 /** Shows the files, in words until the limits of the page are reached. */
 export function FileDiffs({ files, notesOf }: FileDiffsProps) {
-  let left: number = most.rows
+  let left: number = limits.diffLines
   const effort = newEffort()
   return (
     <>

@@ -1,6 +1,7 @@
 /** The cards that show embedded pages, and the HTML in them. */
 
 import type { Token } from 'markdown-it'
+import * as limits from '../../base/limits.ts'
 import { escaped } from './escape.ts'
 
 /** The part of an embedded page that is shown. */
@@ -13,9 +14,7 @@ export interface Card {
   readonly why?: string
 }
 
-/** Maximum cards of a text. */
-export const mostCards = 20
-export const fewCards = `Only the first ${mostCards} embedded pages are shown here.`
+export const fewCards = `Only the first ${limits.embeds} embedded pages are shown here.`
 
 /** Number of cards by text. Ids of a card begin with its number, so that they are unique on the page. */
 const counts = new WeakMap<object, number>()
@@ -25,7 +24,7 @@ export function cardBlock({ href, card }: { readonly href: string; readonly card
   const number = (counts.get(env) ?? 0) + 1
   counts.set(env, number)
   const link = `<a class="node" href="${escaped(href)}">${escaped(card.title)}</a>`
-  const { html, why: reason } = number > mostCards ? { why: fewCards } : card
+  const { html, why: reason } = number > limits.embeds ? { why: fewCards } : card
   const why = reason === undefined ? '' : `<p class="why">${escaped(reason)}</p>\n`
   if (html === undefined) return `<div class="embed">\n<p class="embed-of">${link}</p>\n${why}</div>\n`
   const text = withOwnIds(html, `embed_${number}_`, href.replace(/#.*$/, ''))

@@ -1,7 +1,7 @@
 /** Turns the links of a text, as `listLinks` resolves them, into URLs of pages. */
 
 import type { Output } from '../../../spec/client/api.ts'
-import { longestTitle } from '../edits.ts'
+import * as limits from '../../base/limits.ts'
 import { nameOf } from '../linking.ts'
 import type { Urls } from '../urls.ts'
 import type { Card } from './embeds.ts'
@@ -76,7 +76,7 @@ function targetOf(
 /** Returns a link to the form that creates the missing node. */
 function toMake(urls: Urls, { org, node }: TextAt, target: string): Target | undefined {
   const title = nameOf(target.split('#')[0] ?? '')
-  if (title === '' || title.length > longestTitle) return undefined
+  if (title === '' || title.length > limits.title) return undefined
   return { kind: 'missing', href: urls.newNode(org, { title, from: node }), name: target }
 }
 

@@ -5,6 +5,7 @@
 
 import type { Token } from 'markdown-it'
 import addMarks from 'markdown-it-mark'
+import * as limits from '../../base/limits.ts'
 import { newMarkdown } from '../../markdown/dialect.ts'
 import { wikilinkParts } from '../../markdown/wikilinks.ts'
 import { type Alone, addAlone } from './alone.ts'
@@ -31,13 +32,8 @@ import { addMermaid } from './mermaid.ts'
 import { addPageRules } from './page-rules.ts'
 import { addTasks } from './tasks.ts'
 
-/** Maximum length of a text in UTF-16 units. A longer text is shown as plain text. */
-export const longestText = 128 * 1024
 /** Maximum length of a paragraph in UTF-16 units. Parsing its links may take quadratic time. */
 const longestBlock = 8 * 1024
-
-/** Maximum blocks of a text, as tokens of markdown-it. A usual text of 128 KiB has 19,000. */
-const mostBlocks = 60_000
 
 /** A text has more blocks, or would make more HTML, than a page shows. */
 export class TooMuchError extends Error {}
@@ -89,7 +85,7 @@ markdown.validateLink = () => true
 const { State } = markdown.block
 markdown.block.State = class extends State {
   override push(...token: Parameters<InstanceType<typeof State>['push']>) {
-    if (this.tokens.length >= mostBlocks) throw new TooMuchError()
+    if (this.tokens.length >= limits.markdownBlocks) throw new TooMuchError()
     return super.push(...token)
   }
 }

@@ -1,10 +1,8 @@
 /** Fenced blocks of Mermaid. Without script their source is shown. With script, client/diagrams.ts draws them. */
 
+import * as limits from '../../base/limits.ts'
 import type { Markdown } from '../../markdown/dialect.ts'
 import { escaped } from './escape.ts'
-
-/** Maximum diagrams of a text that are drawn. `source`: UTF-16 units of one. */
-const most = { diagrams: 20, source: 20_000 } as const
 
 /** Number of diagrams by text. */
 const counts = new WeakMap<object, number>()
@@ -21,10 +19,10 @@ export function addMermaid(markdown: Markdown): void {
     counts.set(text, number)
     const source = `<pre tabindex="0"><code>${escaped(content)}</code></pre>`
     const why =
-      number > most.diagrams
-        ? `Only the first ${most.diagrams} diagrams of a page are drawn.`
-        : content.length > most.source
-          ? `This diagram is not drawn, because its source has over ${most.source.toLocaleString('en')} characters.`
+      number > limits.diagrams
+        ? `Only the first ${limits.diagrams} diagrams of a page are drawn.`
+        : content.length > limits.diagramUnits
+          ? `This diagram is not drawn, because its source has over ${limits.diagramUnits.toLocaleString('en')} characters.`
           : undefined
     const details = `<details open><summary>Source of the diagram</summary>${source}</details>`
     if (why !== undefined) return `<figure class="diagram">${details}<p class="why">${why}</p></figure>\n`

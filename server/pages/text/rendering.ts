@@ -1,11 +1,11 @@
 /** Renders the text of a node as HTML. Used by the server and the editor's preview. */
 
+import * as limits from '../../base/limits.ts'
 import { withoutHead } from '../../markdown/front-matter-lines.ts'
 import { drawing, type Tools } from './drawing.ts'
 import {
   type Env,
   type Heading,
-  longestText,
   markdown,
   plainText,
   type Resolve,
@@ -24,9 +24,6 @@ export interface ShownText {
 }
 
 const summaryCharacters = 200
-
-/** Limits of a rendered text: UTF-16 units of HTML, and headings in the contents. */
-const most = { html: 1_572_864, headings: 500 } as const
 
 type Tokens = ReturnType<typeof markdown.parse>
 
@@ -55,10 +52,10 @@ export function* rendering(
   env: Env,
   tools: Tools,
 ): Generator<undefined, ShownText, undefined> {
-  if (text.length > longestText) return asSource(text, 'is longer than 128 KiB')
+  if (text.length > limits.markdownUnits) return asSource(text, 'is longer than 128 KiB')
   try {
     const tokens = belowTitle(withoutTitle(yield* parsing(text, env, tools), title))
-    const html = yield* writing(tokens, env, most.html)
+    const html = yield* writing(tokens, env, limits.htmlUnits)
     return { html, headings: contentsOf(env), summary: summaryOf(tokens) }
   } catch (error) {
     if (!(error instanceof TooMuchError)) throw error
@@ -97,7 +94,7 @@ export function* writing(tokens: Tokens, env: Env, longest: number): Generator<u
 }
 
 function contentsOf({ headings }: Env): readonly Heading[] {
-  return headings.filter(({ level }) => level === 2 || level === 3).slice(0, most.headings)
+  return headings.filter(({ level }) => level === 2 || level === 3).slice(0, limits.contentsHeadings)
 }
 
 function summaryOf(tokens: Tokens): string {

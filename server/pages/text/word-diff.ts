@@ -1,6 +1,7 @@
 /** Compares two versions of a text line by line, and by words within changed lines. */
 
 import { diffArrays, diffWordsWithSpace } from 'diff'
+import * as limits from '../../base/limits.ts'
 
 export interface Piece {
   readonly text: string
@@ -37,10 +38,10 @@ export interface WordDiff {
 }
 
 /**
- * Limits: `edits` lines, or words of a line, that differ. `line`: UTF-16 units of a line that is compared by words. `context`:
- * unchanged lines around a change. `folded`: rows in all folds.
+ * Limits: `line`: UTF-16 units of a line that is compared by words. `context`: unchanged lines around a change. `folded`:
+ * rows in all folds.
  */
-const most = { edits: 600, line: 8_000, context: 1, folded: 500 } as const
+const most = { line: 8_000, context: 1, folded: 500 } as const
 /** Unchanged words between two changes that are joined into one, because people change phrases. */
 const joined = 2
 /** Share of characters that two lines must have in common to be compared by words. */
@@ -112,7 +113,7 @@ function spending<T extends { readonly count: number; readonly added: boolean; r
   effort: Effort,
   compare: (maxEditLength: number) => T[] | undefined,
 ): T[] | undefined {
-  const edits = Math.min(most.edits, Math.floor(Math.sqrt(2 * effort.steps)))
+  const edits = Math.min(limits.wordDiffEdits, Math.floor(Math.sqrt(2 * effort.steps)))
   const changes = edits > 0 ? compare(edits) : undefined
   const made = changes?.reduce((sum, { count, added, removed }) => sum + (added || removed ? count : 0), 0)
   effort.steps -= (made ?? edits) ** 2 / 2

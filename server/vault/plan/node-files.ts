@@ -1,5 +1,6 @@
 /** Builds a planned node's own files in the repository format. The bytes are always the same. */
 
+import * as limits from '../../base/limits.ts'
 import { connectionJson, parentJson } from '../../domain/format/node-files.ts'
 import { edgeFile, nodeFile, textFile } from '../../domain/format/paths.ts'
 import { connectionId } from '../../markdown/connection-ids.ts'
@@ -51,11 +52,8 @@ export function* connectionFiles(
   }
 }
 
-/** Largest node.json in bytes. */
-const maxBytes = 1_048_576
-
 /** Writes indented JSON, or a single line if the indented JSON is too large. */
 export function json(value: unknown): Buffer {
   const indented = Buffer.from(`${JSON.stringify(value, null, 2)}\n`)
-  return indented.length <= maxBytes ? indented : Buffer.from(`${JSON.stringify(value)}\n`)
+  return indented.length <= limits.nodeJsonBytes ? indented : Buffer.from(`${JSON.stringify(value)}\n`)
 }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import * as limits from '../../base/limits.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 
 export interface Candidate {
@@ -20,8 +21,6 @@ export interface Renames {
 
 /** Least similarity of a rename, as in `git diff -M`. */
 const leastSimilarity = 0.5
-/** Largest number of compared pairs. Git's diff.renameLimit is 1,000 files on each side. */
-const maxPairs = 1_000_000
 /** Milliseconds between two turns of the event loop. */
 const turnMs = 20
 
@@ -60,7 +59,7 @@ export function sameNames(gone: readonly string[], fresh: readonly string[]): Re
 export async function similarTexts(gone: Candidates, fresh: Candidates): Promise<Renames> {
   const [old, added] = [await fingerprintsOf(gone), await fingerprintsOf(fresh)]
   const found = started()
-  const isLimited = old.length * added.length > maxPairs
+  const isLimited = old.length * added.length > limits.importPairs
   if (isLimited) {
     const reason = `${old.length} files are gone and ${added.length} are new, too many to compare all of them. Only files with the same name were compared`
     found.problems.push({ path: '.', reason })

@@ -1,5 +1,6 @@
 /** Records the vault paths of a note and its files in the node's properties. An export uses them. */
-import { propertiesLimit } from '../../domain/format/limits.ts'
+
+import * as limits from '../../base/limits.ts'
 import { type Place, pathOf } from '../../markdown/tree.ts'
 import { fileOfSource, placeBeside, sourceFilesIn, sourceFilesKey } from '../../markdown/vault-paths.ts'
 import type { Document } from '../read/document.ts'
@@ -77,7 +78,7 @@ function fittingIn(
   let bytes = bytesOf({ ...properties, [sourceFilesKey]: {} })
   const fitting = files.filter(([path, source]) => {
     bytes += bytesOf(path) + bytesOf(source) + 2
-    return bytes <= propertiesLimit
+    return bytes <= limits.propertiesBytes
   })
   return [fitting, files.length - fitting.length]
 }

@@ -1,12 +1,13 @@
 /** Reads a Markdown file: combines its front matter and its text. */
 
+import * as limits from '../../base/limits.ts'
 import { plural } from '../../base/plural.ts'
 import { canonicalId, isId } from '../../domain/layout.ts'
 import { type Link, type Prose, readProse, wikilink } from '../../markdown/markdown-facts.ts'
 import { toSingleLine } from '../../markdown/single-line.ts'
 import { sourceFilesKey } from '../../markdown/vault-paths.ts'
 import { wikilinkAt } from '../../markdown/wikilinks.ts'
-import { distinct, type FrontMatter, maxTag, maxTags, readFrontMatter } from './front-matter.ts'
+import { distinct, type FrontMatter, readFrontMatter } from './front-matter.ts'
 import type { Statement } from './statement.ts'
 import { sourcePathKey } from './statement.ts'
 
@@ -47,7 +48,7 @@ export function readDocument(path: string, text: string): Document {
   ]
   return {
     id: typeof id === 'string' && isId(canonicalId(id)) ? canonicalId(id) : undefined,
-    title: front.title || toSingleLine(prose.heading, maxTitle),
+    title: front.title || toSingleLine(prose.heading, limits.title),
     tags: stated?.isWhole ? front.tags : distinct([...front.tags, ...prose.tags]),
     aliases: front.aliases,
     properties: others,
@@ -76,22 +77,20 @@ function cutIn({ title, written, tags, properties }: FrontMatter, prose: Prose):
   const whole = title === '' ? prose.heading : written.title
   const all = new Map([...written.tags, ...prose.tags].map((tag) => [tag.toLowerCase(), tag]))
   for (const tag of distinct([...tags, ...prose.tags])) all.delete(tag.toLowerCase())
-  const first = [...all.values()].slice(0, examples).map((tag) => toSingleLine(tag, maxTag))
+  const first = [...all.values()].slice(0, examples).map((tag) => toSingleLine(tag, limits.tag))
   const more = all.size > examples ? ', …' : ''
   return [
     ...unread.map((key) => `its ${key} in the front matter is not ${kinds[key]}, so it is only a property of the node`),
-    ...(whole.length > maxTitle ? [`its title is cut to ${maxTitle} of ${whole.length} characters`] : []),
+    ...(whole.length > limits.title ? [`its title is cut to ${limits.title} of ${whole.length} characters`] : []),
     ...(all.size > 0
       ? [
-          `${plural(all.size, 'of its tags is', 'of its tags are')} left out, because a node has at most ${maxTags} tags of ${maxTag} characters: ${first.join(', ')}${more}`,
+          `${plural(all.size, 'of its tags is', 'of its tags are')} left out, because a node has at most ${limits.tags} tags of ${limits.tag} characters: ${first.join(', ')}${more}`,
         ]
       : []),
   ]
 }
 
 const kinds = { title: 'a text', tags: 'a list of words' } as const
-/** Longest title of a node, in UTF-16 units. */
-const maxTitle = 500
 /** Number of tags that are named. */
 const examples = 3
 

@@ -7,6 +7,7 @@ import { basename, join, posix, relative, sep } from 'node:path'
 import { isAbsent } from '../../../gitstore/fs-exists.ts'
 import { FolderReplacedError, replacedMeanwhile, withHeldFolder } from '../../../gitstore/held-folders.ts'
 import { readRegular } from '../../../gitstore/regular-files.ts'
+import * as limits from '../../base/limits.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { type Exclusions, excludedFiles } from './exclusions.ts'
 
@@ -27,9 +28,6 @@ export interface Folder {
   /** The folder and its subfolders, except those of tools. */
   readonly folders: readonly string[]
 }
-
-/** Largest file in bytes, as over REST. */
-const maxFileBytes = 10 * 1_048_576
 
 /** Names of unfinished files of editors and downloads. */
 const temporary = /^(#.*#|[~.]\$.*|.*~|.*\.(tmp|temp|swp|swx|part|crdownload))$/i
@@ -145,7 +143,7 @@ export function isOfChange(reason: string): boolean {
 /** Reads a listed file of at most 10 MiB. Returns the reason if that fails: it may have changed since. */
 export async function readListed(dir: string, path: string): Promise<Buffer | string> {
   try {
-    return (await readRegular(join(dir, path), maxFileBytes, dir)) ?? removedMeanwhile
+    return (await readRegular(join(dir, path), limits.fileBytes, dir)) ?? removedMeanwhile
   } catch (error) {
     return unreadable(error)
   }

@@ -1,4 +1,6 @@
 /** Reads front matter: title, tags, aliases, and the rest as JSON properties. */
+
+import * as limits from '../../base/limits.ts'
 import { beginsWithToml, yamlLines } from '../../markdown/front-matter-lines.ts'
 import { aliasesIn } from '../../markdown/link-resolver.ts'
 import { toSingleLine } from '../../markdown/single-line.ts'
@@ -75,8 +77,8 @@ function fieldsOf({ values, sourceOf }: Mapping): Omit<FrontMatter, 'body' | 'pr
   const [tags, all]: [string[], string[]] = [[], []]
   for (const key of ['tags', 'tag']) {
     const words = wordsOf(values[key] ?? [])
-    const fitting = words?.filter((word) => word.length <= maxTag) ?? []
-    if (fitting.length === words?.length && tags.length + fitting.length <= maxTags) represented.add(key)
+    const fitting = words?.filter((word) => word.length <= limits.tag) ?? []
+    if (fitting.length === words?.length && tags.length + fitting.length <= limits.tags) represented.add(key)
     tags.push(...fitting)
     all.push(...(words ?? []))
   }
@@ -91,15 +93,12 @@ function fieldsOf({ values, sourceOf }: Mapping): Omit<FrontMatter, 'body' | 'pr
 
 const nothing = { title: '', tags: [] }
 
-export const maxTag = 100
-export const maxTags = 100
-
 /** Returns the tags that the API accepts, in order. Duplicates that differ only in case are removed. */
 export function distinct(tags: readonly string[]): string[] {
   const byName = new Map<string, string>()
   for (const tag of tags) {
     const name = tag.toLowerCase()
-    if (tag !== '' && tag.length <= maxTag && byName.size < maxTags && !byName.has(name)) byName.set(name, tag)
+    if (tag !== '' && tag.length <= limits.tag && byName.size < limits.tags && !byName.has(name)) byName.set(name, tag)
   }
   return [...byName.values()]
 }

@@ -1,16 +1,13 @@
 /** The answers of a remote Grove that an import reads. */
 import { z } from 'zod'
+import * as limits from '../../base/limits.ts'
 import { guestProperty } from '../plan/inventory.ts'
 import { AnswerTooLargeError, type Remote, RemoteError } from './client.ts'
 
 /** Items of a page: the largest page that a Grove sends. */
 const pageItems = 200
-/** Largest page in bytes. A page of 64 KiB properties is larger, and is requested in parts. */
-const pageBytes = 4 * 1_048_576
 /** Limits of one list. */
 const [maxItems, maxPages, maxBytes] = [1_000_000, 10_000, 1_024 * 1_048_576]
-/** Limit in UTF-16 units for the strings of one list that are kept. */
-const maxKept = 256 * 1_048_576
 
 /** Strings as long as names, titles and paths in a Grove, and longer. */
 const line = z.string().max(2_000)
@@ -93,9 +90,9 @@ export async function* pagesOf<P extends { readonly total: number }, T extends o
     if (offset > maxItems) throw tooLong(`${maxItems} items`)
     if (pages > maxPages) throw tooLong(`${maxPages} pages`)
     if (bytes > maxBytes) throw tooLong(`${maxBytes / 1_048_576} MiB`)
-    if (kept > maxKept) throw tooLong(`${maxKept / 1_048_576} MiB of names`)
+    if (kept > limits.importNames) throw tooLong(`${limits.importNames / 1_048_576} MiB of names`)
     const asked = `${path}?limit=${limit}&offset=${offset}`
-    const read = await remote.readPage(schema, asked, pageBytes).catch(orSmaller)
+    const read = await remote.readPage(schema, asked, limits.importPageBytes).catch(orSmaller)
     if (read === undefined) continue
     const items = itemsOf(read.page)
     if (items.length > limit) throw new RemoteError(`${remote.url} does not respond like a Grove service: GET ${asked}`)

@@ -1,8 +1,10 @@
 /** Creates nodes of a remote Grove in batches, and reports refused nodes. */
+
+import * as limits from '../../base/limits.ts'
 import { type ImportedNode, otherEnd, withoutEdgesTo } from '../apply/imports.ts'
 import { writtenSchema } from './answers.ts'
 import { type Remote, type RemoteAnswer, RemoteError, RemoteRefusalError } from './client.ts'
-import { entriesAtOnce, entriesOfBatch, type Item, itemOf, requestBytes } from './items.ts'
+import { type Item, itemOf } from './items.ts'
 
 /** Called for each node with its outcome, or the reason of a refusal. */
 type Tell = (id: string, outcome: 'created' | 'updated' | { readonly reason: string }) => void
@@ -92,11 +94,11 @@ function fitting(nodes: readonly ImportedNode[], from: number): number {
   let bytes = 0
   let entries = 0
   let count = 0
-  for (; count < entriesAtOnce && from + count < nodes.length; count++) {
+  for (; count < limits.importItems && from + count < nodes.length; count++) {
     const node = nodes[from + count]
     bytes += node === undefined ? 0 : Buffer.byteLength(itemOf(node, node.files).json)
     entries += node?.files.size ?? 0
-    if (count > 0 && (bytes > requestBytes || entries > entriesOfBatch)) break
+    if (count > 0 && (bytes > limits.importRequestBytes || entries > limits.importEntries)) break
   }
   return count
 }

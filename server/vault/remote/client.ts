@@ -8,6 +8,7 @@ import { codeOf } from '../../../gitstore/errors.ts'
 import { readRegular } from '../../../gitstore/regular-files.ts'
 import { isLoopback } from '../../base/is-loopback.ts'
 import { answerBounds, exceededBound } from '../../base/json-bounds.ts'
+import * as limits from '../../base/limits.ts'
 import { parseJson } from '../../domain/format/json-text.ts'
 
 /** The error if the service refuses, or the URL or token is unusable. The caller can correct it. */
@@ -80,8 +81,6 @@ const sendingsAtFirst = 3
 /** The first wait; it is doubled with each attempt. */
 const firstWaitMs = 500
 const longestWaitMs = 30_000
-/** Largest answer in bytes: a node with a text of 10 MiB, each character escaped. */
-const maxAnswerBytes = 64 * 1_048_576
 
 /** Longest sentence of a refusal that is kept, in UTF-16 units. */
 const maxSentence = 2_000
@@ -101,7 +100,12 @@ export function connectTo(url: string, token: string, signal: AbortSignal): Remo
   let wasReached = false
   return { url, send, read, readPage }
 
-  async function send(method: string, path: string, body?: string, mostBytes = maxAnswerBytes): Promise<RemoteAnswer> {
+  async function send(
+    method: string,
+    path: string,
+    body?: string,
+    mostBytes = limits.importAnswerBytes,
+  ): Promise<RemoteAnswer> {
     const began = performance.now()
     for (let sending = 1; ; sending++) {
       signal.throwIfAborted()
@@ -223,9 +227,6 @@ export async function inTurn<T>(items: readonly T[], work: (item: T) => Promise<
   await allDone(items.map((item) => turn(one, item)))
 }
 
-/** Largest token file in bytes. */
-const maxTokenFileBytes = 65_536
-
 /** Returns the URL of --to, without a trailing slash. @throws RemoteRefusalError */
 export function addressOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -242,7 +243,7 @@ export function addressOf(text: string): string {
 
 /** Reads the token from the file of --token-file. @throws RemoteRefusalError */
 export async function readToken(path: string): Promise<string> {
-  const bytes = await readRegular(path, maxTokenFileBytes).catch((error: unknown) => {
+  const bytes = await readRegular(path, limits.tokenFileBytes).catch((error: unknown) => {
     throw new RemoteRefusalError(
       `--token-file ${path} cannot be read: ${error instanceof Error ? error.message : error}`,
     )

@@ -1,16 +1,11 @@
 /** Converts planned nodes to items of `PUT …/nodes/batch`, and files to changes of a commit. */
+
+import * as limits from '../../base/limits.ts'
 import { connectionJson, nodeJson, parentJson } from '../../domain/format/node-files.ts'
 import { edgeIdAt, nodeFile, textFile } from '../../domain/format/paths.ts'
 import type { NodeFiles } from '../../domain/nodes/node-creation.ts'
 import { toSingleLine } from '../../markdown/single-line.ts'
 import { type ImportedNode, importMessage } from '../apply/imports.ts'
-
-/** Largest request in bytes of JSON. The service reads up to 16 MiB. */
-export const requestBytes = 12 * 1_048_576
-/** Limit of items in a batch, changes in a commit, and entries in an item. */
-export const entriesAtOnce = 1_000
-/** Largest number of edges and files of all items of a batch. */
-export const entriesOfBatch = 20_000
 
 export interface Item {
   /** The item as JSON. */
@@ -30,10 +25,10 @@ export function itemOf(node: ImportedNode, files: NodeFiles): Item {
   let fields: object = { title: node.title }
   let text: string | undefined
   let isWhole = true
-  let room = requestBytes
+  let room = limits.importRequestBytes
   const take = <T>(list: T[], one: T, isSame: boolean): void => {
     const bytes = Buffer.byteLength(JSON.stringify(one))
-    const fits = list.length < entriesAtOnce && bytes <= room
+    const fits = list.length < limits.importItems && bytes <= room
     if (fits) {
       list.push(one)
       room -= bytes
@@ -74,12 +69,12 @@ export function* changesOf(
   { puts, deletes }: { readonly puts: readonly string[]; readonly deletes: readonly string[] },
 ): Generator<readonly string[]> {
   let changes = deletes.map((path) => JSON.stringify({ action: 'delete', path }))
-  while (changes.length > entriesAtOnce) yield changes.splice(0, entriesAtOnce)
+  while (changes.length > limits.importItems) yield changes.splice(0, limits.importItems)
   let size = changes.reduce((sum, change) => sum + Buffer.byteLength(change), 0)
   for (const path of puts) {
     const change = JSON.stringify({ action: 'put', path, ...contentOf(files.get(path) ?? Buffer.of()) })
     const bytes = Buffer.byteLength(change)
-    if (changes.length > 0 && (size + bytes > requestBytes || changes.length === entriesAtOnce)) {
+    if (changes.length > 0 && (size + bytes > limits.importRequestBytes || changes.length === limits.importItems)) {
       yield changes
       ;[changes, size] = [[], 0]
     }

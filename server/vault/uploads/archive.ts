@@ -3,8 +3,8 @@
 import { isUtf8 } from 'node:buffer'
 import { type Entry, getFileNameLowLevel, openPromise, type ZipFile } from 'yauzl'
 import { codeOf } from '../../../gitstore/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { isHiddenPath } from '../../markdown/hidden-paths.ts'
-import { uploadLimits } from './limits.ts'
 
 /** The error for an archive that is refused. The message is a sentence for its sender. */
 export class ArchiveError extends Error {
@@ -55,8 +55,8 @@ export async function openArchive(path: string): Promise<OpenArchive> {
 
 /** Reads all entries. A folder's path ends with a slash. */
 async function entriesOf(zip: ZipFile): Promise<ArchivedFile[]> {
-  if (zip.entryCount > uploadLimits.entries)
-    throw new ArchiveError(`The archive has ${zip.entryCount} entries; at most ${uploadLimits.entries} are read`)
+  if (zip.entryCount > limits.archiveEntries)
+    throw new ArchiveError(`The archive has ${zip.entryCount} entries; at most ${limits.archiveEntries} are read`)
   const entries: ArchivedFile[] = []
   const reading = zip.eachEntry()
   for (;;) {
@@ -101,12 +101,12 @@ function checkPath(path: string): void {
   if (names.some((name) => name === '' || name === '.'))
     throw new ArchiveError(`The path ${shown} has an empty name in it`)
   if (/\p{Cc}/u.test(path)) throw new ArchiveError(`The path ${shown} has control characters; rename the file`)
-  if (names.length > uploadLimits.depth)
-    throw new ArchiveError(`The path ${shown} has more than ${uploadLimits.depth} folders`)
-  if (isLong(path, uploadLimits.pathBytes))
-    throw new ArchiveError(`The path ${shown} is longer than ${uploadLimits.pathBytes} bytes`)
-  if (names.some((name) => isLong(name, uploadLimits.nameBytes)))
-    throw new ArchiveError(`The path ${shown} has a name that is longer than ${uploadLimits.nameBytes} bytes`)
+  if (names.length > limits.archiveFolders)
+    throw new ArchiveError(`The path ${shown} has more than ${limits.archiveFolders} folders`)
+  if (isLong(path, limits.archivePathBytes))
+    throw new ArchiveError(`The path ${shown} is longer than ${limits.archivePathBytes} bytes`)
+  if (names.some((name) => isLong(name, limits.archiveNameBytes)))
+    throw new ArchiveError(`The path ${shown} has a name that is longer than ${limits.archiveNameBytes} bytes`)
 }
 
 /** Finds the folder that holds all entries. The folder that macOS adds does not count. */
@@ -125,17 +125,17 @@ const methods: readonly number[] = [0, 8]
 /** @throws ArchiveError */
 function checkFiles(files: readonly ArchivedFile[]): void {
   if (files.length === 0) throw new ArchiveError('The archive has no files to import; hidden files are skipped')
-  if (files.length > uploadLimits.files)
+  if (files.length > limits.archiveFiles)
     throw new ArchiveError(
-      `The archive has ${files.length} files to import; at most ${uploadLimits.files} are imported`,
+      `The archive has ${files.length} files to import; at most ${limits.archiveFiles} are imported`,
     )
   let total = 0
   for (const { entry, path } of files) {
     checkEntry(entry, JSON.stringify(path))
     if (!isTooLarge(entry)) total += entry.uncompressedSize
-    if (total > uploadLimits.unpackedBytes)
+    if (total > limits.unpackedBytes)
       throw new ArchiveError(
-        `The files of the archive have more than ${uploadLimits.unpackedBytes / 1_048_576} MiB; import it in parts`,
+        `The files of the archive have more than ${limits.unpackedBytes / 1_048_576} MiB; import it in parts`,
       )
   }
   checkNames(files)
@@ -143,7 +143,7 @@ function checkFiles(files: readonly ArchivedFile[]): void {
 
 /** True for a file that an import skips because of its size. */
 export function isTooLarge({ uncompressedSize }: Entry): boolean {
-  return uncompressedSize > uploadLimits.fileBytes
+  return uncompressedSize > limits.archiveFileBytes
 }
 
 function checkEntry(entry: Entry, shown: string): void {

@@ -4,8 +4,8 @@ import pLimit from 'p-limit'
 import type { Logger } from 'pino'
 import { answerOf } from '../../base/error-mapping.ts'
 import { AppError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { addRunning, type Rounds } from '../../base/rounds.ts'
-import { uploadLimits } from './limits.ts'
 import type { ImportQueue, Outcome, QueuedImport, RunImport } from './order.ts'
 import type { ImportRecord } from './record-format.ts'
 import { importFolder, isAskedToCancel, removeSpool, writeRecord, writeReport } from './records.ts'
@@ -31,9 +31,9 @@ export function createImportQueue(parts: Parts): ImportQueue {
   function reserve(userId: string): () => void {
     const all = [...places.values()].reduce((sum, count) => sum + count, 0)
     const own = places.get(userId) ?? 0
-    if (own >= uploadLimits.ofOneUser)
+    if (own >= limits.userImports)
       throw new AppError('busy', `You have ${own} imports that have not ended; wait for one of them, or cancel it`)
-    if (all >= uploadLimits.atOnce)
+    if (all >= limits.imports)
       throw new AppError('busy', 'Too many imports are waiting on this service; try again in some minutes')
     places.set(userId, own + 1)
     let isTaken = true
@@ -79,7 +79,7 @@ async function runQueued(parts: Parts, { record: queued, order }: QueuedImport, 
   let overdue: NodeJS.Timeout | undefined
   const runIt = async (): Promise<Outcome> => {
     if (stopping.aborted) return { kind: 'ended' }
-    overdue = setTimeout(() => why.overdue.abort(), uploadLimits.runMs)
+    overdue = setTimeout(() => why.overdue.abort(), limits.importRunMs)
     await state.write({ state: 'running', started_at: now().toISOString() })
     const outcome = await run({ ...order, folder }, state.progress, stopping)
     if (outcome.kind === 'done') await writeReport(root, queued, outcome.report)
@@ -148,7 +148,7 @@ function endOf(outcome: Outcome, { closing, cancelled, overdue }: Why): Pick<Imp
   if (overdue.signal.aborted)
     return {
       state: 'failed',
-      detail: `The import took more than ${uploadLimits.runMs / 60_000} minutes. Everything written until then stays; import the same again to complete it`,
+      detail: `The import took more than ${limits.importRunMs / 60_000} minutes. Everything written until then stays; import the same again to complete it`,
     }
   return {
     state: 'interrupted',

@@ -1,10 +1,10 @@
 /** The report of an import: counts, and the pages, links and problems that it names. */
 
 import type { z } from 'zod'
+import * as limits from '../../base/limits.ts'
 import type { Synced } from '../apply/sync.ts'
 import type { Plan, PlannedNode } from '../plan/plan.ts'
 import type { Imported } from '../plan/summary.ts'
-import { uploadLimits } from './limits.ts'
 import type { place, Report } from './report-format.ts'
 
 type Place = z.infer<typeof place>
@@ -61,5 +61,5 @@ function placeOf(node: PlannedNode | undefined): Place | undefined {
 }
 
 function first<T>(items: readonly T[]): readonly T[] {
-  return items.slice(0, uploadLimits.listed)
+  return items.slice(0, limits.listedImportItems)
 }

@@ -13,13 +13,13 @@ import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-fi
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
 import { authorizeOrg, recheckAccess } from '../../domain/access.ts'
 import type { Person } from '../../domain/actor.ts'
 import { canonicalId, isId, orgFolder, uploadsFolder } from '../../domain/layout.ts'
 import { type Page, pageOf, slice } from '../../domain/pagination.ts'
 import type { ImportAt, OrgAt } from '../../domain/targets.ts'
 import { ArchiveError, openArchive } from './archive.ts'
-import { uploadLimits } from './limits.ts'
 import type { ImportOptions } from './order.ts'
 import type { ImportRecord, ImportView } from './record-format.ts'
 import {
@@ -104,7 +104,7 @@ async function begin(deps: Deps, actor: Person, org_id: string, { name, options 
         'Another import into this organisation has not ended; wait for it, or cancel it',
         { import_id: running.id },
       )
-    for (const { id } of known.slice(uploadLimits.kept - 1))
+    for (const { id } of known.slice(limits.listedImports - 1))
       await rm(importFolder(store.root, { org_id, id }), { recursive: true, force: true })
     await writeRecord(store.root, record)
     return record
@@ -145,9 +145,11 @@ function limited(): Transform {
   return new Transform({
     transform(chunk: Buffer, _, done) {
       size += chunk.length
-      const { archiveBytes } = uploadLimits
-      if (size <= archiveBytes) done(null, chunk)
-      else done(new AppError('too_large', `The archive is over ${archiveBytes / 1_048_576} MiB; import it in parts`))
+      if (size <= limits.archiveBytes) done(null, chunk)
+      else
+        done(
+          new AppError('too_large', `The archive is over ${limits.archiveBytes / 1_048_576} MiB; import it in parts`),
+        )
     },
   })
 }

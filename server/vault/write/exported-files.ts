@@ -12,7 +12,8 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { listExportRows } from '../../../index/derived/export-queries.ts'
 import { openSubtree } from '../../../index/derived/subtrees.ts'
 import type { Deps } from '../../base/deps.ts'
-import { jsonLimit, type NodeContent, readContent, readText } from '../../domain/format/node-format.ts'
+import * as limits from '../../base/limits.ts'
+import { type NodeContent, readContent, readText } from '../../domain/format/node-format.ts'
 import { edgeIdAt, nodeFile, textFile } from '../../domain/format/paths.ts'
 import { main, nodeRepo } from '../../domain/layout.ts'
 import type { OrgAt } from '../../domain/targets.ts'
@@ -242,6 +243,6 @@ const noFiles = { files: new Map<string, string>(), own: [], areBeside: true }
 
 async function otherMembers(repo: Repo, { jsonBlob }: NodeContent): Promise<Readonly<Record<string, unknown>>> {
   if (jsonBlob === undefined) return {}
-  const members = JSON.parse((await readBlob(repo, jsonBlob, jsonLimit)).toString()) as object // readContent has read it so
+  const members = JSON.parse((await readBlob(repo, jsonBlob, limits.nodeJsonBytes)).toString()) as object // readContent has read it so
   return Object.fromEntries(Object.entries(members).filter(([key]) => !['title', 'tags', 'properties'].includes(key)))
 }

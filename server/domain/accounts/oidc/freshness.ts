@@ -4,13 +4,12 @@ import type { Profile, SessionProfile } from '../../../../index/credentials/acco
 import { listIdentities } from '../../../../index/credentials/identities.ts'
 import type { Deps } from '../../../base/deps.ts'
 import { AppError } from '../../../base/errors.ts'
+import * as limits from '../../../base/limits.ts'
 import { findProvider, isAway, listProviders } from './providers.ts'
 
 const hourMs = 3_600_000
 /** Milliseconds that a session continues while its provider does not answer. */
 const graceMs = 24 * hourMs
-/** The most identities of an account. */
-export const maxIdentities = 20
 
 /**
  * True if the session must pass its provider again. Needs no query. While the provider does not answer, a session has a
@@ -34,7 +33,7 @@ export async function isSessionStale(deps: Deps, session: SessionProfile): Promi
  */
 export async function requireFresh(deps: Deps, profile: Pick<Profile, 'id' | 'has_identity'>): Promise<void> {
   if (profile.has_identity === 0 || !listProviders(deps).some(({ tokensDays }) => tokensDays > 0)) return
-  const identities = await listIdentities(deps.credentials.read, profile.id, { limit: maxIdentities, offset: 0 })
+  const identities = await listIdentities(deps.credentials.read, profile.id, { limit: limits.identities, offset: 0 })
   const now = deps.now().getTime()
   const stale = identities.find(({ provider: id, confirmed_at }) => {
     const { tokensDays = 0 } = findProvider(deps, id) ?? {}

@@ -18,6 +18,7 @@ import {
 } from '../../../../index/credentials/sessions.ts'
 import type { Deps } from '../../../base/deps.ts'
 import { AppError } from '../../../base/errors.ts'
+import * as limits from '../../../base/limits.ts'
 import type { Person } from '../../actor.ts'
 import { audit } from '../../audit/audit.ts'
 import { queueNotice } from '../../mail/notices.ts'
@@ -27,7 +28,6 @@ import { endTokens } from '../access-tokens.ts'
 import { dropAddressChange } from '../email-tokens.ts'
 import { type PasswordProof, provePassword, requireStillProved } from '../password-proof.ts'
 import { dummyHash } from '../passwords.ts'
-import { maxIdentities } from './freshness.ts'
 import type { Passed } from './mapping.ts'
 import { findProvider, type Provider } from './providers.ts'
 
@@ -121,8 +121,11 @@ export class JustLinkedError extends Error {
  * @throws AppError too_many_identities
  */
 export async function link(trx: CredentialsDb, identity: Row): Promise<void> {
-  if ((await countIdentities(trx, identity.account_id)) >= maxIdentities)
-    throw new AppError('too_many_identities', `An account has at most ${maxIdentities} identities; remove one first`)
+  if ((await countIdentities(trx, identity.account_id)) >= limits.identities)
+    throw new AppError(
+      'too_many_identities',
+      `An account has at most ${limits.identities} identities; remove one first`,
+    )
   if (!(await insertIdentity(trx, identity))) throw new JustLinkedError()
   await setAccount(trx, identity.account_id, { has_identity: 1 })
 }
