@@ -1,6 +1,6 @@
 /**
  * Writes openapi.json, types.ts, rights.ts and client/ from openapi.yaml, limits.md from its template, and documents.json
- * from the documents. Limits, and lists of event types and audit actions, come from their catalogs.
+ * from the documents. Limits, and lists of event types, audit actions and error codes, come from their catalogs.
  *
  * With --check it only compares, and exits with 1 if they differ.
  */
@@ -8,6 +8,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import openapiTS, { astToString, COMMENT_HEADER } from 'openapi-typescript'
 import { isInterfaceDeclaration, type Node } from 'typescript'
 import { parse } from 'yaml'
+import { statusOf } from '../server/base/errors.ts'
 import { eventTypes } from '../server/base/event-types.ts'
 import { documentsOf, readDocuments } from './documents-of.ts'
 import { withErrors } from './errors-of.ts'
@@ -24,6 +25,7 @@ const absentIfMissing = (error: NodeJS.ErrnoException) => {
 
 const source = withErrors(withLimits(parse(await readFile(here('openapi.yaml'), 'utf8'))))
 source.components.schemas.KnownEventType.enum = eventTypes
+source.components.schemas.KnownErrorCode.enum = Object.keys(statusOf)
 const { title, version, ...info } = source.info
 const document = { ...source, info: { title, version, 'x-revision': revisionOf(source), ...info } }
 const limits = limitsOf(await readFile(here('limits.template.md'), 'utf8'))

@@ -20,7 +20,7 @@ const mergeRefusals = {
   threads_open: 409,
 } as const
 
-/** The HTTP status of each code. `KnownErrorCode` in spec/openapi.yaml lists the same codes. */
+/** The HTTP status of each code. `npm run generate` makes `KnownErrorCode` of the API description from it. */
 export const statusOf = {
   bad_request: 400,
   sign_in_failed: 400,
@@ -32,11 +32,11 @@ export const statusOf = {
   token_scope: 403,
   account_disabled: 403,
   signup_closed: 403,
+  quota_exceeded: 403,
   password_login_off: 403,
   provider_refused: 403,
   email_unverified: 403,
   confirmation_required: 403,
-  quota_exceeded: 403,
   org_not_found: 404,
   node_not_found: 404,
   branch_not_found: 404,
@@ -111,11 +111,11 @@ export const statusOf = {
   not_merged: 409,
   merge_conflict: 409,
   ...mergeRefusals,
-  cursor_gone: 410,
   too_large: 413,
   unsupported_media_type: 415,
   range_not_satisfiable: 416,
   expectation_failed: 417,
+  cursor_gone: 410,
   rate_limited: 429,
   too_many_streams: 429,
   headers_too_large: 431,
