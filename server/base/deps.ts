@@ -67,7 +67,7 @@ export interface Deps {
   readonly fetchDocument?: GuardedFetch
   /** How the request came. Absent outside a request. */
   readonly origin?: Origin
-  /** What the door of the operation has settled. Absent outside an operation. */
+  /** Rows that the door of the operation has read. Absent outside an operation. */
   readonly settled?: Settled
   /** Notes how long the request waited for a queue. Absent outside a request. */
   waited?(ms: number): void
