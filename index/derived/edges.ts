@@ -1,6 +1,7 @@
 /** Queries for edges. */
 import { sql } from 'kysely'
 import type { IndexDb } from './schema.ts'
+import type { Sees } from './sees.ts'
 
 /** Lists the edges from parent to child within one organisation. */
 export function listParentEdges(db: IndexDb) {
@@ -58,7 +59,7 @@ export async function isWithin(db: IndexDb, nodeId: string, under: string | unde
  */
 export async function listAbove(
   db: IndexDb,
-  orgId: string,
+  sees: Sees,
   child: string,
   parents: readonly string[],
   limit: number,
@@ -66,11 +67,11 @@ export async function listAbove(
   const { rows } = await sql<{ node_id: string; title: string }>`
     with recursive above (id) as (
       select node.id from json_each(${JSON.stringify(parents)}) as parent
-        cross join node on node.id = parent.value and node.org_id = ${orgId} where node.id != ${child}
+        cross join node on node.id = parent.value and node.org_id = ${sees.orgId} where node.id != ${child}
       union
       select edge.source from edge
         join above on edge.target = above.id
-        join node on node.id = edge.source and node.org_id = ${orgId}
+        join node on node.id = edge.source and node.org_id = ${sees.orgId}
         where edge.edge_type = 'parent_child' and edge.source != ${child}
       limit ${limit})
     select node.id as node_id, node.title from above cross join node on node.id = above.id order by node.id`.execute(db)

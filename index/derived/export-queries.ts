@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { IndexSchema } from './schema.ts'
+import type { Sees } from './sees.ts'
 
 export interface PlacedRow {
   readonly id: string
@@ -19,7 +20,7 @@ const rowsAtOnce = 500
 const maxProperties = 65_536
 
 /** Yields all nodes, oldest first, in slices with turns of the event loop in between. */
-export async function* listExportRows(db: Kysely<IndexSchema>, orgId: string): AsyncGenerator<readonly PlacedRow[]> {
+export async function* listExportRows(db: Kysely<IndexSchema>, { orgId }: Sees): AsyncGenerator<readonly PlacedRow[]> {
   let last: Pick<PlacedRow, 'created_at' | 'id'> | undefined = { created_at: '', id: '' }
   while (last) {
     const { rows }: { rows: PlacedRow[] } = await sql<PlacedRow>`

@@ -7,6 +7,7 @@ import { compileOnce } from '../sqlite/compiled.ts'
 import { readRows } from '../sqlite/statements.ts'
 import { isInOrg } from './in-org.ts'
 import type { EdgeTable, IndexSchema } from './schema.ts'
+import type { Sees } from './sees.ts'
 import { countChildren } from './tree-queries.ts'
 
 export interface NodeConnection {
@@ -23,12 +24,12 @@ export interface NodeConnection {
 }
 
 /** Returns a node's first neighbours and their counts. Omits edges whose other end is deleted. */
-export async function readNeighbours(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
+export async function readNeighbours(db: Kysely<IndexSchema>, sees: Sees, nodeId: string) {
   const [parents, children, connections, counts] = await Promise.all([
-    firstParents(db, orgId, nodeId),
-    firstChildren(db, orgId, nodeId),
-    firstConnections(db, orgId, nodeId),
-    countsOf(db, orgId, nodeId),
+    firstParents(db, sees.orgId, nodeId),
+    firstChildren(db, sees.orgId, nodeId),
+    firstConnections(db, sees.orgId, nodeId),
+    countsOf(db, sees, nodeId),
   ])
   return { parents, children, connections: connections.map(toConnection), ...counts }
 }
@@ -36,29 +37,29 @@ export async function readNeighbours(db: Kysely<IndexSchema>, orgId: string, nod
 /** Lists the connections from and to a node, by holder, then by id. */
 export async function readConnections(
   db: Kysely<IndexSchema>,
-  orgId: string,
+  sees: Sees,
   nodeId: string,
   slice: Slice,
 ): Promise<NodeConnection[]> {
-  return (await slicedConnections(db, orgId, nodeId, slice).execute()).map(toConnection)
+  return (await slicedConnections(db, sees.orgId, nodeId, slice).execute()).map(toConnection)
 }
 
 /** Returns the edges in the node's own files, without the titles of their other ends. Counts include all edges. */
-export async function readOwnEdges(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
+export async function readOwnEdges(db: Kysely<IndexSchema>, sees: Sees, nodeId: string) {
   const [parents, { connections }, counts] = await Promise.all([
-    firstParents(db, orgId, nodeId),
-    readOwnConnections(db, orgId, nodeId, { limit: limits.neighbours, offset: 0 }),
-    countsOf(db, orgId, nodeId),
+    firstParents(db, sees.orgId, nodeId),
+    readOwnConnections(db, sees, nodeId, { limit: limits.neighbours, offset: 0 }),
+    countsOf(db, sees, nodeId),
   ])
   const untitled = parents.map((parent) => ({ ...parent, title: '' })).sort((a, b) => (a.id < b.id ? -1 : 1))
   return { parents: untitled, children: [], connections, ...counts }
 }
 
 /** Lists the connections that the node holds, by id, without the titles of their targets. */
-export async function readOwnConnections(db: Kysely<IndexSchema>, orgId: string, nodeId: string, slice: Slice) {
-  const own = connectionsOf(db, orgId, nodeId).where('edge.holder', '=', nodeId)
+export async function readOwnConnections(db: Kysely<IndexSchema>, sees: Sees, nodeId: string, slice: Slice) {
+  const own = connectionsOf(db, sees.orgId, nodeId).where('edge.holder', '=', nodeId)
   const [rows, { total }] = await Promise.all([
-    slicedConnections(db, orgId, nodeId, slice).where('edge.holder', '=', nodeId).execute(),
+    slicedConnections(db, sees.orgId, nodeId, slice).where('edge.holder', '=', nodeId).execute(),
     own.select(countAll).executeTakeFirstOrThrow(),
   ])
   const connections = rows.map((row) => ({ ...toConnection(row), target_title: '' }))
@@ -130,11 +131,11 @@ function parentsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
 /** Lists the other nodes with a connection to this node, by id. */
 export async function listLinkingNodes(
   db: Kysely<IndexSchema>,
-  orgId: string,
+  sees: Sees,
   nodeId: string,
   { limit, offset }: Slice,
 ): Promise<{ id: string; title: string }[]> {
-  return linkingNodes(db, orgId, nodeId)
+  return linkingNodes(db, sees, nodeId)
     .select(['node.id', 'node.title'])
     .distinct()
     .orderBy('edge.source')
@@ -143,19 +144,19 @@ export async function listLinkingNodes(
     .execute()
 }
 
-export async function countLinkingNodes(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<number> {
-  const counted = linkingNodes(db, orgId, nodeId).select(sql<number>`count(distinct edge.source)`.as('total'))
+export async function countLinkingNodes(db: Kysely<IndexSchema>, sees: Sees, nodeId: string): Promise<number> {
+  const counted = linkingNodes(db, sees, nodeId).select(sql<number>`count(distinct edge.source)`.as('total'))
   return Number((await counted.executeTakeFirstOrThrow()).total)
 }
 
-function linkingNodes(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
+function linkingNodes(db: Kysely<IndexSchema>, sees: Sees, nodeId: string) {
   return db
     .selectFrom('edge')
     .innerJoin('node', 'node.id', 'edge.source')
     .where('edge.target', '=', nodeId)
     .where('edge.edge_type', '=', 'connection')
     .where('edge.source', '<>', nodeId)
-    .where(isInOrg('node.org_id', orgId))
+    .where(isInOrg('node.org_id', sees.orgId))
 }
 
 function connectionsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
@@ -183,12 +184,12 @@ const countAll = sql<number>`count(*)`.as('total')
 const known = new LRUCache<string, NeighbourCounts>({ max: 10_000 })
 
 /** Counts distinct existing neighbours on `main`. Caches the counts for a version of the graph. */
-export async function countsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<NeighbourCounts> {
+export async function countsOf(db: Kysely<IndexSchema>, sees: Sees, nodeId: string): Promise<NeighbourCounts> {
   // Read here, because the caller's row may be older than the node's latest rows.
-  const [graph] = await graphState(db, orgId)
+  const [graph] = await graphState(db, sees.orgId)
   const { epoch, graph_version } = graph ?? {}
   const key = `${epoch} ${graph_version} ${nodeId}`
-  const counts = known.get(key) ?? (await count(db, orgId, nodeId))
+  const counts = known.get(key) ?? (await count(db, sees, nodeId))
   if (epoch !== undefined) known.set(key, counts)
   return counts
 }
@@ -197,17 +198,17 @@ const graphState = compileOnce(1, (db: Kysely<IndexSchema>, orgId: string) =>
   db.selectFrom('org').select(['epoch', 'graph_version']).where('id', '=', orgId),
 )
 
-async function count(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<NeighbourCounts> {
+async function count(db: Kysely<IndexSchema>, sees: Sees, nodeId: string): Promise<NeighbourCounts> {
   const [parents, children, connections] = await Promise.all([
-    parentsOf(db, orgId, nodeId).select(countAll).executeTakeFirstOrThrow(),
-    countChildren(db, orgId, [nodeId]),
-    connectionsOf(db, orgId, nodeId).select(countAll).executeTakeFirstOrThrow(),
+    parentsOf(db, sees.orgId, nodeId).select(countAll).executeTakeFirstOrThrow(),
+    countChildren(db, sees, [nodeId]),
+    connectionsOf(db, sees.orgId, nodeId).select(countAll).executeTakeFirstOrThrow(),
   ])
   return {
     num_parents: Number(parents.total),
     num_children: children.get(nodeId) ?? 0,
-    num_ancestors: await countReached(db, orgId, nodeId, 'up'),
-    num_descendants: await countReached(db, orgId, nodeId, 'down'),
+    num_ancestors: await countReached(db, sees, nodeId, 'up'),
+    num_descendants: await countReached(db, sees, nodeId, 'down'),
     num_connections: Number(connections.total),
   }
 }
@@ -217,11 +218,11 @@ async function count(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Pr
  */
 export async function countReached(
   db: Kysely<IndexSchema>,
-  orgId: string,
+  sees: Sees,
   nodeId: string,
   direction: 'up' | 'down',
 ): Promise<number> {
-  const [row] = await readRows<{ reached: number }>(db, reached[direction], nodeId, orgId)
+  const [row] = await readRows<{ reached: number }>(db, reached[direction], nodeId, sees.orgId)
   return row?.reached ?? 0
 }
 

@@ -5,6 +5,7 @@ import { readRows } from '../sqlite/statements.ts'
 import { countReached, type NeighbourCounts, type NodeConnection, type RelatedNode } from './neighbours.ts'
 import type { NewNodeRows } from './new-nodes.ts'
 import type { IndexDb } from './schema.ts'
+import type { Sees } from './sees.ts'
 
 /** True if `newNeighbours` describes these edges. With more, only some are shown. */
 export function areFewEdges({ edges }: Pick<NewNodeRows, 'edges'>): boolean {
@@ -20,10 +21,10 @@ interface Neighbours extends NeighbourCounts {
 /** Returns what `readNeighbours` returns for a node that no edge leads to. Without edges, it reads nothing. */
 export async function newNeighbours(
   db: IndexDb,
-  orgId: string,
+  sees: Sees,
   { node, edges }: Pick<NewNodeRows, 'node' | 'edges'>,
 ): Promise<Neighbours> {
-  const others = new Map((await readOthers(db, orgId, edges)).map(({ id, title }) => [id, title]))
+  const others = new Map((await readOthers(db, sees, edges)).map(({ id, title }) => [id, title]))
   const labels = new Map(
     edges.flatMap((edge) => (edge.edge_type === 'parent_child' ? [[edge.source, edge.label]] : [])),
   )
@@ -42,7 +43,7 @@ export async function newNeighbours(
     connections: connections.sort((a, b) => (a.id < b.id ? -1 : 1)),
     num_parents: parents.length,
     num_children: 0,
-    num_ancestors: parents.length > 0 ? await countReached(db, orgId, node.id, 'up') : 0,
+    num_ancestors: parents.length > 0 ? await countReached(db, sees, node.id, 'up') : 0,
     num_descendants: 0,
     num_connections: connections.length,
   }
@@ -54,10 +55,10 @@ interface Other {
 }
 
 /** Reads the nodes at the other ends, in the order of the tree. */
-async function readOthers(db: IndexDb, orgId: string, edges: NewNodeRows['edges']): Promise<Other[]> {
+async function readOthers(db: IndexDb, sees: Sees, edges: NewNodeRows['edges']): Promise<Other[]> {
   if (edges.length === 0) return []
   const ids = edges.map(({ edge_type, source, target }) => (edge_type === 'parent_child' ? source : target))
-  return readRows<Other>(db, othersInOrder, JSON.stringify(ids), orgId)
+  return readRows<Other>(db, othersInOrder, JSON.stringify(ids), sees.orgId)
 }
 
 const othersInOrder = `

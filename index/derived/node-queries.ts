@@ -7,12 +7,13 @@ import type { StateNode } from './branches.ts'
 import { entriesLedger } from './entries-ledger.ts'
 import { isInOrg } from './in-org.ts'
 import type { EdgeTable, IndexDb, NodeTable } from './schema.ts'
+import type { Sees } from './sees.ts'
 import { typeTextSql } from './type-text.ts'
 
 export type NodeRow = Selectable<NodeTable>
 
-export async function findNode(db: IndexDb, orgId: string, nodeId: string): Promise<NodeRow | undefined> {
-  return (await nodeInOrg(db, nodeId, orgId))[0]
+export async function findNode(db: IndexDb, sees: Sees, nodeId: string): Promise<NodeRow | undefined> {
+  return (await nodeInOrg(db, nodeId, sees.orgId))[0]
 }
 
 const nodeInOrg = compileOnce(2, (db: IndexDb, nodeId: string, orgId: string) =>
@@ -20,12 +21,12 @@ const nodeInOrg = compileOnce(2, (db: IndexDb, nodeId: string, orgId: string) =>
 )
 
 /** Maps ids to titles. Omits ids that belong to no node of the organisation. */
-export async function readTitles(db: IndexDb, orgId: string, ids: readonly string[]): Promise<Map<string, string>> {
+export async function readTitles(db: IndexDb, sees: Sees, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await db
     .selectFrom('node')
     .select(['id', 'title'])
     .where('id', 'in', ids)
-    .where(isInOrg('org_id', orgId))
+    .where(isInOrg('org_id', sees.orgId))
     .execute()
   return new Map(rows.map(({ id, title }) => [id, title]))
 }
@@ -169,8 +170,8 @@ interface ChangeRange {
 }
 
 /** Lists nodes, last changed first, then by id downwards. */
-export function listNodesByChange(db: IndexDb, orgId: string, range: ChangeRange, limit: number) {
-  return nodesInRange(db, orgId, range)
+export function listNodesByChange(db: IndexDb, sees: Sees, range: ChangeRange, limit: number) {
+  return nodesInRange(db, sees, range)
     .select(['id', 'title', 'created_at', 'updated_at', 'head'])
     .orderBy('updated_at', 'desc')
     .orderBy('id', 'desc')
@@ -179,12 +180,12 @@ export function listNodesByChange(db: IndexDb, orgId: string, range: ChangeRange
 }
 
 /** Counts the nodes of that list, up to `most`. */
-export function countNodesByChange(db: IndexDb, orgId: string, range: ChangeRange, most: number): Promise<number> {
-  return totalOf(db.selectFrom(nodesInRange(db, orgId, range).select('id').limit(most).as('counted')))
+export function countNodesByChange(db: IndexDb, sees: Sees, range: ChangeRange, most: number): Promise<number> {
+  return totalOf(db.selectFrom(nodesInRange(db, sees, range).select('id').limit(most).as('counted')))
 }
 
-function nodesInRange(db: IndexDb, orgId: string, { before, after }: ChangeRange) {
-  let some = db.selectFrom('node').where('org_id', '=', orgId)
+function nodesInRange(db: IndexDb, sees: Sees, { before, after }: ChangeRange) {
+  let some = db.selectFrom('node').where('org_id', '=', sees.orgId)
   if (before) some = some.where(sql<boolean>`(updated_at, id) < (${before.updated_at}, ${before.id})`)
   if (after) some = some.where(sql<boolean>`(updated_at, id) > (${after.updated_at}, ${after.id})`)
   return some
@@ -240,13 +241,13 @@ interface NodeFilter {
  */
 export async function listNodeRows(
   db: IndexDb,
-  orgId: string,
+  sees: Sees,
   { tag, parent_id, order = 'created', limit, offset }: NodeFilter & Slice,
   propertiesBytes: number,
 ) {
   // Finds children by their edges. Finds tagged nodes among those of the organisation: other organisations may use the
   // tag.
-  const isHere = parent_id === undefined ? sql<boolean>`org_id = ${orgId}` : isInOrg('org_id', orgId)
+  const isHere = parent_id === undefined ? sql<boolean>`org_id = ${sees.orgId}` : isInOrg('org_id', sees.orgId)
   let all = db.selectFrom('node').where(isHere)
   if (tag !== undefined) {
     const tagged = db.selectFrom('node_tag').select('node_id').where('tag', '=', tag)
@@ -274,8 +275,8 @@ export async function listNodeRows(
 }
 
 /** Lists the titles of nodes, oldest first, and the total. */
-export async function listNodeTitles(db: IndexDb, orgId: string, { limit, offset }: Slice) {
-  const all = db.selectFrom('node').where('org_id', '=', orgId)
+export async function listNodeTitles(db: IndexDb, sees: Sees, { limit, offset }: Slice) {
+  const all = db.selectFrom('node').where('org_id', '=', sees.orgId)
   const rows = await all
     .select(['id', 'title'])
     .orderBy('created_at')
@@ -289,11 +290,11 @@ export async function listNodeTitles(db: IndexDb, orgId: string, { limit, offset
 export type NodePosition = Pick<NodeRow, 'created_at' | 'id'>
 
 /** Lists nodes, oldest first, starting after `last`. */
-export function listNodesAfter(db: IndexDb, orgId: string, last: NodePosition, limit: number): Promise<NodePosition[]> {
+export function listNodesAfter(db: IndexDb, sees: Sees, last: NodePosition, limit: number): Promise<NodePosition[]> {
   return db
     .selectFrom('node')
     .select(['created_at', 'id'])
-    .where('org_id', '=', orgId)
+    .where('org_id', '=', sees.orgId)
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(last.created_at, last.id)))
     .orderBy('created_at')
     .orderBy('id')

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Selectable, sql } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
 import type { IndexDb, PullTable } from './schema.ts'
+import type { Sees } from './sees.ts'
 import { openSubtree } from './subtrees.ts'
 
 type PullOrder = 'newest' | 'oldest'
@@ -27,25 +28,25 @@ type PullKey = Pick<Selectable<PullTable>, 'created_at' | 'node_id' | 'number'>
 const keysAtOnce = 2_000
 
 /** Lists pull requests by `created_at`, `node_id` and `number`. */
-export async function listOrgPullRows(db: IndexDb, orgId: string, filter: OrgPullFilter, page: Slice) {
+export async function listOrgPullRows(db: IndexDb, sees: Sees, filter: OrgPullFilter, page: Slice) {
   const { keys, total } = await (filter.under === undefined
-    ? listKeys(db, orgId, filter, page)
-    : listKeysUnder(db, orgId, filter, filter.under, page))
+    ? listKeys(db, sees, filter, page)
+    : listKeysUnder(db, sees, filter, filter.under, page))
   return { rows: await readRows(db, keys), total }
 }
 
-async function listKeys(db: IndexDb, orgId: string, filter: OrgPullFilter, { limit, offset }: Slice) {
-  const total = await totalOf(pullsOf(db, orgId, filter))
-  return { keys: await keysOf(db, orgId, filter).limit(limit).offset(offset).execute(), total }
+async function listKeys(db: IndexDb, sees: Sees, filter: OrgPullFilter, { limit, offset }: Slice) {
+  const total = await totalOf(pullsOf(db, sees, filter))
+  return { keys: await keysOf(db, sees, filter).limit(limit).offset(offset).execute(), total }
 }
 
 /** Reads all keys that match the rest of the filter, in slices. Keeps those of the page. */
-async function listKeysUnder(db: IndexDb, orgId: string, filter: OrgPullFilter, under: string, page: Slice) {
-  const subtree = openSubtree(db, orgId, under)
+async function listKeysUnder(db: IndexDb, sees: Sees, filter: OrgPullFilter, under: string, page: Slice) {
+  const subtree = openSubtree(db, sees, under)
   const keys: PullKey[] = []
   let total = 0
   for (let last: PullKey | undefined, isMore = true; isMore; await nextTurn()) {
-    const slice: PullKey[] = await keysOf(db, orgId, filter, last).limit(keysAtOnce).execute()
+    const slice: PullKey[] = await keysOf(db, sees, filter, last).limit(keysAtOnce).execute()
     const below = await subtree.select(slice.map(({ node_id }) => node_id))
     for (const key of slice) {
       if (!below.has(key.node_id)) continue
@@ -58,14 +59,14 @@ async function listKeysUnder(db: IndexDb, orgId: string, filter: OrgPullFilter, 
   return { keys, total }
 }
 
-function pullsOf(db: IndexDb, orgId: string, { status, author, reviewer, byAgent }: OrgPullFilter) {
+function pullsOf(db: IndexDb, sees: Sees, { status, author, reviewer, byAgent }: OrgPullFilter) {
   let all = db.selectFrom('pull')
   // With a reviewer, the pull requests are found by the reviewer's rows. The plus excludes the other indexes.
-  if (reviewer === undefined) all = all.where('org_id', '=', orgId)
+  if (reviewer === undefined) all = all.where('org_id', '=', sees.orgId)
   else
-    all = all.where(sql<boolean>`+org_id = ${orgId}`).where(
+    all = all.where(sql<boolean>`+org_id = ${sees.orgId}`).where(
       sql<boolean>`(node_id, number) in (
-          select node_id, number from reviewer where user_id = ${reviewer} and org_id = ${orgId})`,
+          select node_id, number from reviewer where user_id = ${reviewer} and org_id = ${sees.orgId})`,
     )
   if (byAgent !== undefined) all = all.where(sql<boolean>`+by_agent = ${byAgent}`)
   if (status !== 'all') all = all.where(reviewer === undefined ? 'status' : sql`+status`, '=', status)
@@ -79,10 +80,10 @@ function pullsOf(db: IndexDb, orgId: string, { status, author, reviewer, byAgent
 }
 
 /** The keys in the order of the list, after `last`. Each filter has an index in this order. */
-function keysOf(db: IndexDb, orgId: string, filter: OrgPullFilter, last?: PullKey) {
+function keysOf(db: IndexDb, sees: Sees, filter: OrgPullFilter, last?: PullKey) {
   const direction = filter.order === 'newest' ? ('desc' as const) : ('asc' as const)
   const isBeyond = filter.order === 'newest' ? ('<' as const) : ('>' as const)
-  let all = pullsOf(db, orgId, filter)
+  let all = pullsOf(db, sees, filter)
   if (last)
     all = all.where(({ eb, refTuple, tuple }) => {
       const { created_at, node_id, number } = last

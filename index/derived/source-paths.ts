@@ -4,6 +4,7 @@ import { type Kysely, sql } from 'kysely'
 import * as limits from '../limits.ts'
 import { isInOrg } from './in-org.ts'
 import type { IndexSchema } from './schema.ts'
+import type { Sees } from './sees.ts'
 
 export interface SourceRow {
   readonly id: string
@@ -67,7 +68,7 @@ export interface TitledNode {
  */
 export async function nodesTitled(
   db: Kysely<IndexSchema>,
-  orgId: string,
+  { orgId }: Sees,
   titles: readonly string[],
 ): Promise<TitledNode[]> {
   const found: TitledNode[] = []
@@ -87,7 +88,7 @@ export async function nodesTitled(
 /** Maps ids to titles. Omits nodes that are not in the organisation. */
 export async function titlesOf(
   db: Kysely<IndexSchema>,
-  orgId: string,
+  sees: Sees,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const titles = new Map<string, string>()
@@ -95,7 +96,7 @@ export async function titlesOf(
     const rows = await db
       .selectFrom('node')
       .select(['id', 'title'])
-      .where(isInOrg('org_id', orgId))
+      .where(isInOrg('org_id', sees.orgId))
       .where('id', 'in', ids.slice(from, from + rowsAtOnce))
       .execute()
     for (const { id, title } of rows) titles.set(id, title)

@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { IndexDb } from './schema.ts'
+import type { Sees } from './sees.ts'
 
 /** Rows per statement, and ids that it starts from. A statement takes at most 5 ms. */
 const rowsAtOnce = 2_000
@@ -19,7 +20,7 @@ export interface Subtree {
 }
 
 /** Reads each ancestor of the ids once. The ancestors of the nodes themselves are not read. */
-export function openSubtree(db: IndexDb, orgId: string, ...nodeIds: readonly string[]): Subtree {
+export function openSubtree(db: IndexDb, sees: Sees, ...nodeIds: readonly string[]): Subtree {
   const seen = new Set(nodeIds)
   const below = new Set(nodeIds)
   return {
@@ -29,7 +30,7 @@ export function openSubtree(db: IndexDb, orgId: string, ...nodeIds: readonly str
       while (level.length > 0) {
         const parents: string[] = []
         for (let at = 0; at < level.length; at += idsAtOnce) {
-          for (const { child, parent } of await listParents(db, orgId, level.slice(at, at + idsAtOnce))) {
+          for (const { child, parent } of await listParents(db, sees, level.slice(at, at + idsAtOnce))) {
             parents.push(parent)
             const known = children.get(parent)
             if (known) known.push(child)
@@ -59,17 +60,17 @@ function unseen(seen: Set<string>, ids: Iterable<string>): string[] {
 }
 
 /** Lists the parents of the nodes in the organisation. Halves a list of nodes that have too many. */
-async function listParents(db: IndexDb, orgId: string, ids: readonly string[]): Promise<readonly Upward[]> {
+async function listParents(db: IndexDb, sees: Sees, ids: readonly string[]): Promise<readonly Upward[]> {
   // A node has at most 10,000 parents.
   const most = ids.length === 1 ? 10_000 : rowsAtOnce
   const { rows } = await sql<Upward>`
     select edge.target as child, edge.source as parent
     from json_each(${JSON.stringify(ids)}) as one
       cross join edge on edge.target = one.value and edge.edge_type = 'parent_child'
-      cross join node on node.id = edge.source and +node.org_id = ${orgId}
+      cross join node on node.id = edge.source and +node.org_id = ${sees.orgId}
     limit ${sql.lit(most)}`.execute(db)
   if (ids.length === 1 || rows.length < most) return rows
   const half = Math.ceil(ids.length / 2)
   await nextTurn()
-  return [...(await listParents(db, orgId, ids.slice(0, half))), ...(await listParents(db, orgId, ids.slice(half)))]
+  return [...(await listParents(db, sees, ids.slice(0, half))), ...(await listParents(db, sees, ids.slice(half)))]
 }

@@ -5,6 +5,7 @@ import * as limits from '../limits.ts'
 import { type Slice, totalOf } from '../slice.ts'
 import { changeRows } from '../sqlite/statements.ts'
 import type { IndexDb, IndexSchema } from './schema.ts'
+import type { Sees } from './sees.ts'
 import { titleKey } from './title-order.ts'
 
 /** Separates the keys of levels. No title has it. */
@@ -134,10 +135,10 @@ export interface TagFilter {
 /** Lists tags. `total` counts at most `limits.listedTags`. */
 export async function listOrgTagRows(
   db: IndexDb,
-  orgId: string,
+  sees: Sees,
   { limit, offset, ...filter }: Slice & TagFilter,
 ): Promise<{ rows: TagRow[]; total: number }> {
-  const all = filtered(db, orgId, filter)
+  const all = filtered(db, sees, filter)
   const rows = await inOrder(all.select(['tag', 'nodes', 'within']), filter)
     .limit(Math.max(Math.min(limit, limits.listedTags - offset), 0))
     .offset(offset)
@@ -149,9 +150,9 @@ export async function listOrgTagRows(
 const tagsAtOnce = 2_000
 
 /** Reads the tags of the list in slices. Yields to the event loop between them. */
-export async function* readOrgTags(db: IndexDb, orgId: string, filter: TagFilter): AsyncGenerator<TagRow[], void> {
+export async function* readOrgTags(db: IndexDb, sees: Sees, filter: TagFilter): AsyncGenerator<TagRow[], void> {
   for (let offset = 0; offset < limits.listedTags; offset += tagsAtOnce) {
-    const all = filtered(db, orgId, filter).select(['tag', 'nodes', 'within'])
+    const all = filtered(db, sees, filter).select(['tag', 'nodes', 'within'])
     const rows = await inOrder(all, filter).limit(tagsAtOnce).offset(offset).execute()
     yield rows
     if (rows.length < tagsAtOnce) return
@@ -159,8 +160,8 @@ export async function* readOrgTags(db: IndexDb, orgId: string, filter: TagFilter
   }
 }
 
-function filtered(db: IndexDb, orgId: string, { under, order }: TagFilter) {
-  const all = db.selectFrom('org_tag').where('org_id', '=', orgId)
+function filtered(db: IndexDb, sees: Sees, { under, order }: TagFilter) {
+  const all = db.selectFrom('org_tag').where('org_id', '=', sees.orgId)
   // A literal: only then does SQLite use the index of tags in use.
   const some = order === 'name' ? all : all.where(sql<boolean>`nodes > 0`)
   if (under === undefined) return some
@@ -176,11 +177,11 @@ function inOrder<Q extends { orderBy(column: 'tag_key' | 'tag'): Q; orderBy(colu
 }
 
 /** Returns the counts of a tag; zeros if no node has it. */
-export async function countTagged(db: IndexDb, orgId: string, tag: string): Promise<Omit<TagRow, 'tag'>> {
+export async function countTagged(db: IndexDb, sees: Sees, tag: string): Promise<Omit<TagRow, 'tag'>> {
   const row = await db
     .selectFrom('org_tag')
     .select(['nodes', 'within'])
-    .where('org_id', '=', orgId)
+    .where('org_id', '=', sees.orgId)
     .where('tag', '=', tag)
     .executeTakeFirst()
   return row ?? { nodes: 0, within: 0 }
@@ -189,13 +190,13 @@ export async function countTagged(db: IndexDb, orgId: string, tag: string): Prom
 /** Lists the nodes with a tag in the order of their titles, then by id. `isExact`: without those of nested tags. */
 export async function listTaggedRows(
   db: IndexDb,
-  orgId: string,
+  sees: Sees,
   { tag, isExact, limit, offset }: Slice & { readonly tag: string; readonly isExact: boolean },
 ): Promise<{ readonly id: string; readonly title: string; readonly tags: string; readonly updated_at: string }[]> {
   const { rows } = await sql<{ id: string; title: string; tags: string; updated_at: string }>`
     select node.id, node.title, node.tags, node.updated_at
     from (select title_key, node_id from tagged_node
-      where org_id = ${orgId} and tag = ${tag} ${isExact ? sql`and is_own = 1` : sql``}
+      where org_id = ${sees.orgId} and tag = ${tag} ${isExact ? sql`and is_own = 1` : sql``}
       order by title_key, node_id limit ${sql.lit(limit)} offset ${offset}) as one
     cross join node on node.id = one.node_id order by one.title_key, one.node_id`.execute(db)
   return rows

@@ -6,10 +6,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
 import type { Slice } from '../slice.ts'
 import type { IndexDb } from './schema.ts'
+import type { Sees } from './sees.ts'
 
 /** The children of `under`, or the nodes without a parent. */
 export interface LevelAt {
-  readonly orgId: string
+  readonly sees: Sees
   readonly under: string | undefined
 }
 
@@ -39,8 +40,8 @@ export async function listLevel(
 }
 
 /** Counts the nodes of the level. */
-export async function countLevel(db: IndexDb, { orgId, under = '' }: LevelAt): Promise<number> {
-  return (await countChildren(db, orgId, [under])).get(under) ?? 0
+export async function countLevel(db: IndexDb, { sees, under = '' }: LevelAt): Promise<number> {
+  return (await countChildren(db, sees, [under])).get(under) ?? 0
 }
 
 /** Entries of an index per statement, which takes about 1 ms. */
@@ -72,9 +73,9 @@ export async function countUpTo(db: IndexDb, at: LevelAt, place: Place, total: n
 
 /** Returns the place of a node of the level; undefined if the level lacks it. */
 export async function findPlace(db: IndexDb, at: LevelAt, nodeId: string): Promise<Place | undefined> {
-  const { orgId, under } = at
+  const { sees, under } = at
   const { rows } = await sql<Place>`
-    select id, title_key from node where id = ${nodeId} and org_id = ${orgId} and ${
+    select id, title_key from node where id = ${nodeId} and org_id = ${sees.orgId} and ${
       under === undefined
         ? sql`is_root = 1`
         : sql`exists (select 1 from edge where holder = node.id and edge_type = 'parent_child' and key = ${under})`
@@ -88,7 +89,7 @@ const firstParents = 200
 /** Lists the ancestors along each first parent, from the node's parent upwards. In a cyclic graph, they repeat. */
 export async function listFirstAncestors(
   db: IndexDb,
-  orgId: string,
+  { orgId }: Sees,
   nodeId: string,
   limit: number,
 ): Promise<Pick<PlacedNode, 'id' | 'title'>[]> {
@@ -125,23 +126,23 @@ export async function* readLevel(db: IndexDb, at: LevelAt): AsyncGenerator<Place
 /** Maps ids to numbers of children. Omits nodes without children. */
 export async function countChildren(
   db: IndexDb,
-  orgId: string,
+  sees: Sees,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   if (ids.length === 0) return new Map()
   const { rows } = await sql<{ id: string; total: number }>`
     select one.value as id, nodes as total from json_each(${JSON.stringify(ids)}) as one
-    cross join level_count on level_count.org_id = ${orgId} and level_count.parent = one.value`.execute(db)
+    cross join level_count on level_count.org_id = ${sees.orgId} and level_count.parent = one.value`.execute(db)
   return new Map(rows.map(({ id, total }) => [id, Number(total)]))
 }
 
 /** The rows of a level, and the column of their ids. A child's edge is in its own organisation, and ends with it. */
-function levelOf({ orgId, under }: LevelAt): { readonly from: RawBuilder<unknown>; readonly id: RawBuilder<string> } {
+function levelOf({ sees, under }: LevelAt): { readonly from: RawBuilder<unknown>; readonly id: RawBuilder<string> } {
   return under === undefined
-    ? { from: sql`from node indexed by node_by_place where org_id = ${orgId} and is_root = 1`, id: sql.ref('id') }
+    ? { from: sql`from node indexed by node_by_place where org_id = ${sees.orgId} and is_root = 1`, id: sql.ref('id') }
     : {
         from: sql`from edge indexed by edge_by_place
-          where source = ${under} and org_id = ${orgId} and edge_type = 'parent_child'`,
+          where source = ${under} and org_id = ${sees.orgId} and edge_type = 'parent_child'`,
         id: sql.ref('target'),
       }
 }

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { OrgRow } from './org-queries.ts'
 import type { IndexDb } from './schema.ts'
+import type { Sees } from './sees.ts'
 
 /** A pull request that may wait for a user. */
 export interface WaitingRow {
@@ -20,10 +21,10 @@ export interface WaitingRow {
   readonly open_threads: number
 }
 
-/** The user whose rows are read. Without `orgId`, they are of all organisations of this index. */
+/** The user whose rows are read. Without `sees`, they are of all organisations of this index. */
 export interface WaitingFor {
   readonly userId: string
-  readonly orgId?: string
+  readonly sees?: Sees
   readonly limit: number
 }
 
@@ -37,50 +38,50 @@ const joined = (userId: string) => sql`
   cross join org on org.id = pull.org_id
   cross join member on member.org_id = pull.org_id and member.user_id = ${userId}`
 
-const inOrg = (orgId: string | undefined) => (orgId === undefined ? sql`` : sql`and mine.org_id = ${orgId}`)
+const inOrg = (sees: Sees | undefined) => (sees === undefined ? sql`` : sql`and mine.org_id = ${sees.orgId}`)
 
 /** Lists open pull requests that ask the user for a review. `verdict` is the number of the user's last verdict. */
-export async function listAskedReviews(db: IndexDb, { userId, orgId, limit }: WaitingFor) {
+export async function listAskedReviews(db: IndexDb, { userId, sees, limit }: WaitingFor) {
   const { rows } = await sql<WaitingRow & { readonly verdict: number | null }>`
     select ${columns}, (
       select max(entry) from review_entry one where one.node_id = mine.node_id and one.number = mine.number
         and one.user_id = ${userId} and one.verdict is not null) as verdict
     from reviewer mine ${joined(userId)}
-    where mine.user_id = ${userId} ${inOrg(orgId)} and pull.status = 'open' and pull.is_draft = 0
+    where mine.user_id = ${userId} ${inOrg(sees)} and pull.status = 'open' and pull.is_draft = 0
     order by mine.since desc, mine.node_id, mine.number limit ${limit}`.execute(db)
   return rows
 }
 
 /** Lists pull requests with mentions and answers after the user's last entry. @param since ISO 8601 */
-export async function listUnanswered(db: IndexDb, { userId, orgId, limit }: WaitingFor, since: string) {
+export async function listUnanswered(db: IndexDb, { userId, sees, limit }: WaitingFor, since: string) {
   const { rows } = await sql<
     WaitingRow & { readonly last_own: number; readonly last_mention: number; readonly last_answer: number }
   >`
     select ${columns}, mine.last_own, mine.last_mention, mine.last_answer
     from involvement mine ${joined(userId)}
-    where mine.user_id = ${userId} ${inOrg(orgId)} and pull.last_entry_at > ${since}
+    where mine.user_id = ${userId} ${inOrg(sees)} and pull.last_entry_at > ${since}
       and (mine.last_mention > mine.last_own or mine.last_answer > mine.last_own)
     order by pull.last_entry_at desc, mine.node_id, mine.number limit ${limit}`.execute(db)
   return rows
 }
 
 /** Lists the open pull requests that the user opened, newest first. */
-export async function listOwnOpenPulls(db: IndexDb, { userId, orgId, limit }: WaitingFor): Promise<WaitingRow[]> {
+export async function listOwnOpenPulls(db: IndexDb, { userId, sees, limit }: WaitingFor): Promise<WaitingRow[]> {
   const { rows } = await sql<WaitingRow>`
     select ${columns}
     from pull mine ${joined(userId)}
-    where mine.author_id = ${userId} ${inOrg(orgId)} and mine.status = 'open'
+    where mine.author_id = ${userId} ${inOrg(sees)} and mine.status = 'open'
     order by mine.created_at desc, mine.node_id, mine.number limit ${limit}`.execute(db)
   return rows
 }
 
 /** Lists the user's organisations whose rules mention the user, by id. A row whose rules are not those of its head is left out. */
-export async function listOrgsMentioning(db: IndexDb, { userId, orgId, limit }: WaitingFor): Promise<OrgRow[]> {
+export async function listOrgsMentioning(db: IndexDb, { userId, sees, limit }: WaitingFor): Promise<OrgRow[]> {
   return db
     .selectFrom('member')
     .innerJoin('org', 'org.id', 'member.org_id')
     .where('member.user_id', '=', userId)
-    .$if(orgId !== undefined, (query) => query.where('member.org_id', '=', orgId ?? ''))
+    .$if(sees !== undefined, (query) => query.where('member.org_id', '=', sees?.orgId ?? ''))
     .whereRef('org.rules_head', '=', 'org.head')
     .where(sql<boolean>`instr(org.rules, ${userId}) > 0`)
     .selectAll('org')
@@ -90,11 +91,11 @@ export async function listOrgsMentioning(db: IndexDb, { userId, orgId, limit }: 
 }
 
 /** Lists the open pull requests of an organisation that other users opened, newest first. Drafts are left out. */
-export async function listOpenOfOthers(db: IndexDb, { userId, orgId, limit }: WaitingFor & { readonly orgId: string }) {
+export async function listOpenOfOthers(db: IndexDb, { userId, sees, limit }: WaitingFor & { readonly sees: Sees }) {
   const { rows } = await sql<WaitingRow & { readonly target_branch: string }>`
     select ${columns}, pull.target_branch
     from pull mine ${joined(userId)}
-    where mine.org_id = ${orgId} and mine.status = 'open' and mine.is_draft = 0 and mine.author_id is not ${userId}
+    where mine.org_id = ${sees.orgId} and mine.status = 'open' and mine.is_draft = 0 and mine.author_id is not ${userId}
     order by mine.created_at desc, mine.node_id, mine.number limit ${limit}`.execute(db)
   return rows
 }

@@ -1,5 +1,6 @@
 /** Events as the audit lists them: by the time at which they were recorded. */
 import { sql, type Transaction } from 'kysely'
+import type { Sees } from '../derived/sees.ts'
 import { changeRows } from '../sqlite/statements.ts'
 import type { AuditFilter, AuditPlace, AuditRange } from './audit.ts'
 import type { LogDb, LogSchema } from './schema.ts'
@@ -18,7 +19,7 @@ const columns = ['org_id', 'seq', 'recorded_ms', 'body', 'origin'] as const
 /** Lists events of an organisation, newest first. */
 export async function listRecordedEvents(
   db: LogDb,
-  orgId: string,
+  sees: Sees,
   { before, since }: AuditRange,
   { action, actorId, actorKind }: AuditFilter,
   limit: number,
@@ -26,7 +27,7 @@ export async function listRecordedEvents(
   let query = db
     .selectFrom('event')
     .select(columns)
-    .where('org_id', '=', orgId)
+    .where('org_id', '=', sees.orgId)
     .where(sql<boolean>`(recorded_ms, seq) < (${before.ms}, ${before.n})`)
     .where(sql<boolean>`(recorded_ms, seq) >= (${since.ms}, ${since.n})`)
   if (action !== undefined) query = query.where(sql<boolean>`type glob ${action}`)
@@ -38,14 +39,14 @@ export async function listRecordedEvents(
 /** Returns the place of the last of the next `count` events. Undefined: there are fewer. Reads only an index. */
 export async function passRecordedEvents(
   db: LogDb,
-  orgId: string,
+  sees: Sees,
   { before, since }: AuditRange,
   count: number,
 ): Promise<AuditPlace | undefined> {
   const row = await db
     .selectFrom('event')
     .select(['recorded_ms', 'seq'])
-    .where('org_id', '=', orgId)
+    .where('org_id', '=', sees.orgId)
     .where(sql<boolean>`(recorded_ms, seq) < (${before.ms}, ${before.n})`)
     .where(sql<boolean>`(recorded_ms, seq) >= (${since.ms}, ${since.n})`)
     .orderBy('recorded_ms', 'desc')

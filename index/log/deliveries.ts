@@ -1,5 +1,6 @@
 /** Deliveries: planned once for each event and webhook, claimed by one sender at a time. */
 import type { Selectable, Transaction } from 'kysely'
+import { wholeOrg } from '../derived/sees.ts'
 import { type EventRow, findLog, isPosition, listEventsAfter } from './events.ts'
 import { findHookStates, updateHookState } from './hook-states.ts'
 import type { DeliveryState, LogDb, LogSchema } from './schema.ts'
@@ -33,7 +34,7 @@ export async function planDeliveries(trx: Transaction<LogSchema>, hook: PlannedH
   const planned = { seq: state.planned_seq, chain: state.planned_chain }
   const isKnown = await isPosition(trx, log, planned)
   const from = isKnown ? planned : { seq: log.base_seq, chain: log.base_chain }
-  const events = await listEventsAfter(trx, org_id, from.seq, { limit: eventsAtOnce })
+  const events = await listEventsAfter(trx, wholeOrg(org_id), from.seq, { limit: eventsAtOnce })
   const wanted = events.filter((event) => hook.matches(event))
   for (const { id, seq, type } of wanted) {
     await trx

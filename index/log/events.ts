@@ -1,6 +1,7 @@
 /** Appends and reads events. */
 import { randomUUID } from 'node:crypto'
 import { sql, type Transaction } from 'kysely'
+import type { Sees } from '../derived/sees.ts'
 import { changeRows, readRows } from '../sqlite/statements.ts'
 import { nextChain, type Position, startOf } from './chain.ts'
 import type { LogDb, LogSchema } from './schema.ts'
@@ -137,11 +138,11 @@ export const eventsPassed = 5_000
 /** Lists events that match the filter, oldest first, among the next `eventsPassed` after a number. */
 export async function listEventsAfter(
   db: LogDb,
-  orgId: string,
+  sees: Sees,
   seq: number,
   filter: EventFilter & { readonly limit: number },
 ): Promise<EventRow[]> {
-  return eventsBetween(db, orgId, [seq, seq + eventsPassed], filter)
+  return eventsBetween(db, sees, [seq, seq + eventsPassed], filter)
     .orderBy('seq')
     .limit(filter.limit)
     .execute()
@@ -150,23 +151,23 @@ export async function listEventsAfter(
 /** Lists events up to a number that match the filter, newest first. Reads the last `eventsPassed`. */
 export async function listEventsUpTo(
   db: LogDb,
-  orgId: string,
+  sees: Sees,
   seq: number,
   filter: EventFilter & { readonly limit: number },
 ): Promise<EventRow[]> {
-  return eventsBetween(db, orgId, [seq - eventsPassed, seq], filter)
+  return eventsBetween(db, sees, [seq - eventsPassed, seq], filter)
     .orderBy('seq', 'desc')
     .limit(filter.limit)
     .execute()
 }
 
 /** Selects the events after one number and up to another. */
-function eventsBetween(db: LogDb, orgId: string, [after, until]: readonly [number, number], filter: EventFilter) {
+function eventsBetween(db: LogDb, sees: Sees, [after, until]: readonly [number, number], filter: EventFilter) {
   const { types, nodeIds } = filter
   let query = db
     .selectFrom('event')
     .select(['seq', 'chain', 'id', 'node_id', 'type', 'body'])
-    .where('org_id', '=', orgId)
+    .where('org_id', '=', sees.orgId)
     .where('seq', '>', after)
     .where('seq', '<=', until)
   if (types) query = query.where('type', 'in', types)

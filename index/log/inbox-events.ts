@@ -1,5 +1,6 @@
 /** Reads events backwards, for inboxes. Each step reads a bounded number of rows. */
 import { sql } from 'kysely'
+import type { Sees } from '../derived/sees.ts'
 import type { LogDb } from './schema.ts'
 
 export interface InboxRow {
@@ -34,13 +35,13 @@ const isOneOf = (types: readonly string[]) => sql`event.type in (select value fr
 /** Reads the events before a number. @param atLeast events up to this number are not wanted */
 export async function readBefore(
   db: LogDb,
-  orgId: string,
+  sees: Sees,
   { before, atLeast, types }: { readonly before: number; readonly atLeast: number; readonly types: readonly string[] },
 ): Promise<Stretch> {
   const low = Math.max(atLeast, before - 1 - numbersAtOnce)
   const { rows } = await sql<InboxRow>`
     select ${columns} from event
-    where event.org_id = ${orgId} and event.seq < ${before} and event.seq > ${low} and ${isOneOf(types)}
+    where event.org_id = ${sees.orgId} and event.seq < ${before} and event.seq > ${low} and ${isOneOf(types)}
     order by event.seq desc limit ${sql.lit(rowsAtOnce)}`.execute(db)
   const last = rows.length === rowsAtOnce ? rows.at(-1) : undefined
   const from = last?.seq ?? low + 1
@@ -50,7 +51,7 @@ export async function readBefore(
 /** The same, only with events of these nodes. Reads an index by node, however many other events there are. */
 export async function readOfNodesBefore(
   db: LogDb,
-  orgId: string,
+  { orgId }: Sees,
   {
     before,
     atLeast,

@@ -16,6 +16,7 @@ import { isWithin } from '../../index/derived/edges.ts'
 import { findNode, type NodeRow } from '../../index/derived/node-queries.ts'
 import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
 import { type Role, roles } from '../../index/derived/schema.ts'
+import { type Sees, wholeOrg } from '../../index/derived/sees.ts'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
 import { type Actor, includesAccess, type Operator, type Person } from './actor.ts'
@@ -48,6 +49,8 @@ export interface Rights {
 
 export interface OrgAccess extends Rights {
   readonly org: OrgRow
+  /** Passed to each query that reads for the caller. */
+  readonly sees: Sees
   /** Copied from the caller's token. */
   readonly onlyNode?: string
 }
@@ -79,15 +82,16 @@ export async function authorizeOrg(deps: Deps, actor: Actor, at: OrgAt, need: Ne
  */
 export async function authorizeNode(deps: Deps, actor: Actor, at: NodeAt, need: Need): Promise<NodeAccess> {
   const access = await visibleOrg(deps, actor, at.org_id)
-  const settled = deps.settled?.takeNode(at.node_id) ?? { row: await findNodeRow(deps, at) }
+  const settled = deps.settled?.takeNode(at.node_id) ?? { row: await findNodeRow(deps, access, at.node_id) }
   return toNodeAccess(deps, access, settled, need)
 }
 
 async function findNodeRow(
   deps: Pick<Deps, 'index'>,
-  { org_id: orgId, node_id: nodeId }: NodeAt,
+  { sees }: OrgAccess,
+  nodeId: string,
 ): Promise<NodeRow | undefined> {
-  return isId(nodeId) ? findNode(deps.index.read, orgId, nodeId) : undefined
+  return isId(nodeId) ? findNode(deps.index.read, sees, nodeId) : undefined
 }
 
 /**
@@ -104,9 +108,9 @@ export async function toNodeAccess(
   const node = rowFor(settled, need)
   if (!node) throw new AppError('node_not_found', 'Node not found')
   requireRole(access, need)
-  const { org, role, person, onlyNode } = access
+  const { org, role, person, onlyNode, sees } = access
   const repo = nodeRepo(deps.store, org.id, node.id)
-  const seen = { org, role, ...(person && { person }), ...(onlyNode === undefined ? {} : { onlyNode }) }
+  const seen = { org, role, sees, ...(person && { person }), ...(onlyNode === undefined ? {} : { onlyNode }) }
   const hidesTags = role === null && (await hasRuledMain(deps, org, node.id))
   return { ...seen, hidesTags, node, repo, history: historyOf(deps, node.id, repo) }
 }
@@ -204,9 +208,13 @@ async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgA
     if (person === undefined) throw new AppError('unauthenticated', 'Sign in to see this')
     throw orgNotFoundError()
   }
-  if (person === undefined) return seen
-  return { ...seen, person, ...(person.onlyNode === undefined ? {} : { onlyNode: person.onlyNode }) }
+  const access = { ...seen, sees: seesOf(orgId) }
+  if (person === undefined) return access
+  return { ...access, person, ...(person.onlyNode === undefined ? {} : { onlyNode: person.onlyNode }) }
 }
+
+/** The part of an organisation that a caller sees. Call it only where the role was read without `authorizeOrg`. */
+export const seesOf = (orgId: string): Sees => wholeOrg(orgId)
 
 /** True for a member's organisation, and for a published one. */
 export const isShownTo = ({ org, role }: SeenOrg): boolean => role !== null || Boolean(org.published)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { wholeOrg } from '../../index/derived/sees.ts'
 import type { Position } from '../../index/log/chain.ts'
 import { appendEvents, beginLog, findLog, isPosition, listEventsAfter, type NewEvent } from '../../index/log/events.ts'
 import { logMigrations } from '../../index/log/migrations.ts'
@@ -133,12 +134,13 @@ describe('the cursors of random logs', () => {
             if (!isValid) refused++
             else {
               accepted++
-              const rest = await listEventsAfter(events.read, org, seq, { limit: 1_000 })
+              const rest = await listEventsAfter(events.read, wholeOrg(org), seq, { limit: 1_000 })
               expect(rest.map(({ id }) => id)).to.deep.equal(model.ids.slice(seq))
             }
           }
           held.push(hold(model, log))
-          for (const row of await listEventsAfter(events.read, org, 0, { limit: 3 })) held.push(hold(model, row))
+          for (const row of await listEventsAfter(events.read, wholeOrg(org), 0, { limit: 3 }))
+            held.push(hold(model, row))
         }
       }),
       { numRuns: 150 },

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { findAccountByEmail } from '../../index/credentials/accounts.ts'
+import { wholeOrg } from '../../index/derived/sees.ts'
 import { personOf } from '../../server/domain/accounts/user-view.ts'
 import { listNodes } from '../../server/domain/indexing/stored-repositories.ts'
 import { applyImport, type ImportInput } from '../../server/vault/apply/imports.ts'
@@ -69,7 +70,7 @@ export async function importFrom(grove: Grove, orgId: string, dir: string): Prom
 /** The bytes of each file by its path. */
 export async function exportTo({ deps }: Grove, orgId: string, dir?: string) {
   const folder = dir ?? (await mkdtemp(join(tmpdir(), 'grove-export-')))
-  const files = exportFiles(deps, { org_id: orgId }, { signal: new AbortController().signal })
+  const files = exportFiles(deps, wholeOrg(orgId), { signal: new AbortController().signal })
   const done = await writeFolder(folder, orgId, await readManifest(folder), files, () => false)
   expect(done.problems).to.deep.equal([])
   return { dir: folder, files: await filesIn(folder) }

@@ -8,6 +8,7 @@ import { listChecks } from '../../index/derived/checks.ts'
 import { indexMigrations } from '../../index/derived/migrations.ts'
 import { listOrgPullRows, type OrgPullFilter } from '../../index/derived/org-pulls.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
+import { wholeOrg } from '../../index/derived/sees.ts'
 import { nodesTitled } from '../../index/derived/source-paths.ts'
 import { listOrgTagRows, listTaggedRows } from '../../index/derived/tags.ts'
 import { listLevel } from '../../index/derived/tree-queries.ts'
@@ -70,7 +71,7 @@ describe('an index.sqlite of an older version', () => {
          values ('node of one', 'fish'), ('node of one', 'sea'), ('another node of one', 'sea'), ('node of other', 'sea')`,
     )
     await migrateWith(indexMigrations)
-    expect(await listOrgTagRows(db, 'one', { limit: 10, offset: 0 })).to.deep.equal({
+    expect(await listOrgTagRows(db, wholeOrg('one'), { limit: 10, offset: 0 })).to.deep.equal({
       rows: [
         { tag: 'sea', nodes: 2, within: 2 },
         { tag: 'fish', nodes: 1, within: 1 },
@@ -98,7 +99,7 @@ describe('an index.sqlite of an older version', () => {
       )
     }
     await migrateWith(indexMigrations)
-    expect(await listOrgTagRows(db, 'one', { order: 'name', limit: 10, offset: 0 })).to.deep.equal({
+    expect(await listOrgTagRows(db, wholeOrg('one'), { order: 'name', limit: 10, offset: 0 })).to.deep.equal({
       rows: [
         { tag: 'x', nodes: 0, within: 2 },
         { tag: 'x/y', nodes: 2, within: 2 },
@@ -107,7 +108,7 @@ describe('an index.sqlite of an older version', () => {
       total: 3,
     })
     const tagged = async (tag: string, isExact: boolean) =>
-      (await listTaggedRows(db, 'one', { tag, isExact, limit: 10, offset: 0 })).map(({ id }) => id)
+      (await listTaggedRows(db, wholeOrg('one'), { tag, isExact, limit: 10, offset: 0 })).map(({ id }) => id)
     expect([await tagged('x', false), await tagged('x', true), await tagged('x/y', true)]).to.deep.equal([
       ['a', 'b'],
       [],
@@ -132,7 +133,7 @@ describe('an index.sqlite of an older version', () => {
     await migrateWith(indexMigrations)
     const listed = async (filter: Pick<OrgPullFilter, 'status'> & Partial<OrgPullFilter>) => {
       const page = { limit: 10, offset: 0 }
-      const { rows, total } = await listOrgPullRows(db, 'one', { order: 'newest', ...filter }, page)
+      const { rows, total } = await listOrgPullRows(db, wholeOrg('one'), { order: 'newest', ...filter }, page)
       return [total, ...rows.map(({ node_id, number }) => `${node_id}: ${number}`)]
     }
     expect(await listed({ status: 'all' })).to.deep.equal([2, 'node of one: 2', 'node of one: 1'])
@@ -169,7 +170,7 @@ describe('an index.sqlite of an older version', () => {
     addChild('one', 'd', 'dam', 'node of other')
     await migrateWith(indexMigrations)
     const listed = async (under?: string) =>
-      (await listLevel(db, { orgId: 'one', under }, { limit: 10, offset: 0 })).map(({ id }) => id)
+      (await listLevel(db, { sees: wholeOrg('one'), under }, { limit: 10, offset: 0 })).map(({ id }) => id)
     expect(await listed()).to.deep.equal(['node of one', 'd', 'c'])
     expect(await listed('node of one')).to.deep.equal(['a', 'b'])
     expect(handle.prepare("select distinct title_key from edge where edge_type = 'connection'").all()).to.deep.equal([
@@ -230,7 +231,7 @@ describe('an index.sqlite of an older version', () => {
     handle.exec("update node set title = 'A Title' where org_id = 'one'")
     addNode('one', 'second')
     await migrateWith(indexMigrations)
-    expect(await nodesTitled(db, 'one', ['a title', 'no title', ''])).to.deep.equal([
+    expect(await nodesTitled(db, wholeOrg('one'), ['a title', 'no title', ''])).to.deep.equal([
       { key: 'a title', id: 'node of one', title: 'A Title' },
       { key: '', id: 'second', title: '' },
     ])

@@ -4,6 +4,7 @@ import { resolve, sep } from 'node:path'
 import { makeFolder } from '../../../gitstore/durable.ts'
 import { exists } from '../../../gitstore/fs-exists.ts'
 import { findOrgsNamed, type OrgRow } from '../../../index/derived/org-queries.ts'
+import { wholeOrg } from '../../../index/derived/sees.ts'
 import type { Deps } from '../../base/deps.ts'
 import { plural } from '../../base/plural.ts'
 import { operator } from '../../domain/actor.ts'
@@ -29,15 +30,11 @@ export async function exportTo(call: Call, orgName: string, target: string): Pro
     await audit(deps, { ...exported, target: { type: 'org', id: org.id } })
     const progress = progressFor('Exporting')
     const faults: PathProblem[] = []
-    const files = exportFiles(
-      deps,
-      { org_id: org.id },
-      {
-        signal,
-        onProgress: progress.at,
-        onFault: (path, { message }) => faults.push({ path, reason: message }),
-      },
-    )
+    const files = exportFiles(deps, wholeOrg(org.id), {
+      signal,
+      onProgress: progress.at,
+      onFault: (path, { message }) => faults.push({ path, reason: message }),
+    })
     const done = await writeFolder(dir, org.id, before, files, () => faults.length > 0)
     // An import of the folder then finds the organisation again.
     if (org.vault_id !== null && (await findVaultId(dir)) === undefined) await makeVaultId(dir, org.vault_id)

@@ -4,6 +4,8 @@
  * Entries are sorted by the time at which the service recorded them. At the same time events come before rows, and a
  * higher number comes first. New entries are only ever added before the first page.
  */
+
+import type { Sees } from '../../../index/derived/sees.ts'
 import {
   type AuditFilter,
   type AuditPlace,
@@ -62,9 +64,9 @@ interface Source {
 
 /** Lists events and rows of an organisation. @throws errors of authorizeOrg; ValidationError since, until */
 export async function listOrgAudit(deps: Deps, actor: Person, at: OrgAt, query: AuditQuery): Promise<AuditPage> {
-  const { org } = await authorizeOrg(deps, actor, at, 'owner')
+  const { org, sees } = await authorizeOrg(deps, actor, at, 'owner')
   const filter = { ...filterOf(query), orgId: org.id }
-  const [rows, events] = [await readRows(deps, query, filter), await readEvents(deps, query, filter)]
+  const [rows, events] = [await readRows(deps, query, filter), await readEvents(deps, query, sees, filter)]
   return pageOf([rows, events], query.limit)
 }
 
@@ -102,16 +104,11 @@ async function readRows({ events }: Deps, query: AuditQuery, filter: AuditFilter
   }
 }
 
-async function readEvents(
-  { events }: Deps,
-  query: AuditQuery,
-  filter: AuditFilter & { readonly orgId: string },
-): Promise<Source> {
-  const { orgId } = filter
+async function readEvents({ events }: Deps, query: AuditQuery, sees: Sees, filter: AuditFilter): Promise<Source> {
   const range = rangeOf('e', query)
-  const end = isFiltered(filter) ? await passRecordedEvents(events.read, orgId, range, passed) : undefined
+  const end = isFiltered(filter) ? await passRecordedEvents(events.read, sees, range, passed) : undefined
   const bounds = { ...range, ...(end && { since: end }) }
-  const found = await listRecordedEvents(events.read, orgId, bounds, filter, query.limit + 1)
+  const found = await listRecordedEvents(events.read, sees, bounds, filter, query.limit + 1)
   return {
     entries: found.map((one) => ({ ms: one.recorded_ms, kind: 'e', n: one.seq, view: eventView(one) })),
     end: end && { ...end, kind: 'e' },

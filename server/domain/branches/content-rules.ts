@@ -11,6 +11,7 @@ import { createYielder, entriesPerTurn, type Yielder } from '../../../gitstore/y
 import { isAncestor } from '../../../index/derived/edges.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
+import { wholeOrg } from '../../../index/derived/sees.ts'
 import { excerpt } from '../format/excerpt.ts'
 import type { NodeContent } from '../format/node-format.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
@@ -55,13 +56,14 @@ export async function findGraphProblems(
   after: NodeContent,
 ): Promise<ContentProblem[]> {
   const problems: ContentProblem[] = []
+  const all = wholeOrg(orgId)
   const pace = createYielder()
   for (const { id } of newParents(before, after)) {
     if (problems.length >= maxProblems) return problems
     await pace.yieldToEventLoop()
     const path = edgeFile('parents', id)
     if (id === nodeId) problems.push({ path, reason: 'A node cannot be its own parent' })
-    else if (!(await findNode(db, orgId, id)))
+    else if (!(await findNode(db, all, id)))
       problems.push({ path, reason: `There is no node ${id} in this organisation` })
     else if (await isAncestor(db, nodeId, id))
       problems.push({ path, reason: `Node ${id} is already below this node, so this parent would create a cycle` })
@@ -74,7 +76,7 @@ export async function findGraphProblems(
     // An index lookup costs as much as 25 tree entries.
     if (pace.shouldYield(25)) await pace.yieldToEventLoop()
     if (target === nodeId) problems.push({ path, reason: 'A node cannot be connected to itself' })
-    else if (!(await findNode(db, orgId, target)))
+    else if (!(await findNode(db, all, target)))
       problems.push({ path, reason: `There is no node ${excerpt(target)} in this organisation` })
   }
   return problems

@@ -1,5 +1,6 @@
 /** Pages of an organisation's events. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Sees } from '../../../index/derived/sees.ts'
 import { encodeCursor, type Position } from '../../../index/log/chain.ts'
 import type { EventFilter, EventRow } from '../../../index/log/events.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -35,7 +36,7 @@ export async function listEvents(
   at: OrgAt,
   { limit, ...query }: EventQuery & { readonly limit: number },
 ) {
-  const { org } = await authorizeOrg(deps, actor, at, 'reader')
+  const { org, sees } = await authorizeOrg(deps, actor, at, 'reader')
   const filter = filterOf(actor, query)
   const log = await findOrBeginLog(deps, org.id)
   const { after, before } = query
@@ -43,8 +44,8 @@ export async function listEvents(
     throw invalid(['query', 'before'], 'Send either `after` or `before`, not both', before)
   const { events, next, hasMore } =
     before === undefined
-      ? await readPage(readShown, deps, org.id, await startOf(deps, log, after), { ...filter, limit })
-      : await readPage(readShownBefore, deps, org.id, await positionOf(deps, log, before, 'before'), {
+      ? await readPage(readShown, deps, sees, await startOf(deps, log, after), { ...filter, limit })
+      : await readPage(readShownBefore, deps, sees, await positionOf(deps, log, before, 'before'), {
           ...filter,
           limit,
         })
@@ -62,13 +63,13 @@ export function filterOf({ onlyNode }: Person, { types, node_id }: EventQuery): 
 async function readPage(
   readSome: typeof readShown,
   deps: Deps,
-  orgId: string,
+  sees: Sees,
   start: Position,
   { limit, ...filter }: EventFilter & { readonly limit: number },
 ): Promise<ShownEvents> {
   const events: EventRow[] = []
   for (let next = start, turn = 1; ; turn++) {
-    const read = await readSome(deps, orgId, next, { ...filter, limit: limit - events.length })
+    const read = await readSome(deps, sees, next, { ...filter, limit: limit - events.length })
     events.push(...read.events)
     if (!read.hasMore || events.length >= limit || turn >= mostTurns) return { ...read, events }
     next = read.next

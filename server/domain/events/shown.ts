@@ -5,6 +5,7 @@
  * cut, the events that it removed are recorded again, and nobody has seen them.
  */
 import { LRUCache } from 'lru-cache'
+import type { Sees } from '../../../index/derived/sees.ts'
 import type { Position } from '../../../index/log/chain.ts'
 import {
   type EventFilter,
@@ -42,15 +43,16 @@ type LogDb = Deps['events']['read']
  */
 export async function readShown(
   deps: Reading,
-  orgId: string,
+  sees: Sees,
   after: Position,
   filter: EventFilter & { readonly limit: number },
 ): Promise<ShownEvents> {
+  const { orgId } = sees
   // One connection for all statements: the database may be replaced in the meantime.
   const db = deps.events.read
   const log = await findLog(db, orgId)
   if (log === undefined) throw logGone()
-  const events = await listEventsAfter(db, orgId, after.seq, filter)
+  const events = await listEventsAfter(db, sees, after.seq, filter)
   const next = await endOf(db, log, after, { events, isFull: events.length >= filter.limit })
   // Checked after the events were read: retention may have removed some of them before.
   const kept = await findLog(db, orgId)
@@ -69,12 +71,13 @@ export async function readShown(
  */
 export async function readShownBefore(
   deps: Reading,
-  orgId: string,
+  sees: Sees,
   before: Position,
   filter: EventFilter & { readonly limit: number },
 ): Promise<ShownEvents> {
+  const { orgId } = sees
   const db = deps.events.read
-  const events = await listEventsUpTo(db, orgId, before.seq, filter)
+  const events = await listEventsUpTo(db, sees, before.seq, filter)
   const last = events.at(-1)
   const end = last !== undefined && events.length >= filter.limit ? last.seq - 1 : before.seq - eventsPassed
   const found = await findPosition(db, orgId, end)

@@ -1,5 +1,6 @@
 /** Follows an organisation's events for one caller, who is checked again before each batch. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Sees } from '../../../index/derived/sees.ts'
 import { encodeCursor, type Position, parseCursor } from '../../../index/log/chain.ts'
 import type { EventFilter, EventRow } from '../../../index/log/events.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -41,7 +42,7 @@ export interface StreamOptions {
 /** The caller of a stream, and what it reads. */
 interface Subscription {
   readonly person: Person
-  readonly orgId: string
+  readonly sees: Sees
   readonly filter: EventFilter
   readonly expiresAt: number
 }
@@ -67,10 +68,10 @@ export class EventStream {
     this.#deps = deps
     this.#subscription = subscription
     this.#position = start
-    const { person, orgId } = subscription
+    const { person, sees } = subscription
     this.#leave = admitStream(deps, {
       personId: person.id,
-      orgId,
+      orgId: sees.orgId,
       ...{ files, from },
       end: () => this.close(),
       isWaiting: () => this.#isWaiting,
@@ -113,8 +114,8 @@ export class EventStream {
   }
 
   async #read(): Promise<{ readonly events: StreamBatch['events']; readonly hasMore: boolean }> {
-    const { orgId, filter } = this.#subscription
-    const read = await readShown(this.#deps, orgId, this.#position, { ...filter, limit: this.#limit })
+    const { sees, filter } = this.#subscription
+    const read = await readShown(this.#deps, sees, this.#position, { ...filter, limit: this.#limit })
     const events = fitting(read.events)
     this.#limit = nextLimit(events)
     const isCut = events.length < read.events.length
@@ -128,17 +129,18 @@ export class EventStream {
 
   /** @throws AppError invalid_token, forbidden, moving */
   async #requireAccess(): Promise<void> {
-    const { person, orgId, expiresAt } = this.#subscription
+    const { person, sees, expiresAt } = this.#subscription
     if (expiresAt <= this.#deps.now().getTime()) throw invalidTokenError()
-    if (!this.#deps.placement.isHere(orgId)) throw new AppError('moving', 'The organisation is on another cell now')
-    await recheckAccess(this.#deps, person, orgId, 'reader')
+    if (!this.#deps.placement.isHere(sees.orgId))
+      throw new AppError('moving', 'The organisation is on another cell now')
+    await recheckAccess(this.#deps, person, sees.orgId, 'reader')
   }
 
   #wait(ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.#isWaiting = true
       const timer = setTimeout(() => this.#wake(), ms)
-      const cancel = onNewEvents(this.#deps, this.#subscription.orgId, this.#position, () => this.#wake())
+      const cancel = onNewEvents(this.#deps, this.#subscription.sees.orgId, this.#position, () => this.#wake())
       this.#wake = () => {
         clearTimeout(timer)
         cancel()
@@ -179,7 +181,7 @@ export async function openStream(
   query: EventQuery,
   { lastEventId, expiresAt = Number.POSITIVE_INFINITY, ...room }: StreamOptions,
 ): Promise<EventStream> {
-  const { org } = await authorizeOrg(deps, actor, at, 'reader')
+  const { org, sees } = await authorizeOrg(deps, actor, at, 'reader')
   if (query.before !== undefined)
     throw invalid(['query', 'before'], 'A stream only follows new events; list earlier ones as JSON', query.before)
   const filter = filterOf(actor, query)
@@ -188,5 +190,5 @@ export async function openStream(
   if (lastEventId !== undefined && parseCursor(lastEventId) === undefined) throw cursorGone(log)
   const start = await startOf(deps, log, lastEventId ?? query.after ?? 'now')
   const endsAt = Math.min(expiresAt, deps.now().getTime() + longestMs)
-  return new EventStream(deps, { person: actor, orgId: org.id, filter, expiresAt: endsAt }, start, room)
+  return new EventStream(deps, { person: actor, sees, filter, expiresAt: endsAt }, start, room)
 }

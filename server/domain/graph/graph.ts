@@ -5,7 +5,7 @@ import { findNode } from '../../../index/derived/node-queries.ts'
 import { findPublishedState } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeOrg, orgNotFoundError } from '../access.ts'
+import { authorizeOrg, orgNotFoundError, seesOf } from '../access.ts'
 import { type Actor, callerOf, type RequestContext } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { findVisibleOrg } from '../indexing/freshness.ts'
@@ -100,7 +100,7 @@ export function openGraph(deps: Deps, by: By, at: OrgAt): Promise<OpenGraph> {
 export async function openMap(deps: Deps, by: By, at: OrgAt, map: MapPart): Promise<OpenGraph> {
   const { org_id: orgId } = at
   const opened = await open({ deps, by, orgId, map, look: () => viewOf(deps, by.actor, at) })
-  if (map.under !== undefined && !(await findNode(deps.index.read, orgId, map.under)))
+  if (map.under !== undefined && !(await findNode(deps.index.read, seesOf(orgId), map.under)))
     throw new AppError('node_not_found', 'Node not found')
   return opened
 }

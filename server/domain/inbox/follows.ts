@@ -18,7 +18,7 @@ import { findOrgRow, findRole } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
-import { authorizeNode, authorizeOrg, requireSignedIn } from '../access.ts'
+import { authorizeNode, authorizeOrg, requireSignedIn, seesOf } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { isClosed } from '../format/org-format.ts'
 import { orgRepo } from '../layout.ts'
@@ -113,7 +113,7 @@ async function titlesOf(deps: Deps, actor: Person, rows: readonly Follow[]): Pro
     if ((await findRole(deps.index.read, orgId, actor.id)) === undefined) continue
     const titles = await readTitles(
       deps.index.read,
-      orgId,
+      seesOf(orgId),
       some.map(({ node_id }) => node_id),
     )
     for (const [id, title] of titles) found.set(id, title)

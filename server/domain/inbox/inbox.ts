@@ -5,7 +5,7 @@ import { readTitles } from '../../../index/derived/node-queries.ts'
 import { listMembersById } from '../../../index/derived/org-queries.ts'
 import { findLog, type Log } from '../../../index/log/events.ts'
 import type { Deps } from '../../base/deps.ts'
-import { authorizeOrg } from '../access.ts'
+import { authorizeOrg, seesOf } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../targets.ts'
 import { groupedBy } from './grouped-by.ts'
@@ -103,7 +103,8 @@ async function openStreams(
     const before = positions ? positions.get(endOf(log.org_id)) : log.seq + 1
     if (before === undefined) return []
     const read = marks.get(log.org_id) ?? { seq: 0, items: new Map() }
-    const options = { log, interests: interestsIn(log.org_id), read, before, onlyUnread: unread, budget }
+    const sees = seesOf(log.org_id)
+    const options = { log, sees, interests: interestsIn(log.org_id), read, before, onlyUnread: unread, budget }
     return [new OrgStream(deps, options)]
   })
 }
@@ -137,7 +138,7 @@ async function toViews(
   const pulls = new Map<string, PullNow>()
   for (const [orgId, some] of groupedBy(items, (item) => item.orgId)) {
     const nodeIds = [...new Set(some.flatMap(({ nodeId }) => nodeId ?? []))]
-    for (const [id, title] of await readTitles(deps.index.read, orgId, nodeIds)) titles.set(id, title)
+    for (const [id, title] of await readTitles(deps.index.read, seesOf(orgId), nodeIds)) titles.set(id, title)
     const actors = [...new Set(some.flatMap((item) => [...item.actors.keys()]))]
     for (const { user_id, name } of await listMembersById(deps.index.read, orgId, actors)) names.set(user_id, name)
   }

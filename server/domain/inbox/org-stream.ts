@@ -1,5 +1,6 @@
 /** Reads the events of one organisation for a user in steps, the newest first. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Sees } from '../../../index/derived/sees.ts'
 import type { Log } from '../../../index/log/events.ts'
 import { type InboxRow, readBefore, readOfNodesBefore, type Stretch } from '../../../index/log/inbox-events.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -26,6 +27,7 @@ export interface Budget {
 
 export interface StreamOptions {
   readonly log: Log
+  readonly sees: Sees
   readonly interests: Interests
   readonly read: ReadUpTo
   /** Only events with smaller numbers. */
@@ -48,11 +50,11 @@ export class OrgStream {
   #rowsLeft: number
 
   constructor(deps: Deps, options: StreamOptions) {
-    const { log, interests, read, before, onlyUnread, budget } = options
+    const { log, sees, interests, read, before, onlyUnread, budget } = options
     this.orgId = log.org_id
     this.#deps = deps
     this.#options = options
-    this.#treesOf = openTrees(deps.index.read, log.org_id, interests.trees)
+    this.#treesOf = openTrees(deps.index.read, sees, interests.trees)
     this.#nodeIds = nodesOf(interests)
     this.#end = onlyUnread ? Math.max(log.base_seq, read.seq) : log.base_seq
     this.#read = Math.max(before, this.#end + 1)
@@ -90,9 +92,10 @@ export class OrgStream {
   async #step(): Promise<Stretch> {
     const range = { before: this.#read, atLeast: this.#end, types: inboxTypes }
     const { read } = this.#deps.events
-    if (this.#nodeIds === undefined) return readBefore(read, this.orgId, range)
+    const { sees } = this.#options
+    if (this.#nodeIds === undefined) return readBefore(read, sees, range)
     if (this.#nodeIds.length === 0) return { rows: [], from: this.#end + 1, cost: 0 }
-    return readOfNodesBefore(read, this.orgId, { ...range, nodeIds: this.#nodeIds })
+    return readOfNodesBefore(read, sees, { ...range, nodeIds: this.#nodeIds })
   }
 
   async #select(rows: readonly InboxRow[]): Promise<SeenEvent[]> {

@@ -9,6 +9,7 @@ import type { Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { findNode, type NodeRow } from '../../../index/derived/node-queries.ts'
 import { findOrgRow, type OrgRow } from '../../../index/derived/org-queries.ts'
+import { wholeOrg } from '../../../index/derived/sees.ts'
 import { isDatabaseStorageError } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
@@ -179,7 +180,7 @@ export async function findAnyOrg(deps: Deps, orgId: string): Promise<OrgRow | un
 async function settleNode(deps: Deps, org: OrgRow, nodeId: string): Promise<SettledNode> {
   const orgId = org.id
   if (!isId(nodeId)) return { row: undefined }
-  const row = await findNode(deps.index.read, orgId, nodeId)
+  const row = await findNode(deps.index.read, wholeOrg(orgId), nodeId)
   const repo = nodeRepo(deps.store, orgId, nodeId)
   if (row ? await isIndexed(deps, repo, { ...row, epoch: org.epoch }) : !repoExists(repo)) return { row }
   try {
@@ -190,7 +191,7 @@ async function settleNode(deps: Deps, org: OrgRow, nodeId: string): Promise<Sett
     deps.log.warn({ err: error, orgId, nodeId }, 'a node cannot be indexed; reads get its last indexed state')
     return { row, failure: error }
   }
-  return { row: await findNode(deps.index.read, orgId, nodeId) }
+  return { row: await findNode(deps.index.read, wholeOrg(orgId), nodeId) }
 }
 
 /** True if pull requests cannot be settled now. The cell has no lease, or the service is in maintenance. */

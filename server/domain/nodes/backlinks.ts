@@ -40,14 +40,14 @@ export async function listBacklinks(
   const access = await authorizeNode(deps, context.actor, at, 'public')
   // A token that is limited to one node sees no other nodes.
   if (access.onlyNode !== undefined) return { backlinks: [], ...pageOf(page, 0) }
-  const { org_id: orgId, node_id: nodeId } = at
-  const sources = await listLinkingNodes(deps.index.read, orgId, nodeId, page)
+  const { node_id: nodeId } = at
+  const sources = await listLinkingNodes(deps.index.read, access.sees, nodeId, page)
   const backlinks: Backlink[] = []
   for (const { id, title } of sources) {
     const found = await linksFrom(deps, context, access, { from: id, to: nodeId, name })
     if (found) backlinks.push({ node_id: id, title, ...found })
   }
-  return { backlinks, ...pageOf(page, await countLinkingNodes(deps.index.read, orgId, nodeId)) }
+  return { backlinks, ...pageOf(page, await countLinkingNodes(deps.index.read, access.sees, nodeId)) }
 }
 
 interface Asked {
@@ -60,10 +60,10 @@ interface Asked {
 async function linksFrom(
   deps: Deps,
   context: RequestContext,
-  { org, role, person }: OrgAccess,
+  { org, role, person, sees }: OrgAccess,
   { from, to, name }: Asked,
 ): Promise<Omit<Backlink, 'node_id' | 'title'> | undefined> {
-  const access = await authorizeNodeInOrg(deps, { org, role, ...(person && { person }) }, from, 'public').catch(
+  const access = await authorizeNodeInOrg(deps, { org, role, sees, ...(person && { person }) }, from, 'public').catch(
     unlessGone,
   )
   if (access === undefined) return undefined

@@ -27,9 +27,9 @@ const mostCounted = 10_000
  */
 export async function listChanges(deps: Deps, actor: Actor, at: OrgAt, { limit, ...ends }: ChangesQuery) {
   const { read } = deps.index
-  await authorizeOrg(deps, actor, at, 'public')
+  const { sees } = await authorizeOrg(deps, actor, at, 'public')
   const range = { before: positionOf(ends.before), after: positionOf(ends.after) }
-  const rows = await listNodesByChange(read, at.org_id, range, limit + 1)
+  const rows = await listNodesByChange(read, sees, range, limit + 1)
   const page = rows.slice(0, limit)
   const commits = await Promise.all(page.map(({ id, head }) => readHead(deps, at, id, head)))
   const kept = new Map(withinPage(commits.filter((one) => one !== undefined)).map((one) => [one.node_id, one]))
@@ -41,7 +41,7 @@ export async function listChanges(deps: Deps, actor: Actor, at: OrgAt, { limit, 
   return {
     ...{ changes, limit },
     ...(last && rows.length > limit && { next: `${last.updated_at}~${last.id}` }),
-    ...(range.after && { total: await countNodesByChange(read, at.org_id, range, mostCounted) }),
+    ...(range.after && { total: await countNodesByChange(read, sees, range, mostCounted) }),
   }
 }
 

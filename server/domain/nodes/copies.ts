@@ -73,13 +73,13 @@ async function refuseLarge(repo: Repo, tree: Oid): Promise<void> {
 }
 
 /** Finds the differences between the copy and the original. Returns a function that writes them to a draft. */
-async function changesOf({ index }: Deps, { org, repo }: NodeAccess, tree: Oid, title: string) {
+async function changesOf({ index }: Deps, { sees, repo }: NodeAccess, tree: Oid, title: string) {
   const { jsonBlob, properties, parents, connections } = await readContent(repo, tree)
   const gone: PathChange[] = []
   for (const { id } of parents)
-    if (!(await findNode(index.read, org.id, id))) gone.push({ path: edgeFile('parents', id), blob: null })
+    if (!(await findNode(index.read, sees, id))) gone.push({ path: edgeFile('parents', id), blob: null })
   for (const { id, target } of connections)
-    if (!(await findNode(index.read, org.id, target))) gone.push({ path: edgeFile('connections', id), blob: null })
+    if (!(await findNode(index.read, sees, target))) gone.push({ path: edgeFile('connections', id), blob: null })
   const own = Object.fromEntries(Object.entries(properties).filter(([name]) => !originProperties.includes(name)))
   const isImported = Object.keys(own).length < Object.keys(properties).length
   const json = jsonBlob && (await readBlob(repo, jsonBlob))

@@ -34,7 +34,7 @@ interface Expectation {
 export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: { label?: string } & Expectation) {
   const { parent_id: parentId } = at
   const access = await authorizeNode(deps, actor, at, 'editor')
-  if (!(await findNode(deps.index.read, at.org_id, parentId)))
+  if (!(await findNode(deps.index.read, access.sees, parentId)))
     throw new AppError('parent_not_found', 'The parent does not exist in this organisation')
   await changeEdge(deps, actor, access, input.expected_head, {
     message: `Add parent ${parentId}`,
@@ -196,10 +196,10 @@ function requireTarget(target: string): void {
 
 async function asConnection(
   { index }: Deps,
-  { org, node: { id: nodeId }, onlyNode }: NodeAccess,
+  { sees, node: { id: nodeId }, onlyNode }: NodeAccess,
   { id, target, type, label }: ConnectionEntity,
 ): Promise<NodeConnection> {
-  const titles = await readTitles(index.read, org.id, onlyNode === undefined ? [nodeId, target] : [nodeId])
+  const titles = await readTitles(index.read, sees, onlyNode === undefined ? [nodeId, target] : [nodeId])
   const titleOf = (node: string) => titles.get(node) ?? ''
   const named = { source_title: titleOf(nodeId), target_title: titleOf(target) }
   return { id, node_id: nodeId, source: nodeId, target, ...named, type, label }

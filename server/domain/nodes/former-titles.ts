@@ -5,6 +5,7 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
+import type { Sees } from '../../../index/derived/sees.ts'
 import type { Deps } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { readTree } from '../branches/revisions.ts'
@@ -19,12 +20,12 @@ const maxCommits = 100
 const known = new LRUCache<Oid, readonly string[]>({ max: 1_000 })
 
 /** Lists the different titles of the newest commits, newest first. Returns none if the node is gone or damaged. */
-export async function formerTitles(deps: Deps, orgId: string, nodeId: string): Promise<readonly string[]> {
-  const head = (await findNode(deps.index.read, orgId, nodeId))?.head
+export async function formerTitles(deps: Deps, sees: Sees, nodeId: string): Promise<readonly string[]> {
+  const head = (await findNode(deps.index.read, sees, nodeId))?.head
   if (!head) return []
   const cached = known.get(head)
   if (cached) return cached
-  const titles = await readTitles(deps, orgId, nodeId, head).catch((error: unknown) => {
+  const titles = await readTitles(deps, sees.orgId, nodeId, head).catch((error: unknown) => {
     if (error instanceof GitError) return undefined
     throw error
   })

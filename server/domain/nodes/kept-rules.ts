@@ -3,6 +3,7 @@ import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { isWithin } from '../../../index/derived/edges.ts'
 import { countsOf } from '../../../index/derived/neighbours.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
+import { wholeOrg } from '../../../index/derived/sees.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { withGraphLockOn } from '../branches/branch-commits.ts'
@@ -62,7 +63,7 @@ async function nodesWithRules(deps: Deps, org: OrgRow): Promise<string[]> {
 /** True if the children have a rule through the node. Only a merge then changes the node's own parents. */
 async function wouldEndRule(deps: Deps, org: OrgRow, { org_id: orgId, node_id: nodeId }: NodeAt): Promise<boolean> {
   const { read } = deps.index
-  if ((await countsOf(read, orgId, nodeId)).num_children === 0) return false
+  if ((await countsOf(read, wholeOrg(orgId), nodeId)).num_children === 0) return false
   if ((await rulesOfBranch(deps, org, nodeId, 'main')).length === 0) return false
   // The former children of a deleted node keep the rule for that node itself.
   for (const under of await nodesWithRules(deps, org))

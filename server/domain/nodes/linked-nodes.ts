@@ -1,4 +1,5 @@
 /** Finds the nodes that links name. Uses connections of the text's node, current and former titles, and aliases. */
+import type { Sees } from '../../../index/derived/sees.ts'
 import { nodesTitled, titlesOf } from '../../../index/derived/source-paths.ts'
 import type { Deps } from '../../base/deps.ts'
 import { keyOfName, slugIn, slugOf } from '../../markdown/connection-ids.ts'
@@ -33,13 +34,13 @@ export interface ConnectedNodes {
  */
 export async function connectedNodes(
   { index }: Deps,
-  { org, onlyNode }: NodeAccess,
+  { sees, onlyNode }: NodeAccess,
   all: readonly ConnectionEntity[],
   isImported: boolean,
 ): Promise<ConnectedNodes> {
   // A token that is limited to one node sees no titles of others, and so cannot learn which connection has a title.
   const connections = onlyNode === undefined ? all : []
-  const titles = await titlesOf(index.read, org.id, [...new Set(connections.map(({ target }) => target))])
+  const titles = await titlesOf(index.read, sees, [...new Set(connections.map(({ target }) => target))])
   const bySlug = new Map<string, Set<string>>()
   const byTitle = new Map<string, Set<string>>()
   const led = new Set<string>()
@@ -113,7 +114,7 @@ interface Naming {
  */
 export async function namedNodes(
   deps: Deps,
-  { org, onlyNode }: NodeAccess,
+  { sees, onlyNode }: NodeAccess,
   links: readonly Link[],
   { connections, isImported, byAlias }: Naming,
 ): Promise<(link: Link) => VaultNode | undefined> {
@@ -121,8 +122,8 @@ export async function namedNodes(
   const namesOf = (link: Link) => (isImported ? [nameIn(link)] : [...new Set([nameIn(link), lastPart(nameIn(link))])])
   const names = [...new Set(named.flatMap(namesOf).map(folded))].slice(0, maxNames)
   if (names.length === 0) return () => undefined
-  const byTitle = await nodesByTitle(deps, org.id, names)
-  const before = await nodesByFormerTitle(deps, org.id, connections)
+  const byTitle = await nodesByTitle(deps, sees, names)
+  const before = await nodesByFormerTitle(deps, sees, connections)
   return (link) => {
     if (link.form !== 'wikilink') return undefined
     for (const name of namesOf(link)) {
@@ -143,12 +144,12 @@ function lastPart(name: string): string {
 /** Returns the nodes with each title; names are folded. SQLite folds only ASCII, so other letters are compared here. */
 async function nodesByTitle(
   { index }: Deps,
-  orgId: string,
+  sees: Sees,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, readonly VaultNode[]>> {
   const wanted = new Set(names)
   const byTitle = new Map<string, VaultNode[]>()
-  for (const { id, title } of await nodesTitled(index.read, orgId, names.flatMap(spellingsOf))) {
+  for (const { id, title } of await nodesTitled(index.read, sees, names.flatMap(spellingsOf))) {
     const name = folded(title)
     if (!wanted.has(name)) continue
     const nodes = byTitle.get(name) ?? []
@@ -167,18 +168,18 @@ interface FormerNode extends VaultNode {
 
 async function nodesByFormerTitle(
   deps: Deps,
-  orgId: string,
+  sees: Sees,
   connections: readonly ConnectionEntity[],
 ): Promise<readonly FormerNode[]> {
   const others = connections.filter((connection) => slugIn(connection) === undefined)
-  const titles = await titlesOf(deps.index.read, orgId, [...new Set(others.map(({ target }) => target))])
+  const titles = await titlesOf(deps.index.read, sees, [...new Set(others.map(({ target }) => target))])
   const found = others.flatMap(({ target, type }) => {
     const title = titles.get(target)
     return title === undefined ? [] : [{ id: target, type, title }]
   })
   const nodes: FormerNode[] = []
   for (const one of found.slice(0, maxFormer))
-    nodes.push({ ...one, names: new Set((await formerTitles(deps, orgId, one.id)).map(folded)) })
+    nodes.push({ ...one, names: new Set((await formerTitles(deps, sees, one.id)).map(folded)) })
   return nodes
 }
 

@@ -67,8 +67,8 @@ export async function listNodes(
   at: OrgAt,
   query: Page & { tag?: string; parent_id?: string; order?: 'created' | 'changed' },
 ) {
-  await authorizeOrg(deps, actor, at, 'public')
-  const { rows, total } = await listNodeRows(deps.index.read, at.org_id, query, limits.listedPropertiesBytes)
+  const { sees } = await authorizeOrg(deps, actor, at, 'public')
+  const { rows, total } = await listNodeRows(deps.index.read, sees, query, limits.listedPropertiesBytes)
   return { nodes: await toListed(rows), ...pageOf(query, total) }
 }
 
@@ -92,21 +92,21 @@ export async function readNode(deps: Deps, actor: Actor, at: NodeAt) {
 }
 
 export function toNode(deps: Deps, access: NodeAccess) {
-  const { org, node, onlyNode } = access
+  const { sees, node, onlyNode } = access
   const { read } = deps.index
   const readEdges = onlyNode === undefined ? readNeighbours : readOwnEdges
   return detailsOf(deps, access, node, async () => ({
     text_content: await readNodeText(read, node.id),
-    ...(await readEdges(read, org.id, node.id)),
+    ...(await readEdges(read, sees, node.id)),
   }))
 }
 
 /** Describes a new node, from the rows that its creation has written. */
 export function toNewNode(deps: Deps, access: OrgAccess, rows: NewNodeRows) {
-  const { id: orgId } = access.org
-  return detailsOf(deps, access, { ...rows.node, org_id: orgId }, async () => ({
+  const { org, sees } = access
+  return detailsOf(deps, access, { ...rows.node, org_id: org.id }, async () => ({
     text_content: rows.text,
-    ...(await newNeighbours(deps.index.read, orgId, rows)),
+    ...(await newNeighbours(deps.index.read, sees, rows)),
   }))
 }
 
@@ -141,14 +141,14 @@ export function nodeAfter(deps: Deps, access: NodeAccess): ReturnType<typeof toN
 
 /** Lists the connections that the node holds, and those that lead to it. */
 export async function listConnections(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
-  const { org_id: orgId, node_id: nodeId } = at
-  const { onlyNode } = await authorizeNode(deps, actor, at, 'public')
+  const { node_id: nodeId } = at
+  const { onlyNode, sees } = await authorizeNode(deps, actor, at, 'public')
   if (onlyNode !== undefined) {
-    const { connections, total } = await readOwnConnections(deps.index.read, orgId, nodeId, page)
+    const { connections, total } = await readOwnConnections(deps.index.read, sees, nodeId, page)
     return { connections, ...pageOf(page, total) }
   }
-  const { num_connections } = await countsOf(deps.index.read, orgId, nodeId)
-  const connections = await readConnections(deps.index.read, orgId, nodeId, page)
+  const { num_connections } = await countsOf(deps.index.read, sees, nodeId)
+  const connections = await readConnections(deps.index.read, sees, nodeId, page)
   return { connections, ...pageOf(page, num_connections) }
 }
 

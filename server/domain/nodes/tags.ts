@@ -1,4 +1,5 @@
 /** The tags of an organisation, and the nodes of each. */
+import type { Sees } from '../../../index/derived/sees.ts'
 import {
   countTagged,
   listOrgTagRows,
@@ -26,19 +27,19 @@ interface TagQuery extends Page, TagFilter {
  * @throws AppError as authorizeOrg
  */
 export async function listOrgTags(deps: Deps, actor: Actor, at: OrgAt, query: TagQuery) {
-  await authorizeOrg(deps, actor, at, 'public')
+  const { sees } = await authorizeOrg(deps, actor, at, 'public')
   const { q = '', ...page } = query
   const { rows, total } =
-    q.trim() === '' ? await listOrgTagRows(deps.index.read, at.org_id, page) : await listMatching(deps, at, query)
+    q.trim() === '' ? await listOrgTagRows(deps.index.read, sees, page) : await listMatching(deps, sees, query)
   const tags = rows.map(({ tag, nodes, within }) => ({ name: tag, num_nodes: nodes, num_nodes_within: within }))
   return { tags, ...pageOf(page, total) }
 }
 
 /** Reads all tags in slices and keeps those with `q` in them. */
-async function listMatching({ index }: Deps, { org_id: orgId }: OrgAt, { q = '', ...query }: TagQuery) {
+async function listMatching({ index }: Deps, sees: Sees, { q = '', ...query }: TagQuery) {
   const found: TagRow[] = []
   const part = folded(q.trim())
-  for await (const tags of readOrgTags(index.read, orgId, query))
+  for await (const tags of readOrgTags(index.read, sees, query))
     found.push(...tags.filter(({ tag }) => folded(tag).includes(part)))
   return { rows: slice(found, query), total: found.length }
 }
@@ -51,11 +52,11 @@ interface TaggedQuery extends Page {
 
 /** Lists the nodes with a tag, in the order of their titles. @throws AppError as authorizeOrg */
 export async function listTaggedNodes(deps: Deps, actor: Actor, at: OrgAt, query: TaggedQuery) {
-  await authorizeOrg(deps, actor, at, 'public')
+  const { sees } = await authorizeOrg(deps, actor, at, 'public')
   const { tag, exact: isExact = false, limit, offset } = query
   const db = deps.index.read
-  const { nodes, within } = await countTagged(db, at.org_id, tag)
-  const rows = await listTaggedRows(db, at.org_id, { tag, isExact, limit, offset })
+  const { nodes, within } = await countTagged(db, sees, tag)
+  const rows = await listTaggedRows(db, sees, { tag, isExact, limit, offset })
   return {
     nodes: rows.map(({ id, title, tags, updated_at }) => ({
       ...{ id, title, slug: slugOf(title), updated_at },

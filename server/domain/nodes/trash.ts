@@ -10,6 +10,7 @@ import type { Store } from '../../../gitstore/store.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
 import { isAncestor } from '../../../index/derived/edges.ts'
 import { findNode, readOrgsOf } from '../../../index/derived/node-queries.ts'
+import { wholeOrg } from '../../../index/derived/sees.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg, orgNotFoundError, recheckAccess } from '../access.ts'
@@ -115,7 +116,7 @@ export async function putBack(
   }).catch((error: unknown) => {
     throw refusalOf(deps, at, error)
   })
-  if (await findNode(deps.index.read, orgId, nodeId)) return
+  if (await findNode(deps.index.read, wholeOrg(orgId), nodeId)) return
   // Another organisation has just created a node with that id.
   await moveRepo(repo.dir, copy.repo.dir)
   throw nodeTakenError(nodeId)
@@ -166,7 +167,7 @@ async function findCycles(
     // An index lookup costs as much as 25 tree entries.
     if (pace.shouldYield(25)) await pace.yieldToEventLoop()
     if (id === nodeId || !(await isAncestor(index.read, nodeId, id))) continue
-    const title = (await findNode(index.read, orgId, id))?.title
+    const title = (await findNode(index.read, wholeOrg(orgId), id))?.title
     if (title === undefined) continue
     const reason = `Its parent “${title}” has been moved below it since, so restoring it would create a cycle. Move ${id} first`
     problems.push({ path: edgeFile('parents', id), reason })

@@ -50,14 +50,14 @@ interface Part {
 export async function listTree(deps: Deps, actor: Actor, at: OrgAt, query: TreeQuery) {
   const { org_id: orgId } = at
   const { index } = deps
-  await authorizeOrg(deps, actor, at, 'public')
+  const { sees } = await authorizeOrg(deps, actor, at, 'public')
   const { under, limit } = query
   requireOnePlace(query)
   const after = query.after === undefined ? undefined : placeOf(query.after)
-  if (under !== undefined && !(await findNode(index.read, orgId, under)))
+  if (under !== undefined && !(await findNode(index.read, sees, under)))
     throw new AppError('node_not_found', 'Node not found')
   if (under === undefined) await settleOrg(index, orgId)
-  const level = { orgId, under }
+  const level = { sees, under }
   const words = query.q === undefined ? [] : wordsOf(query.q)
   const part =
     words.length > 0
@@ -66,7 +66,7 @@ export async function listTree(deps: Deps, actor: Actor, at: OrgAt, query: TreeQ
   const nodes = part.nodes.slice(0, limit)
   const children = await countChildren(
     index.read,
-    orgId,
+    sees,
     nodes.map(({ id }) => id),
   )
   const last = part.nodes.length > limit ? nodes.at(-1) : undefined
@@ -83,8 +83,8 @@ export async function listTree(deps: Deps, actor: Actor, at: OrgAt, query: TreeQ
  * @throws AppError as authorizeNode
  */
 export async function readPath(deps: Deps, actor: Actor, at: NodeAt) {
-  const { onlyNode } = await authorizeNode(deps, actor, at, 'public')
-  const above = await listFirstAncestors(deps.index.read, at.org_id, at.node_id, limits.treePath + 1)
+  const { onlyNode, sees } = await authorizeNode(deps, actor, at, 'public')
+  const above = await listFirstAncestors(deps.index.read, sees, at.node_id, limits.treePath + 1)
   if (onlyNode !== undefined) return { nodes: [], truncated: above.length > 0 }
   const seen = new Set([at.node_id])
   const distinct = above.filter(({ id }) => !seen.has(id) && seen.add(id))

@@ -168,12 +168,12 @@ export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org>
 
 /** @throws AppError org_not_found, forbidden; ValidationError if a rule is invalid or the organisation has another vault */
 export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: OrgChange): Promise<Org> {
-  const { org: before } = await authorizeOrg(deps, actor, at, 'owner')
+  const { org: before, sees } = await authorizeOrg(deps, actor, at, 'owner')
   if (input.published && !before.published) await requireVerifiedEmail(deps, actor)
   // Taking back what is public is always allowed.
   if (JSON.stringify(input) !== '{"published":false}') await requireRoomInOrg(deps, at.org_id, JSON.stringify(input))
   const completed = input.rules && completeRules(input.rules)
-  const nodes = await findNodesIn(deps, at, completed ?? [])
+  const nodes = await findNodesIn(deps, sees, completed ?? [])
   await changeOrg(deps, actor, at, 'edit', (record) => {
     requireOwner(record, actor)
     const { description, rules: _, unknown_types, embeddings, ...others } = input

@@ -32,7 +32,7 @@ export async function listRepositories(deps: Deps, actor: Actor, at: OrgAt, inpu
   const { base, ...page } = input
   const access = await authorizeOrg(deps, actor, at, 'public')
   const own = ownRepository(access, base)
-  const { rows, total } = await listNodeTitles(deps.index.read, at.org_id, {
+  const { rows, total } = await listNodeTitles(deps.index.read, access.sees, {
     limit: page.limit - (page.offset === 0 ? own.length : 0),
     offset: Math.max(0, page.offset - own.length),
   })
@@ -45,10 +45,11 @@ export async function listRepositories(deps: Deps, actor: Actor, at: OrgAt, inpu
 
 /** Lists all clone URLs, in the order of `listRepositories`. */
 export async function listCloneUrls(deps: Deps, actor: Actor, at: OrgAt, { base }: Addressed): Promise<string[]> {
-  const urls = ownRepository(await authorizeOrg(deps, actor, at, 'public'), base).map(({ clone_url }) => clone_url)
+  const access = await authorizeOrg(deps, actor, at, 'public')
+  const urls = ownRepository(access, base).map(({ clone_url }) => clone_url)
   let last = { created_at: '', id: '' }
   for (;;) {
-    const rows = await listNodesAfter(deps.index.read, at.org_id, last, rowsAtOnce)
+    const rows = await listNodesAfter(deps.index.read, access.sees, last, rowsAtOnce)
     urls.push(...rows.map(({ id }) => cloneUrl(base, at.org_id, id)))
     last = rows.at(-1) ?? last
     if (rows.length < rowsAtOnce) return urls

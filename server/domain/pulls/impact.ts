@@ -7,6 +7,7 @@ import { createYielder } from '../../../gitstore/yielder.ts'
 import { listAbove } from '../../../index/derived/edges.ts'
 import { countsOf } from '../../../index/derived/neighbours.ts'
 import { readTitles } from '../../../index/derived/node-queries.ts'
+import type { Sees } from '../../../index/derived/sees.ts'
 import type { Deps } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
@@ -65,12 +66,12 @@ const targetLength = 200
  */
 export async function readPullImpact(deps: Deps, actor: Person, at: PullAt) {
   const { access, pair, pull } = await readCommitPair(deps, actor, at)
-  const { repo, org, node } = access
+  const { repo, org, sees, node } = access
   const before = await readContent(repo, await findTree(repo, pair.base))
   const after = await readContent(repo, await findTree(repo, pair.target))
   const [old, fresh] = [edgesOf(node.id, before), edgesOf(node.id, after)]
   const [added, removed] = [edgesBeyond(old, fresh), edgesBeyond(fresh, old)]
-  const titles = await titlesOf(deps, org.id, [...removed, ...fresh.values()])
+  const titles = await titlesOf(deps, sees, [...removed, ...fresh.values()])
   const isShown = ({ source, target }: NamedEdge): boolean => titles.has(source) && titles.has(target)
   const isAlone = access.onlyNode !== undefined
   const titleOf = (id: string) => (isAlone && id !== node.id ? '' : (titles.get(id) ?? ''))
@@ -101,7 +102,7 @@ export async function readPullImpact(deps: Deps, actor: Person, at: PullAt) {
     edges_removed: lists.edges_removed.slice(0, limits.impactItems),
     ancestors: { gained: listed.gained.slice(0, limits.impactItems), lost: listed.lost.slice(0, limits.impactItems) },
     descendants_affected:
-      gained.length + lost.length > 0 ? (await countsOf(deps.index.read, org.id, node.id)).num_descendants : 0,
+      gained.length + lost.length > 0 ? (await countsOf(deps.index.read, sees, node.id)).num_descendants : 0,
     dangling: lists.dangling.slice(0, limits.impactItems),
     public: { appears: appears.slice(0, limits.impactItems), disappears: disappears.slice(0, limits.impactItems) },
     truncated: isLong || isCut,
@@ -141,13 +142,13 @@ function edgesBeyond(here: ReadonlyMap<string, NamedEdge>, there: ReadonlyMap<st
 }
 
 /** Titles of those ends of the edges that are nodes of the organisation. */
-async function titlesOf({ index }: Deps, orgId: string, edges: readonly NamedEdge[]): Promise<Map<string, string>> {
+async function titlesOf({ index }: Deps, sees: Sees, edges: readonly NamedEdge[]): Promise<Map<string, string>> {
   const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))]
   const titles = new Map<string, string>()
   const pace = createYielder()
   for (let at = 0; at < ids.length; at += idsAtOnce) {
     await pace.yieldToEventLoop()
-    for (const [id, title] of await readTitles(index.read, orgId, ids.slice(at, at + idsAtOnce))) titles.set(id, title)
+    for (const [id, title] of await readTitles(index.read, sees, ids.slice(at, at + idsAtOnce))) titles.set(id, title)
   }
   return titles
 }
@@ -168,14 +169,14 @@ const nothing: AboveChanged = { gained: [], lost: [], isCut: false }
 /** Compares the ancestors of the node. If there are too many, the result is empty and `isCut` is true. */
 async function ancestors(
   { index }: Deps,
-  { org, node }: NodeAccess,
+  { sees, node }: NodeAccess,
   before: NodeContent,
   after: NodeContent,
 ): Promise<AboveChanged> {
   const above = ({ parents }: NodeContent): Promise<Above[]> =>
     listAbove(
       index.read,
-      org.id,
+      sees,
       node.id,
       parents.map(({ id }) => id),
       limits.impactAncestors + 1,

@@ -39,7 +39,7 @@ const semaphore = createCallerSemaphore({
 export async function listOrgPulls(deps: Deps, context: RequestContext<Person>, at: OrgAt, query: OrgPullQuery) {
   const { actor, signal } = context
   const { read } = deps.index
-  await authorizeOrg(deps, actor, at, 'reader')
+  const { sees } = await authorizeOrg(deps, actor, at, 'reader')
   const { status = 'open', order = 'newest', author, reviewer, under } = query
   const reviewerId = reviewer === undefined ? undefined : await findReviewer(deps, actor, at, reviewer)
   const filter = {
@@ -48,10 +48,10 @@ export async function listOrgPulls(deps: Deps, context: RequestContext<Person>, 
     ...(author === undefined ? {} : { author: author === 'me' ? actor.email : author }),
     ...(reviewerId === undefined ? {} : { reviewer: reviewerId }),
   }
-  if (under === undefined) return toPage(query, await listOrgPullRows(read, at.org_id, filter, query))
-  if (!(await findNode(read, at.org_id, under))) throw new AppError('node_not_found', 'Node not found')
+  if (under === undefined) return toPage(query, await listOrgPullRows(read, sees, filter, query))
+  if (!(await findNode(read, sees, under))) throw new AppError('node_not_found', 'Node not found')
   const found = await semaphore.run({ caller: callerOf(context), signal }, () =>
-    listOrgPullRows(read, at.org_id, { ...filter, under }, query),
+    listOrgPullRows(read, sees, { ...filter, under }, query),
   )
   return toPage(query, found)
 }

@@ -1,6 +1,7 @@
 /** The pull requests that wait for a user. The answer is computed from rows, so that no table of messages grows. */
 import { listReadMarks } from '../../../index/credentials/read-marks.ts'
 import { findRole } from '../../../index/derived/org-queries.ts'
+import type { Sees } from '../../../index/derived/sees.ts'
 import {
   listAskedReviews,
   listOpenOfOthers,
@@ -12,7 +13,7 @@ import {
 } from '../../../index/derived/waiting.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeOrg, includesRole } from '../access.ts'
+import { authorizeOrg, includesRole, seesOf } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { rulesForAnyNode } from '../consent/branch-rules.ts'
 import type { HeldRule } from '../consent/judge.ts'
@@ -63,14 +64,14 @@ export async function listWaiting(deps: Deps, actor: Person, page: Page) {
 
 /** Lists the pull requests of an organisation that wait for the caller. */
 export async function listOrgWaiting(deps: Deps, actor: Person, at: OrgAt, page: Page) {
-  await authorizeOrg(deps, actor, at, 'reader')
-  const found = await findWaiting(deps, actor, at.org_id)
+  const { sees } = await authorizeOrg(deps, actor, at, 'reader')
+  const found = await findWaiting(deps, actor, sees)
   return { waiting: slice(found, page), ...pageOf(page, found.length) }
 }
 
-async function findWaiting(deps: Deps, actor: Person, orgId: string | undefined): Promise<WaitingPull[]> {
+async function findWaiting(deps: Deps, actor: Person, sees: Sees | undefined): Promise<WaitingPull[]> {
   const { read } = deps.index
-  const mine: WaitingFor = { userId: actor.id, limit: maxRows, ...(orgId !== undefined && { orgId }) }
+  const mine: WaitingFor = { userId: actor.id, limit: maxRows, ...(sees && { sees }) }
   const found = new Map<string, { row: WaitingRow; reasons: Set<WaitingReason> }>()
   const add = (row: WaitingRow, reason: WaitingReason) => {
     const key = `${row.node_id} ${row.number}`
@@ -115,7 +116,7 @@ async function findNamed(
   let left = maxRead
   for (const org of await listOrgsMentioning(read, { ...mine, limit })) {
     const named = new Map<string, boolean>()
-    for (const row of await listOpenOfOthers(read, { userId: actor.id, orgId: org.id, limit })) {
+    for (const row of await listOpenOfOthers(read, { userId: actor.id, sees: seesOf(org.id), limit })) {
       if (isKnown(row)) continue
       const { target_branch: branch } = row
       if (!named.has(branch)) named.set(branch, (await rulesForAnyNode(deps, org, branch)).some(isNaming(actor)))

@@ -64,12 +64,12 @@ export async function createWebhook(
   at: OrgAt,
   { url, types = ['*'], node_id, ordered = false, active = true, content_type = 'application/json' }: WebhookInput,
 ): Promise<Webhook & Secret> {
-  await authorizeOrg(deps, actor, at, 'owner')
+  const { sees } = await authorizeOrg(deps, actor, at, 'owner')
   await requireVerifiedEmail(deps, actor)
   if (actor.onlyNode !== undefined && node_id !== actor.onlyNode)
     throw new AppError('token_scope', `This token is limited to a node: send node_id ${actor.onlyNode}`)
   requireTypes(types)
-  if (node_id !== undefined && !(await findNode(deps.index.read, at.org_id, node_id)))
+  if (node_id !== undefined && !(await findNode(deps.index.read, sees, node_id)))
     throw invalid(['body', 'node_id'], 'This is not a node of the organisation', node_id)
   await requireReceiver(deps, url)
   const [id, secret, now] = [newId(), newSecret(), deps.now()]

@@ -10,13 +10,13 @@ import { findEntry, listFiles } from '../../../gitstore/objects/trees.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { listExportRows } from '../../../index/derived/export-queries.ts'
+import type { Sees } from '../../../index/derived/sees.ts'
 import { openSubtree } from '../../../index/derived/subtrees.ts'
 import type { Deps } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { type NodeContent, readContent, readText } from '../../domain/format/node-format.ts'
 import { edgeIdAt, nodeFile, textFile } from '../../domain/format/paths.ts'
 import { main, nodeRepo } from '../../domain/layout.ts'
-import type { OrgAt } from '../../domain/targets.ts'
 import { withoutEnding } from '../../markdown/note-names.ts'
 import { attachments, filePath, placeBeside, sourceFilesIn, sourceFilesKey } from '../../markdown/vault-paths.ts'
 import { type StatedSource, sourcePathKey } from '../read/statement.ts'
@@ -69,16 +69,12 @@ const mostLookedThrough = 2 ** 30
  *
  * @throws GitError from the reading functions; the reason of the signal
  */
-export async function* exportFiles(
-  deps: Deps,
-  { org_id: orgId }: OrgAt,
-  options: ExportOptions,
-): AsyncGenerator<ExportedFile> {
+export async function* exportFiles(deps: Deps, sees: Sees, options: ExportOptions): AsyncGenerator<ExportedFile> {
   const { signal } = options
-  const nodes = await nodesOf(deps, orgId, signal)
+  const nodes = await nodesOf(deps, sees, signal)
   const taken = new TakenPaths()
   const all = await layOut([...nodes.values()], taken)
-  const chosen = options.under === undefined ? all : await belowIn(deps, orgId, options.under, all.keys())
+  const chosen = options.under === undefined ? all : await belowIn(deps, sees, options.under, all.keys())
   const { only } = options
   const placed = [...all].filter(([id]) => chosen.has(id) && only?.has(id) !== false)
   placed.sort(([, a], [, b]) => (a < b ? -1 : 1))
@@ -86,7 +82,7 @@ export async function* exportFiles(
     signal.throwIfAborted()
     if (done > 0 && done % nodesPerCheck === 0) await options.checkAccess?.()
     options.onProgress?.(done, placed.length)
-    const repo = nodeRepo(deps.store, orgId, id)
+    const repo = nodeRepo(deps.store, sees.orgId, id)
     const { title = '', createdAt = '' } = nodes.get(id) ?? {}
     try {
       const node = { id, path, title, time: Math.floor(Date.parse(createdAt) / 1_000) }
@@ -100,15 +96,15 @@ export async function* exportFiles(
   options.onProgress?.(placed.length, placed.length)
 }
 
-function belowIn({ index }: Deps, orgId: string, under: string, ids: Iterable<string>): Promise<ReadonlySet<string>> {
-  return openSubtree(index.read, orgId, under).select(ids)
+function belowIn({ index }: Deps, sees: Sees, under: string, ids: Iterable<string>): Promise<ReadonlySet<string>> {
+  return openSubtree(index.read, sees, under).select(ids)
 }
 
 type ExportedNode = LaidNode & { readonly createdAt: string }
 
-async function nodesOf({ index }: Deps, orgId: string, signal: AbortSignal): Promise<Map<string, ExportedNode>> {
+async function nodesOf({ index }: Deps, sees: Sees, signal: AbortSignal): Promise<Map<string, ExportedNode>> {
   const nodes = new Map<string, ExportedNode>()
-  for await (const rows of listExportRows(index.read, orgId)) {
+  for await (const rows of listExportRows(index.read, sees)) {
     signal.throwIfAborted()
     for (const { id, title, source, parent, created_at } of rows)
       nodes.set(id, {

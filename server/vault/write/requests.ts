@@ -74,7 +74,7 @@ export async function openExport(
         await audit(deps, { action: 'org.exported', actor, orgId: org.id, target: { type: 'org', id: org.id }, detail })
         const only = filter && (await listMatchingIds(deps, { actor, signal, from }, access, filter))
         return write(
-          exportFiles(deps, at, { signal, checkAccess, ...(top && { under: top.id }), ...(only && { only }) }),
+          exportFiles(deps, access.sees, { signal, checkAccess, ...(top && { under: top.id }), ...(only && { only }) }),
         )
       }
       return semaphore.run({ caller: callerOf({ actor, from }), signal }, send)
