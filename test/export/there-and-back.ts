@@ -50,7 +50,12 @@ export async function newOrg(person: PersonClient, name = 'Garden'): Promise<str
 export async function write({ deps }: Grove, orgId: string, nodes: ImportInput['nodes']): Promise<void> {
   const account = await findAccountByEmail(deps.credentials.read, 'ann@example.org')
   if (!account) throw new Error('Ann has signed up')
-  const done = await applyImport(deps, personOf(account), { org_id: orgId }, { nodes, removed: [], onProgress: () => {} })
+  const done = await applyImport(
+    deps,
+    personOf(account),
+    { org_id: orgId },
+    { nodes, removed: [], onProgress: () => {} },
+  )
   expect(done.problems).to.deep.equal([])
 }
 
