@@ -23,7 +23,7 @@ const maxProperties = 65_536
 const maxPath = 4_096
 
 /** Lists up to `limit` nodes that have a source or aliases, oldest first. */
-export async function listSources(db: Kysely<IndexSchema>, orgId: string, limit: number): Promise<SourceRow[]> {
+export async function listSources(db: Kysely<IndexSchema>, { orgId }: Sees, limit: number): Promise<SourceRow[]> {
   const sources: SourceRow[] = []
   let room = limits.aliasUnits
   let last: { created_at: string; id: string } | undefined = { created_at: '', id: '' }

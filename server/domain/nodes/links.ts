@@ -195,11 +195,11 @@ function firstLines(text: string, count: number): string {
  * Resolves links among the nodes of the organisation. A token that is limited to one node gets only that node:
  * otherwise it could find out ids by titles in its content.
  */
-async function resolverOf({ index }: Deps, { org, onlyNode }: NodeAccess, version: string): Promise<NodeResolver> {
+async function resolverOf({ index }: Deps, { sees, onlyNode }: NodeAccess, version: string): Promise<NodeResolver> {
   const key = onlyNode === undefined ? version : `${version} ${onlyNode}`
   const known = resolvers.get(key)
   if (known) return known.resolve
-  const all = await listSources(index.read, org.id, limits.linkSources)
+  const all = await listSources(index.read, sees, limits.linkSources)
   const sources = onlyNode === undefined ? all : all.filter(({ id }) => id === onlyNode)
   const resolve = await nodeResolver(sources)
   resolvers.set(key, { resolve, size: sources.length })
