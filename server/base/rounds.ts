@@ -19,6 +19,46 @@ export function addRunning<T>(rounds: Rounds, name: string, work: Promise<T>): P
   return work
 }
 
+/** Work that is done again and again. */
+export interface Loop {
+  /** Names the work if it does not end. */
+  readonly name: string
+  /** Milliseconds between two rounds. A function gets the milliseconds that the last one took. */
+  readonly everyMs: number | ((tookMs: number) => number)
+  /** The least milliseconds after a round that failed. */
+  readonly failedMs?: number
+  /** Does what is due. Returns true if nothing was, and nothing runs. */
+  work(pauses: Pauses): Promise<boolean>
+  /** Reports a failure, once for rounds in a row that fail with the same message. */
+  failed(error: unknown): void
+}
+
+/** Works in rounds until the service drains. The round that runs then ends first, and no timer is left. */
+export function untilDraining(
+  { rounds, draining }: { readonly rounds: Rounds; readonly draining: AbortSignal },
+  { name, everyMs, failedMs = 0, work, failed }: Loop,
+): Promise<void> {
+  const pauses = new Pauses(name, draining)
+  return pauses.during(rounds, async () => {
+    let failure: string | undefined
+    while (!draining.aborted) {
+      const began = performance.now()
+      let [isIdle, leastMs] = [false, 0]
+      try {
+        isIdle = await work(pauses)
+        failure = undefined
+      } catch (error) {
+        leastMs = failedMs
+        const message = String(error)
+        if (message !== failure && !draining.aborted) failed(error)
+        failure = message
+      }
+      const pauseMs = typeof everyMs === 'number' ? everyMs : everyMs(performance.now() - began)
+      await pauses.rest(Math.max(leastMs, pauseMs), isIdle)
+    }
+  })
+}
+
 /** The pauses of a loop that works in rounds. A caller can end a pause, and learn what the next round found. */
 export class Pauses implements Round {
   readonly name: string
@@ -71,8 +111,14 @@ export class Pauses implements Round {
     })
   }
 
-  /** Call it when the loop has ended. */
-  close(): void {
-    for (const resolve of [...this.#ofThis, ...this.#ofNext]) resolve(true)
+  /** Runs a loop, which counts as background work until it ends. */
+  async during(rounds: Rounds, loop: () => Promise<void>): Promise<void> {
+    rounds.add(this)
+    try {
+      await loop()
+    } finally {
+      rounds.delete(this)
+      for (const resolve of [...this.#ofThis, ...this.#ofNext]) resolve(true)
+    }
   }
 }

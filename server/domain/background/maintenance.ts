@@ -1,6 +1,5 @@
 /** Background maintenance such as git gc, one repository at a time. */
 import { relative } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { withRefLock } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
@@ -9,6 +8,7 @@ import { maintain, needsOf } from '../../../gitstore/upkeep/maintenance.ts'
 import { listReposToMaintain, markMaintained, ownRepository } from '../../../index/derived/change-log.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import { untilDraining } from '../../base/rounds.ts'
 import { correctBytes, countTrash } from '../indexing/byte-counts.ts'
 import { maintenanceRef, nodeRepo, orgRepo } from '../layout.ts'
 import { finishErasures } from '../review/erasure.ts'
@@ -25,49 +25,50 @@ const retryAfterMs = 60 * 60_000
 const restFactor = 20
 
 /** Maintains repositories until `deps.draining`, which also ends a running Git process. */
-export async function maintainRepositories(deps: Deps): Promise<void> {
+export function maintainRepositories(deps: Deps): Promise<void> {
   const { lease } = deps.placement
   const failures = new Map<string, Failure>()
   const walk = createWalk('maintenance')
-  const pause = (ms: number) => sleep(ms, undefined, { signal: deps.draining, ref: false }).catch(() => {})
-  await pause(pausesMs.first)
+  const mayChange = () => lease.isHeld() && deps.maintenance.current() === undefined && !deps.reserve.isFreed()
+  let dueAt = performance.now() + pausesMs.first
   let [walkDueAt, walkedMs] = [0, 0]
-  let isWorking = false
-  // It waits for its timer, because no answer depends on it.
-  deps.rounds.add({ name: 'maintenance', settle: () => !isWorking })
-  while (!deps.draining.aborted) {
+
+  const round = async () => {
     const began = performance.now()
+    // A caller who waits does not bring it forward, because no answer depends on it.
+    if (began < dueAt) return true
     let gitMs = 0
     let isOver: boolean | undefined
-    isWorking = true
     try {
-      const mayChange = () => lease.isHeld() && deps.maintenance.current() === undefined && !deps.reserve.isFreed()
       if (mayChange()) gitMs += await maintainMoved(deps, failures)
       if (mayChange() && began >= walkDueAt)
         isOver = await walk.step(deps, async ({ orgId, isFirst, nodeIds }) => {
-          gitMs += await maintainSome(
-            deps,
-            reposOf(deps, orgId, isFirst ? [...nodeIds, ownRepository] : nodeIds),
-            failures,
-          )
+          const repos = reposOf(deps, orgId, isFirst ? [...nodeIds, ownRepository] : nodeIds)
+          gitMs += await maintainSome(deps, repos, failures)
           await correctAll(deps, orgId, nodeIds)
           if (isFirst) await countTrash(deps, orgId)
           return true
         })
-    } catch (error) {
-      deps.log.error({ err: error }, 'the maintenance failed; it continues in a minute')
+    } finally {
+      const tookMs = performance.now() - began
+      walkedMs += tookMs
+      dueAt = began + tookMs + Math.max(isOver === false ? 0 : pausesMs.other, restFactor * (tookMs - gitMs))
     }
-    isWorking = false
-    const now = performance.now()
-    walkedMs += now - began
     if (isOver) {
       deps.metrics.sweepSuccess.set({ chore: 'maintenance' }, deps.now().getTime() / 1000)
       deps.metrics.sweepSeconds.set({ chore: 'maintenance' }, walkedMs / 1000)
-      walkDueAt = now + pausesMs.walk
+      walkDueAt = performance.now() + pausesMs.walk
       walkedMs = 0
     }
-    await pause(Math.max(isOver === false ? 0 : pausesMs.other, restFactor * (now - began - gitMs)))
+    return false
   }
+
+  return untilDraining(deps, {
+    name: 'maintenance',
+    everyMs: () => dueAt - performance.now(),
+    work: round,
+    failed: (error) => deps.log.error({ err: error }, 'the maintenance failed; it continues in a minute'),
+  })
 }
 
 /** Maintains repositories with many recorded moves of refs, without checking the others. */

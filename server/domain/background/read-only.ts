@@ -7,15 +7,9 @@ import { Pauses } from '../../base/rounds.ts'
 /** Milliseconds before the first check. They double before each further one, up to `longest`. */
 const pausesMs = { shortest: 1_000, longest: 60_000 } as const
 
-export async function checkUntilWritable(
-  { log, draining, rounds }: Pick<Deps, 'log' | 'draining' | 'rounds'>,
-  repo: Repo,
-): Promise<void> {
-  const pauses = new Pauses(`the check of ${repo.dir}`, draining)
-  rounds.add(pauses)
-  await check({ log, draining }, repo, pauses)
-  rounds.delete(pauses)
-  pauses.close()
+export function checkUntilWritable(deps: Pick<Deps, 'log' | 'draining' | 'rounds'>, repo: Repo): Promise<void> {
+  const pauses = new Pauses(`the check of ${repo.dir}`, deps.draining)
+  return pauses.during(deps.rounds, () => check(deps, repo, pauses))
 }
 
 async function check({ log, draining }: Pick<Deps, 'log' | 'draining'>, repo: Repo, pauses: Pauses): Promise<void> {

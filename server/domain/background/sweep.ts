@@ -10,7 +10,7 @@ import { forgetLogs } from '../../../index/derived/chain-removal.ts'
 import { forgetWholeOrgs } from '../../../index/derived/whole-orgs.ts'
 import { findOldestPlanned } from '../../../index/log/hook-states.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Pauses } from '../../base/rounds.ts'
+import { type Pauses, untilDraining } from '../../base/rounds.ts'
 import { removeDeletedMembers } from '../accounts/deletion.ts'
 import { forgetEmailTokens } from '../accounts/email-proofs.ts'
 import { updateMembersBehind } from '../accounts/member-profiles.ts'
@@ -278,19 +278,17 @@ const restFactor = 20
  *
  * @param more jobs of a service that is a cell
  */
-export async function sweep(deps: Deps, report: Report, more: readonly Job[]): Promise<void> {
+export function sweep(deps: Deps, report: Report, more: readonly Job[]): Promise<void> {
   const { lease } = deps.placement
   const jobs = jobsOf(report, more)
   const dueAt = new Map<Job, number>()
   const workedMs = new Map<Job, number>()
   /** The ends of jobs that have no step left, by the service's clock. */
   const overAt = new Map<Job, number>()
-  const pauses = new Pauses('the sweep', deps.draining)
-  deps.rounds.add(pauses)
-  const isDue = (job: Job) =>
-    performance.now() >= (dueAt.get(job) ?? 0) ||
-    (pauses.isAwaited && deps.now().getTime() - (overAt.get(job) ?? 0) >= job.everyMs)
-  while (!deps.draining.aborted) {
+  const round = async ({ isAwaited }: Pauses) => {
+    const isDue = (job: Job) =>
+      performance.now() >= (dueAt.get(job) ?? 0) ||
+      (isAwaited && deps.now().getTime() - (overAt.get(job) ?? 0) >= job.everyMs)
     let isIdle = true
     for (const job of jobs) {
       const began = performance.now()
@@ -317,9 +315,15 @@ export async function sweep(deps: Deps, report: Report, more: readonly Job[]): P
       }
       dueAt.set(job, now + Math.max(outcome === 'more' ? 0 : job.everyMs, restFactor * (now - began)))
     }
-    const next = lease.isHeld() ? Math.min(...dueAt.values()) - performance.now() : leaseLookMs
-    await pauses.rest(Math.max(next, 1), isIdle)
+    return isIdle
   }
+  return untilDraining(deps, {
+    name: 'the sweep',
+    everyMs: () => (lease.isHeld() ? Math.min(...dueAt.values()) - performance.now() : leaseLookMs),
+    failedMs: leaseLookMs,
+    work: round,
+    failed: (error) => deps.log.error({ err: error }, 'the sweep failed; it continues in a second'),
+  })
 }
 
 /** Fills a new index. Returns false if the service stops before it is complete. */

@@ -57,7 +57,6 @@ export function followEmbeddings(deps: FollowerDeps, embeddings: Embeddings, int
     stop: async () => {
       stopping.abort()
       await running
-      loop.close()
     },
   }
 }
@@ -84,10 +83,14 @@ class FollowerLoop {
     this.#following = following
     this.#intervals = { lookMs: 1_000, recheckMs: 60_000, lockMs: 5_000, faultMs: 30_000, ...intervals }
     this.#pauses = new Pauses('embeddings', following.signal)
-    deps.rounds.add(this.#pauses)
   }
 
-  async run(): Promise<void> {
+  run(): Promise<void> {
+    return this.#pauses.during(this.#deps.rounds, () => this.#tryToFollow())
+  }
+
+  /** Follows if no other process of the data folder does. */
+  async #tryToFollow(): Promise<void> {
     const { signal } = this.#following
     const lock = embeddingLock(this.#deps)
     while (!signal.aborted) {
@@ -98,11 +101,6 @@ class FollowerLoop {
       this.#pending.clear()
       await this.#pauses.rest(this.#intervals.lockMs, true)
     }
-  }
-
-  close(): void {
-    this.#deps.rounds.delete(this.#pauses)
-    this.#pauses.close()
   }
 
   /** Texts of a node are counted as four, until they are known. */

@@ -10,7 +10,7 @@ import { ignoreMissing } from '../../../gitstore/fs-exists.ts'
 import { type FollowedOrg, listOrgStates } from '../../../index/derived/followed-nodes.ts'
 import type { OrgState } from '../../../index/search/segments/rows.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Pauses } from '../../base/rounds.ts'
+import { untilDraining } from '../../base/rounds.ts'
 import { orgFolder, searchFolder } from '../layout.ts'
 import { fewestPrepared } from './open-indexes.ts'
 import { unusedMs } from './segment-files.ts'
@@ -26,20 +26,14 @@ const orgsAtOnce = 500
 type Prepared = Map<string, OrgState>
 
 /** Builds indexes until the service is draining. @param deps with an index that is whole */
-export async function prepareIndexes(deps: PrepareDeps): Promise<void> {
-  const { draining, rounds, log } = deps
-  const pauses = new Pauses('the search indexes', draining)
+export function prepareIndexes(deps: PrepareDeps): Promise<void> {
   const prepared: Prepared = new Map()
-  rounds.add(pauses)
-  while (!draining.aborted) {
-    const isIdle = await prepareDue(deps, prepared).catch((error: unknown) => {
-      if (!draining.aborted) log.warn({ err: error }, 'search indexes could not be prepared; it will be retried')
-      return true
-    })
-    await pauses.rest(lookMs, isIdle)
-  }
-  rounds.delete(pauses)
-  pauses.close()
+  return untilDraining(deps, {
+    name: 'the search indexes',
+    everyMs: lookMs,
+    work: () => prepareDue(deps, prepared),
+    failed: (error) => deps.log.warn({ err: error }, 'search indexes could not be prepared; it will be retried'),
+  })
 }
 
 /** Gives each organisation a turn until nothing is due. Returns true if nothing was. */
