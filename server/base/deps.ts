@@ -7,6 +7,7 @@ import type { IndexSchema } from '../../index/derived/schema.ts'
 import type { LogSchema } from '../../index/log/schema.ts'
 import type { Database } from '../../index/sqlite/database.ts'
 import type { Keys } from '../domain/accounts/keys.ts'
+import type { Actor, Operator, Person, RequestContext } from '../domain/actor.ts'
 import type { ReserveWatch } from '../domain/disk-reserve.ts'
 import type { Embeddings } from '../domain/embeddings/embeddings.ts'
 import type { PartialIndex } from '../domain/indexing/partial-index.ts'
@@ -72,3 +73,16 @@ export interface Deps {
   /** Notes how long the request waited for a queue. Absent outside a request. */
   waited?(ms: number): void
 }
+
+/** The context of a use case: the services, and the caller. */
+export interface Ctx<A extends Actor | Operator = Actor> extends Deps {
+  readonly actor: A
+}
+
+/** True if a user calls, not the operator and not an anonymous reader. */
+export function isPersons(ctx: Ctx<Actor | Operator>): ctx is Ctx<Person> {
+  return ctx.actor.kind === 'person'
+}
+
+/** The context of a use case that answers a request. */
+export interface RequestCtx<A extends Actor = Actor> extends Ctx<A>, RequestContext<A> {}

@@ -17,7 +17,7 @@ import { findNode, type NodeRow } from '../../index/derived/node-queries.ts'
 import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
 import { type Role, roles } from '../../index/derived/schema.ts'
 import { type Sees, wholeOrg } from '../../index/derived/sees.ts'
-import type { Deps } from '../base/deps.ts'
+import type { Ctx, Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
 import { type Actor, includesAccess, type Operator, type Person } from './actor.ts'
 import { excerpt } from './format/excerpt.ts'
@@ -68,8 +68,8 @@ export interface NodeAccess extends OrgAccess {
  *
  * @throws AppError unauthenticated (anonymous caller; organisation unknown or not published), org_not_found, forbidden
  */
-export async function authorizeOrg(deps: Deps, actor: Actor, at: OrgAt, need: Need): Promise<OrgAccess> {
-  const access = await visibleOrg(deps, actor, at.org_id)
+export async function authorizeOrg(ctx: Ctx, at: OrgAt, need: Need): Promise<OrgAccess> {
+  const access = await visibleOrg(ctx, at.org_id)
   requireRole(access, need)
   return access
 }
@@ -80,10 +80,10 @@ export async function authorizeOrg(deps: Deps, actor: Actor, at: OrgAt, need: Ne
  *
  * @throws errors of `authorizeOrg`; AppError node_not_found, before forbidden
  */
-export async function authorizeNode(deps: Deps, actor: Actor, at: NodeAt, need: Need): Promise<NodeAccess> {
-  const access = await visibleOrg(deps, actor, at.org_id)
-  const settled = deps.settled?.takeNode(at.node_id) ?? { row: await findNodeRow(deps, access, at.node_id) }
-  return toNodeAccess(deps, access, settled, need)
+export async function authorizeNode(ctx: Ctx, at: NodeAt, need: Need): Promise<NodeAccess> {
+  const access = await visibleOrg(ctx, at.org_id)
+  const settled = ctx.settled?.takeNode(at.node_id) ?? { row: await findNodeRow(ctx, access, at.node_id) }
+  return toNodeAccess(ctx, access, settled, need)
 }
 
 async function findNodeRow(
@@ -133,7 +133,7 @@ async function hasRuledMain(deps: Deps, org: OrgRow, nodeId: string): Promise<bo
  *
  * @throws AppError email_unverified
  */
-export async function requireVerifiedEmail({ config, credentials }: Deps, actor: Person | Operator): Promise<void> {
+export async function requireVerifiedEmail({ config, credentials, actor }: Ctx<Person | Operator>): Promise<void> {
   if (config.emailVerification !== 'required' || actor.kind !== 'person' || actor.isBot) return
   const profile = await findActiveProfile(credentials.read, actor.id)
   if (profile?.email_verified_at != null) return
@@ -178,11 +178,11 @@ export function invalidTokenError(): AppError {
  *
  * @throws AppError invalid_token, forbidden; org_not_found (it was deleted in the meantime)
  */
-export async function recheckAccess(deps: Deps, person: Person, orgId: string, need: Need): Promise<Rights> {
-  await requireSignedIn(deps.credentials.read, person)
-  const rights = { role: (await findRole(deps.index.read, orgId, person.id)) ?? null, person }
+export async function recheckAccess(ctx: Ctx<Person>, orgId: string, need: Need): Promise<Rights> {
+  await requireSignedIn(ctx.credentials.read, ctx.actor)
+  const rights = { role: (await findRole(ctx.index.read, orgId, ctx.actor.id)) ?? null, person: ctx.actor }
   if (rights.role === null) {
-    const org = isId(orgId) ? await findOrgRow(deps.index.read, orgId) : undefined
+    const org = isId(orgId) ? await findOrgRow(ctx.index.read, orgId) : undefined
     if (org === undefined) throw orgNotFoundError()
     requireKnown(org)
   }
@@ -200,10 +200,10 @@ export function includesRole(role: Role, need: Role): boolean {
  *
  * @throws AppError unauthenticated, org_not_found, org_needs_newer_version
  */
-async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgAccess> {
-  const seen = deps.settled?.takeOrg(actor, orgId) ?? (await findSeenOrg(deps, actor, orgId))
-  const person = actor.kind === 'anonymous' ? undefined : actor
-  const isVisible = seen !== undefined && (await isOpenTo(deps, seen.org, person)) && isShownTo(seen)
+async function visibleOrg(ctx: Ctx, orgId: string): Promise<OrgAccess> {
+  const seen = ctx.settled?.takeOrg(ctx.actor, orgId) ?? (await findSeenOrg(ctx, ctx.actor, orgId))
+  const person = ctx.actor.kind === 'anonymous' ? undefined : ctx.actor
+  const isVisible = seen !== undefined && (await isOpenTo(ctx, seen.org, person)) && isShownTo(seen)
   if (seen === undefined || !isVisible) {
     if (person === undefined) throw new AppError('unauthenticated', 'Sign in to see this')
     throw orgNotFoundError()

@@ -58,13 +58,22 @@ export interface Operator {
 
 export type Actor = Person | Anonymous
 
-/** The caller of a request, and the signal that ends it. */
-export interface RequestContext<A extends Actor = Actor> {
-  readonly actor: A
+/** The part of a request that its use case needs. */
+export interface RequestFacts {
+  /** The caller's network, as trusted proxies report it. */
+  readonly from: string
+  /** The header `User-Agent`. */
+  readonly userAgent?: string
+  /** The service's base URL as the caller reaches it, without a trailing slash. */
+  readonly base: string
   /** Aborted with `ClientDisconnectedError` when the client disconnects. */
   readonly signal: AbortSignal
-  /** The IP address, as trusted proxies report it. */
-  readonly from: string
+}
+
+/** The caller of a request, and the request. */
+export interface RequestContext<A extends Actor = Actor> {
+  readonly actor: A
+  readonly request: RequestFacts
 }
 
 /** A caller, as limits count them. Each has a share of what a process can do. */
@@ -74,7 +83,12 @@ export interface Caller {
   readonly isAnonymous: boolean
 }
 
-export function callerOf({ actor, from }: Pick<RequestContext, 'actor' | 'from'>): Caller {
+interface OnlyFrom {
+  readonly actor: Actor
+  readonly request: Pick<RequestFacts, 'from'>
+}
+
+export function callerOf({ actor, request: { from } }: OnlyFrom): Caller {
   return actor.kind === 'person'
     ? { key: `person ${actor.id}`, isAnonymous: false }
     : { key: `address ${from}`, isAnonymous: true }

@@ -46,7 +46,7 @@ export function browserCookies(deps: Deps, findCredential: FindCredential): Brow
     set: async (req, res, accessToken) => {
       const credential = await findCredential(accessToken)
       if (credential === undefined) throw sessionEndedError()
-      const secret = await createBrowserSession(deps, credential.person)
+      const secret = await createBrowserSession({ ...deps, actor: credential.person })
       // The browser forgets its former cookie, so nobody could sign out of that session.
       const former = read(req)
       if (former !== undefined) await deleteBrowserSession(seen(req), former)

@@ -2,7 +2,7 @@
 
 import type { Request, Response } from 'express'
 import type { Limit, NewCounter } from '../base/counters.ts'
-import type { Deps } from '../base/deps.ts'
+import type { Ctx, Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
 import type { Person } from '../domain/actor.ts'
 import {
@@ -75,8 +75,8 @@ export function consentsFor(deps: Deps, newSharedCounter: NewCounter | undefined
           if (fetches !== undefined) await takeFrom(fetches, person.id, res)
         }
         try {
-          const request = await judgeRequest(seen, person, { issuer, sent, countFetch })
-          return await askedOf(seen, person, request, sent)
+          const request = await judgeRequest({ ...seen, actor: person }, { issuer, sent, countFetch })
+          return await askedOf({ ...seen, actor: person }, request, sent)
         } catch (error) {
           if (error instanceof UnknownProgramError) return { kind: 'unknown', detail: error.message }
           if (error instanceof ReturnedError) {
@@ -90,12 +90,7 @@ export function consentsFor(deps: Deps, newSharedCounter: NewCounter | undefined
   }
 }
 
-async function askedOf(
-  deps: Deps,
-  person: Person,
-  request: AuthorizeRequest,
-  sent: URLSearchParams,
-): Promise<AskedConsent> {
+async function askedOf(ctx: Ctx<Person>, request: AuthorizeRequest, sent: URLSearchParams): Promise<AskedConsent> {
   const { client, redirectUri, access, resource } = request
   const fields = requestParameters.flatMap((name): [string, string][] => {
     const value = sent.get(name)
@@ -108,9 +103,9 @@ async function askedOf(
     destination: destinationOf(redirectUri),
     access,
     resource,
-    lastConnected: await lastConnected(deps, person, client),
+    lastConnected: await lastConnected(ctx, client),
     fields,
-    allow: async (consent) => allowedAddress(request, await connect(deps, person, request, consent)),
+    allow: async (consent) => allowedAddress(request, await connect(ctx, request, consent)),
     denied: deniedAddress(request),
   }
 }

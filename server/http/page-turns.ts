@@ -33,6 +33,6 @@ export const renderings = createCallerSemaphore({
 export type PageTurn = ReturnType<typeof pageTurn>
 
 export function pageTurn(req: Request, res: Response, actor: Actor = anonymous) {
-  const caller = callerOf({ actor, from: networkOf(req) })
+  const caller = callerOf({ actor, request: { from: networkOf(req) } })
   return { caller, signal: disconnectSignal(req, res), waited: (ms: number) => noteWait(req, ms) }
 }

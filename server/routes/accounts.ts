@@ -47,41 +47,39 @@ export const accountRoutes: HandlersOf<
   | 'listMyAudit'
   | 'exportMyData'
 > = {
-  signUp: async (deps, _actor, { body, client }) =>
-    withHeaders(await accounts.signup(deps, { ...body, ...client }), { ...noStore, Location: '/auth/me' }),
-  logIn: async (deps, _actor, { body, client }) =>
-    withHeaders(await accounts.login(deps, { ...body, ...client }), noStore),
-  refreshSession: async (deps, _actor, { body, client }) =>
-    withHeaders(await sessions.refresh(deps, { ...body, ...client }), noStore),
-  logOut: (deps, _actor, { body }) => sessions.logout(deps, body),
-  changePassword: async (deps, actor, { body, client }) =>
-    withHeaders(await accounts.changePassword(deps, actor, { ...body, ...client }), noStore),
-  requestPasswordReset: (deps, _actor, { body }) => askForReset(deps, body),
-  verifyEmail: async (deps, _actor, { body, client }) =>
-    withHeaders(await verifyEmail(deps, { ...body, ...client }), noStore),
-  requestVerification: (deps, actor) => askForVerification(deps, actor),
-  getMe: (deps, actor) => accounts.readMe(deps, actor),
-  updateMe: (deps, actor, { body }) => profile.changeMe(deps, actor, body),
-  changeEmail: (deps, actor, { body, client }) => profile.changeEmail(deps, actor, { ...body, ...client }),
-  undoEmailChange: async (deps, _actor, { body, client }) =>
-    withHeaders(await undoEmailChange(deps, { ...body, ...client }), noStore),
-  deleteMe: (deps, actor, { body, client }) => deletion.deleteMe(deps, actor, { ...body, ...client }),
-  getAuthConfig: (deps, _actor, { base }) => readAuthConfig(deps, base),
-  listIdentities: (deps, actor, { query }) => listMyIdentities(deps, actor, query),
-  removeIdentity: (deps, actor, { path, body, client }) => removeIdentity(deps, actor, path, { ...body, ...client }),
-  createFeedToken: async (deps, actor, { base }) => withHeaders(await createFeedToken(deps, actor, base), noStore),
-  endFeedToken: (deps, actor) => endFeedToken(deps, actor),
-  createToken: async (deps, actor, { body }) => {
-    const token = await tokens.createAccessToken(deps, actor, body)
+  signUp: async (ctx, { body }) =>
+    withHeaders(await accounts.signup(ctx, { ...body, ...ctx.request }), { ...noStore, Location: '/auth/me' }),
+  logIn: async (ctx, { body }) => withHeaders(await accounts.login(ctx, { ...body, ...ctx.request }), noStore),
+  refreshSession: async (ctx, { body }) =>
+    withHeaders(await sessions.refresh(ctx, { ...body, ...ctx.request }), noStore),
+  logOut: (ctx, { body }) => sessions.logout(ctx, body),
+  changePassword: async (ctx, { body }) =>
+    withHeaders(await accounts.changePassword(ctx, { ...body, ...ctx.request }), noStore),
+  requestPasswordReset: (ctx, { body }) => askForReset(ctx, body),
+  verifyEmail: async (ctx, { body }) => withHeaders(await verifyEmail(ctx, { ...body, ...ctx.request }), noStore),
+  requestVerification: (ctx) => askForVerification(ctx),
+  getMe: (ctx) => accounts.readMe(ctx),
+  updateMe: (ctx, { body }) => profile.changeMe(ctx, body),
+  changeEmail: (ctx, { body }) => profile.changeEmail(ctx, { ...body, ...ctx.request }),
+  undoEmailChange: async (ctx, { body }) =>
+    withHeaders(await undoEmailChange(ctx, { ...body, ...ctx.request }), noStore),
+  deleteMe: (ctx, { body }) => deletion.deleteMe(ctx, { ...body, ...ctx.request }),
+  getAuthConfig: (ctx) => readAuthConfig(ctx, ctx.request.base),
+  listIdentities: (ctx, { query }) => listMyIdentities(ctx, query),
+  removeIdentity: (ctx, { path, body }) => removeIdentity(ctx, path, { ...body, ...ctx.request }),
+  createFeedToken: async (ctx) => withHeaders(await createFeedToken(ctx, ctx.request.base), noStore),
+  endFeedToken: (ctx) => endFeedToken(ctx),
+  createToken: async (ctx, { body }) => {
+    const token = await tokens.createAccessToken(ctx, body)
     return withHeaders(token, { ...noStore, Location: `/auth/tokens/${token.id}` })
   },
-  listTokens: (deps, actor, { query }) => tokens.listMyAccessTokens(deps, actor, query),
-  revokeToken: (deps, actor, { path }) => tokens.revokeAccessToken(deps, actor, path),
-  listSessions: (deps, actor, { query }) => openSessions.listMySessions(deps, actor, query),
-  endOtherSessions: (deps, actor) => openSessions.endOtherSessions(deps, actor),
-  endSession: (deps, actor, { path }) => openSessions.endSession(deps, actor, path),
-  listMyConnections: (deps, actor, { query }) => listMyConnections(deps, actor, query),
-  endMyConnection: (deps, actor, { path }) => endMyConnection(deps, actor, path.grant_id),
-  listMyAudit: (deps, actor, { query }) => listMyAudit(deps, actor, query),
-  exportMyData: async (deps, actor) => new Archive(openMyData(deps, actor), 'zip'),
+  listTokens: (ctx, { query }) => tokens.listMyAccessTokens(ctx, query),
+  revokeToken: (ctx, { path }) => tokens.revokeAccessToken(ctx, path),
+  listSessions: (ctx, { query }) => openSessions.listMySessions(ctx, query),
+  endOtherSessions: (ctx) => openSessions.endOtherSessions(ctx),
+  endSession: (ctx, { path }) => openSessions.endSession(ctx, path),
+  listMyConnections: (ctx, { query }) => listMyConnections(ctx, query),
+  endMyConnection: (ctx, { path }) => endMyConnection(ctx, path.grant_id),
+  listMyAudit: (ctx, { query }) => listMyAudit(ctx, query),
+  exportMyData: async (ctx) => new Archive(openMyData(ctx), 'zip'),
 }

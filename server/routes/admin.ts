@@ -19,19 +19,18 @@ export const adminRoutes: HandlersOf<
   | 'listServiceAudit'
   | 'getServiceStatus'
 > = {
-  listAccounts: (deps, actor, { query }) => administration.listManagedAccounts(deps, actor, query),
-  createAccount: async (deps, actor, { body }) => {
-    const created = await administration.createManagedAccount(deps, actor, body)
+  listAccounts: (ctx, { query }) => administration.listManagedAccounts(ctx, query),
+  createAccount: async (ctx, { body }) => {
+    const created = await administration.createManagedAccount(ctx, body)
     return withHeaders(created, { ...noStore, Location: `/admin/accounts/${created.account.id}` })
   },
-  getAccount: (deps, actor, { path }) => administration.readManagedAccount(deps, actor, path),
-  updateAccount: (deps, actor, { path, body }) => administration.changeManagedAccount(deps, actor, path, body),
-  deleteAccount: (deps, actor, { path }) => administration.deleteManagedAccount(deps, actor, path),
-  resetAccount: async (deps, actor, { path }) =>
-    withHeaders(await administration.resetManagedAccount(deps, actor, path), noStore),
-  listAllOrgs: (deps, actor, { query }) => administration.listAllOrgs(deps, actor, query),
-  updateOrgLimits: (deps, actor, { path, body }) => changeLimits(deps, actor, path, body),
-  listPlaces: (deps, actor, { query }) => administration.listPlaces(deps, actor, query),
-  listServiceAudit: (deps, actor, { query }) => listServiceAudit(deps, actor, query),
-  getServiceStatus: (deps, actor) => readServiceStatus(deps, actor),
+  getAccount: (ctx, { path }) => administration.readManagedAccount(ctx, path),
+  updateAccount: (ctx, { path, body }) => administration.changeManagedAccount(ctx, path, body),
+  deleteAccount: (ctx, { path }) => administration.deleteManagedAccount(ctx, path),
+  resetAccount: async (ctx, { path }) => withHeaders(await administration.resetManagedAccount(ctx, path), noStore),
+  listAllOrgs: (ctx, { query }) => administration.listAllOrgs(ctx, query),
+  updateOrgLimits: (ctx, { path, body }) => changeLimits(ctx, path, body),
+  listPlaces: (ctx, { query }) => administration.listPlaces(ctx, query),
+  listServiceAudit: (ctx, { query }) => listServiceAudit(ctx, query),
+  getServiceStatus: (ctx) => readServiceStatus(ctx),
 }

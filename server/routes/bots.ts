@@ -7,18 +7,18 @@ import { noStore, withHeaders } from '../http/responses/responses.ts'
 export const botRoutes: HandlersOf<
   'createBot' | 'listBots' | 'updateBot' | 'deleteBot' | 'createBotToken' | 'listBotTokens' | 'revokeBotToken'
 > = {
-  createBot: async (deps, actor, { path, body }) => {
-    const bot = await bots.createBot(deps, actor, path, body)
+  createBot: async (ctx, { path, body }) => {
+    const bot = await bots.createBot(ctx, path, body)
     return withHeaders(bot, { Location: `/orgs/${path.org_id}/bots/${bot.id}` })
   },
-  listBots: (deps, actor, { path, query }) => bots.listBots(deps, actor, path, query),
-  updateBot: (deps, actor, { path, body }) => bots.updateBot(deps, actor, path, body),
-  deleteBot: (deps, actor, { path }) => bots.deleteBot(deps, actor, path),
-  createBotToken: async (deps, actor, { path, body }) => {
-    const token = await tokens.createBotToken(deps, actor, path, body)
+  listBots: (ctx, { path, query }) => bots.listBots(ctx, path, query),
+  updateBot: (ctx, { path, body }) => bots.updateBot(ctx, path, body),
+  deleteBot: (ctx, { path }) => bots.deleteBot(ctx, path),
+  createBotToken: async (ctx, { path, body }) => {
+    const token = await tokens.createBotToken(ctx, path, body)
     const location = `/orgs/${path.org_id}/bots/${path.bot_id}/tokens/${token.id}`
     return withHeaders(token, { ...noStore, Location: location })
   },
-  listBotTokens: (deps, actor, { path, query }) => tokens.listBotTokens(deps, actor, path, query),
-  revokeBotToken: (deps, actor, { path }) => tokens.revokeBotToken(deps, actor, path),
+  listBotTokens: (ctx, { path, query }) => tokens.listBotTokens(ctx, path, query),
+  revokeBotToken: (ctx, { path }) => tokens.revokeBotToken(ctx, path),
 }

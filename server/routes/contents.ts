@@ -23,31 +23,28 @@ export const contentRoutes: HandlersOf<
   | 'compareCommits'
   | 'getPatch'
 > = {
-  listEntities: (deps, actor, { path, query, from, signal }) =>
-    contents.listEntities(deps, { actor, from, signal }, path, query),
-  getFile: (deps, actor, { path }) => contents.readFile(deps, actor, path),
-  getObject: async (deps, actor, { path, from, signal }) => {
-    const content = await contents.readBytes(deps, { actor, from, signal }, path)
+  listEntities: (ctx, { path, query }) => contents.listEntities(ctx, path, query),
+  getFile: (ctx, { path }) => contents.readFile(ctx, path),
+  getObject: async (ctx, { path }) => {
+    const content = await contents.readBytes(ctx, path)
     return bytes(content, 'application/octet-stream', immutable)
   },
-  getRaw: async (deps, actor, { path }) => new Download(await readRaw(deps, actor, path)),
-  getBlame: (deps, actor, { path, from, signal }) => blameFile(deps, { actor, from, signal }, path),
-  listCommits: (deps, actor, { path, query, from, signal }) =>
-    contents.listCommits(deps, { actor, from, signal }, path, query),
-  createCommit: async (deps, actor, { path, body }) => {
-    const commit = await contents.createCommit(deps, actor, path, body)
+  getRaw: async (ctx, { path }) => new Download(await readRaw(ctx, path)),
+  getBlame: (ctx, { path }) => blameFile(ctx, path),
+  listCommits: (ctx, { path, query }) => contents.listCommits(ctx, path, query),
+  createCommit: async (ctx, { path, body }) => {
+    const commit = await contents.createCommit(ctx, path, body)
     const tree = `/orgs/${path.org_id}/nodes/${path.node_id}/tree/${encodeURIComponent(path.branch)}`
     return created(`${tree}/commits/${commit.id}`, commit)
   },
-  getCommit: (deps, actor, { path, from, signal }) => contents.readBranchCommit(deps, { actor, from, signal }, path),
-  getCommitDiff: async (deps, actor, { path, query, type, from, signal }) =>
+  getCommit: (ctx, { path }) => contents.readBranchCommit(ctx, path),
+  getCommitDiff: async (ctx, { path, query, type }) =>
     type === 'application/json'
-      ? diffs.readCommitDiff(deps, { actor, from, signal }, path, query)
-      : patch(await diffs.readCommitPatch(deps, { actor, from, signal }, path, query)),
-  compareCommits: async (deps, actor, { path, query, type, from, signal }) =>
+      ? diffs.readCommitDiff(ctx, path, query)
+      : patch(await diffs.readCommitPatch(ctx, path, query)),
+  compareCommits: async (ctx, { path, query, type }) =>
     type === 'application/json'
-      ? comparing.compare(deps, { actor, from, signal }, path, query)
-      : patch(await comparing.comparePatch(deps, { actor, from, signal }, path, query)),
-  getPatch: async (deps, actor, { path, query, from, signal }) =>
-    patch(await comparing.comparePatch(deps, { actor, from, signal }, path, query)),
+      ? comparing.compare(ctx, path, query)
+      : patch(await comparing.comparePatch(ctx, path, query)),
+  getPatch: async (ctx, { path, query }) => patch(await comparing.comparePatch(ctx, path, query)),
 }

@@ -5,8 +5,8 @@ import type { HandlersOf } from '../http/contract/operations.ts'
 import { Followed } from '../http/responses/responses.ts'
 
 export const eventRoutes: HandlersOf<'listEvents'> = {
-  listEvents: (deps, actor, { path, query, type }) =>
+  listEvents: (ctx, { path, query, type }) =>
     type === 'text/event-stream'
-      ? new Followed((options) => openStream(deps, actor, path, query, options))
-      : listEvents(deps, actor, path, query),
+      ? new Followed((options) => openStream(ctx, path, query, options))
+      : listEvents(ctx, path, query),
 }

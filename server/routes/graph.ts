@@ -6,17 +6,17 @@ import type { HandlersOf } from '../http/contract/operations.ts'
 import { Gzipped } from '../http/responses/responses.ts'
 
 export const graphRoutes: HandlersOf<'getPublicGraph' | 'getGraph' | 'getMap'> = {
-  getPublicGraph: async (deps, actor, { path, from }) => {
-    const { version, read } = await openPublicGraph(deps, { actor, from }, path)
+  getPublicGraph: async (ctx, { path }) => {
+    const { version, read } = await openPublicGraph(ctx, path)
     return new Gzipped<PublicGraph>(version, read, { isPublic: true })
   },
-  getGraph: async (deps, actor, { path, from }) => {
-    const { version, read } = await openGraph(deps, { actor, from }, path)
+  getGraph: async (ctx, { path }) => {
+    const { version, read } = await openGraph(ctx, path)
     return new Gzipped<PublicGraph>(version, read, { isPublic: false })
   },
-  getMap: async (deps, actor, { path, query: { under, columns }, from }) => {
+  getMap: async (ctx, { path, query: { under, columns } }) => {
     const part = { columns: columns ?? true, ...(under !== undefined && { under }) }
-    const { version, read } = await openMap(deps, { actor, from }, path, part)
+    const { version, read } = await openMap(ctx, path, part)
     return new Gzipped<GraphMap>(version, read, { isPublic: false })
   },
 }

@@ -19,15 +19,15 @@ export const inboxRoutes: HandlersOf<
   | 'unfollowNode'
   | 'stopDigest'
 > = {
-  listInbox: (deps, actor, { query }) => listInbox(deps, actor, query),
-  listOrgInbox: (deps, actor, { path, query }) => listOrgInbox(deps, actor, path, query),
-  getInboxFeed: (deps, _actor, { query }) => readInboxFeed(deps, query),
-  putInboxMark: (deps, actor, { body }) => putInboxMarks(deps, actor, body),
-  putOrgInboxMark: (deps, actor, { path, body }) => putOrgInboxMark(deps, actor, path, body),
-  listFollows: (deps, actor, { query }) => follows.listMyFollows(deps, actor, query),
-  followOrg: (deps, actor, { path }) => follows.followOrg(deps, actor, path),
-  unfollowOrg: (deps, actor, { path }) => follows.unfollowOrg(deps, actor, path),
-  followNode: (deps, actor, { path, body }) => follows.followNode(deps, actor, path, body),
-  unfollowNode: (deps, actor, { path }) => follows.unfollowNode(deps, actor, path),
-  stopDigest: (deps, _actor, { body }) => stopDigest(deps, body),
+  listInbox: (ctx, { query }) => listInbox(ctx, query),
+  listOrgInbox: (ctx, { path, query }) => listOrgInbox(ctx, path, query),
+  getInboxFeed: (ctx, { query }) => readInboxFeed(ctx, query),
+  putInboxMark: (ctx, { body }) => putInboxMarks(ctx, body),
+  putOrgInboxMark: (ctx, { path, body }) => putOrgInboxMark(ctx, path, body),
+  listFollows: (ctx, { query }) => follows.listMyFollows(ctx, query),
+  followOrg: (ctx, { path }) => follows.followOrg(ctx, path),
+  unfollowOrg: (ctx, { path }) => follows.unfollowOrg(ctx, path),
+  followNode: (ctx, { path, body }) => follows.followNode(ctx, path, body),
+  unfollowNode: (ctx, { path }) => follows.unfollowNode(ctx, path),
+  stopDigest: (ctx, { body }) => stopDigest(ctx, body),
 }

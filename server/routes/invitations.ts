@@ -8,16 +8,16 @@ import { bytes, withHeaders } from '../http/responses/responses.ts'
 export const invitationRoutes: HandlersOf<
   'createInvitation' | 'listInvitations' | 'revokeInvitation' | 'acceptInvitation' | 'getJoinPage'
 > = {
-  createInvitation: async (deps, actor, { path, body, base }) => {
-    const invitation = await invitations.createInvitation(deps, actor, path, body)
+  createInvitation: async (ctx, { path, body }) => {
+    const invitation = await invitations.createInvitation(ctx, path, body)
     return withHeaders(
-      { ...invitation, url: invitations.invitationUrl(base, invitation.token) },
+      { ...invitation, url: invitations.invitationUrl(ctx.request.base, invitation.token) },
       { 'Cache-Control': 'no-store', Location: `/orgs/${path.org_id}/invitations/${invitation.id}` },
     )
   },
-  listInvitations: (deps, actor, { path, query }) => invitations.listInvitations(deps, actor, path, query),
-  revokeInvitation: (deps, actor, { path }) => invitations.revokeInvitation(deps, actor, path),
-  acceptInvitation: (deps, actor, { body }) => acceptInvitation(deps, actor, body),
-  getJoinPage: (_deps, _actor, { base }) =>
-    bytes(Buffer.from(joinPage(base)), 'text/html; charset=utf-8', { 'Content-Security-Policy': joinPolicy }),
+  listInvitations: (ctx, { path, query }) => invitations.listInvitations(ctx, path, query),
+  revokeInvitation: (ctx, { path }) => invitations.revokeInvitation(ctx, path),
+  acceptInvitation: (ctx, { body }) => acceptInvitation(ctx, body),
+  getJoinPage: ({ request }) =>
+    bytes(Buffer.from(joinPage(request.base)), 'text/html; charset=utf-8', { 'Content-Security-Policy': joinPolicy }),
 }

@@ -42,49 +42,45 @@ export const nodeRoutes: HandlersOf<
   | 'updateConnection'
   | 'removeConnection'
 > = {
-  createNode: async (deps, actor, { path, body, base }) => {
-    const node = await createNode(deps, actor, path, body)
-    return created(`/orgs/${path.org_id}/nodes/${node.id}`, withCloneUrl(node, base))
+  createNode: async (ctx, { path, body }) => {
+    const node = await createNode(ctx, path, body)
+    return created(`/orgs/${path.org_id}/nodes/${node.id}`, withCloneUrl(node, ctx.request.base))
   },
-  createNodes: (deps, actor, { path, body, from, signal }) => createNodes(deps, { actor, from, signal }, path, body),
-  putNodes: (deps, actor, { path, body, from, signal }) => putNodes(deps, { actor, from, signal }, path, body),
-  listNodes: async (deps, actor, { path, query: { format, ...query }, type, from, signal }) => {
-    const context = { actor, from, signal }
+  createNodes: (ctx, { path, body }) => createNodes(ctx, path, body),
+  putNodes: (ctx, { path, body }) => putNodes(ctx, path, body),
+  listNodes: async (ctx, { path, query: { format, ...query }, type }) => {
     if (format === undefined ? type === 'text/csv' : format === 'csv')
-      return new CsvTable(await openNodeTable(deps, context, path, query))
+      return new CsvTable(await openNodeTable(ctx, path, query))
     return query.where === undefined && query.sort === undefined
-      ? nodes.listNodes(deps, actor, path, query)
-      : listMatching(deps, context, path, query)
+      ? nodes.listNodes(ctx, path, query)
+      : listMatching(ctx, path, query)
   },
-  listChanges: (deps, actor, { path, query }) => listChanges(deps, actor, path, query),
-  listTree: (deps, actor, { path, query }) => listTree(deps, actor, path, query),
-  listOrgTags: (deps, actor, { path, query }) => listOrgTags(deps, actor, path, query),
-  listTaggedNodes: (deps, actor, { path, query }) => listTaggedNodes(deps, actor, path, query),
-  getNode: async (deps, actor, { path, base }) => withCloneUrl(await nodes.readNode(deps, actor, path), base),
-  updateNode: async (deps, actor, { path, body, base }) =>
-    withCloneUrl(await nodes.updateNode(deps, actor, path, body), base),
-  copyNode: async (deps, actor, { path, body, base, from, signal }) => {
-    const node = await copyNode(deps, { actor, from, signal }, path, body ?? {})
-    return created(`/orgs/${path.org_id}/nodes/${node.id}`, withCloneUrl(node, base))
+  listChanges: (ctx, { path, query }) => listChanges(ctx, path, query),
+  listTree: (ctx, { path, query }) => listTree(ctx, path, query),
+  listOrgTags: (ctx, { path, query }) => listOrgTags(ctx, path, query),
+  listTaggedNodes: (ctx, { path, query }) => listTaggedNodes(ctx, path, query),
+  getNode: async (ctx, { path }) => withCloneUrl(await nodes.readNode(ctx, path), ctx.request.base),
+  updateNode: async (ctx, { path, body }) => withCloneUrl(await nodes.updateNode(ctx, path, body), ctx.request.base),
+  copyNode: async (ctx, { path, body }) => {
+    const node = await copyNode(ctx, path, body ?? {})
+    return created(`/orgs/${path.org_id}/nodes/${node.id}`, withCloneUrl(node, ctx.request.base))
   },
-  deleteNode: (deps, actor, { path }) => nodes.deleteNode(deps, actor, path),
-  listTrash: (deps, actor, { path, query }) => listTrash(deps, actor, path, query),
-  restoreNode: async (deps, actor, { path, body, base }) =>
-    withCloneUrl(await restoreNode(deps, actor, path, body ?? {}), base),
-  getPath: (deps, actor, { path }) => readPath(deps, actor, path),
-  putParent: async (deps, actor, { path, body, base }) =>
-    withCloneUrl(await edges.putParent(deps, actor, path, body ?? {}), base),
-  removeParent: (deps, actor, { path, query }) => edges.removeParent(deps, actor, path, query),
-  listConnections: (deps, actor, { path, query }) => nodes.listConnections(deps, actor, path, query),
-  listLinks: (deps, actor, { path, query, from, signal }) => readLinks(deps, { actor, from, signal }, path, query),
-  listBacklinks: (deps, actor, { path, query, from, signal }) =>
-    listBacklinks(deps, { actor, from, signal }, path, query),
-  addConnection: async (deps, actor, { path, body }) => {
-    const connection = await edges.addConnection(deps, actor, path, body)
+  deleteNode: (ctx, { path }) => nodes.deleteNode(ctx, path),
+  listTrash: (ctx, { path, query }) => listTrash(ctx, path, query),
+  restoreNode: async (ctx, { path, body }) => withCloneUrl(await restoreNode(ctx, path, body ?? {}), ctx.request.base),
+  getPath: (ctx, { path }) => readPath(ctx, path),
+  putParent: async (ctx, { path, body }) =>
+    withCloneUrl(await edges.putParent(ctx, path, body ?? {}), ctx.request.base),
+  removeParent: (ctx, { path, query }) => edges.removeParent(ctx, path, query),
+  listConnections: (ctx, { path, query }) => nodes.listConnections(ctx, path, query),
+  listLinks: (ctx, { path, query }) => readLinks(ctx, path, query),
+  listBacklinks: (ctx, { path, query }) => listBacklinks(ctx, path, query),
+  addConnection: async (ctx, { path, body }) => {
+    const connection = await edges.addConnection(ctx, path, body)
     return created(`/orgs/${path.org_id}/nodes/${path.node_id}/connections/${connection.id}`, connection)
   },
-  updateConnection: (deps, actor, { path, body }) => edges.updateConnection(deps, actor, path, body),
-  removeConnection: (deps, actor, { path, query }) => edges.removeConnection(deps, actor, path, query),
+  updateConnection: (ctx, { path, body }) => edges.updateConnection(ctx, path, body),
+  removeConnection: (ctx, { path, query }) => edges.removeConnection(ctx, path, query),
 }
 
 /** Adds the clone URL. Only the request says how clients reach the service. */

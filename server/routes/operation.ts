@@ -61,8 +61,8 @@ export const operationRoutes: HandlersOf<
     revision: spec.info['x-revision'],
     ...(maintenance.current() && { maintenance: true }),
   }),
-  getReadiness: async (deps) => {
-    const status = await requireReady(deps)
+  getReadiness: async (ctx) => {
+    const status = await requireReady(ctx)
     return { status }
   },
   getMetrics: async ({ scrape }) => {
@@ -70,10 +70,10 @@ export const operationRoutes: HandlersOf<
     return bytes(Buffer.from(await scrape()), textFormat)
   },
   getSpec: ({ config }) => specFor(config),
-  getJwks: async (deps) => withHeaders(await readJwks(deps), { 'Cache-Control': `public, max-age=${jwksSeconds}` }),
-  getOpenidConfiguration: (deps, _actor, { base }) => readOpenidConfiguration(deps, base),
-  getProtectedResource: (deps, _actor, { base }) => withHeaders(readProtectedResource(deps, base, 'api'), discovery),
-  getMcpResource: (deps, _actor, { base }) => withHeaders(readProtectedResource(deps, base, 'mcp'), discovery),
-  getAuthorizationServer: (deps, _actor, { base }) => withHeaders(readAuthorizationServer(deps, base), discovery),
+  getJwks: async (ctx) => withHeaders(await readJwks(ctx), { 'Cache-Control': `public, max-age=${jwksSeconds}` }),
+  getOpenidConfiguration: (ctx) => readOpenidConfiguration(ctx, ctx.request.base),
+  getProtectedResource: (ctx) => withHeaders(readProtectedResource(ctx, ctx.request.base, 'api'), discovery),
+  getMcpResource: (ctx) => withHeaders(readProtectedResource(ctx, ctx.request.base, 'mcp'), discovery),
+  getAuthorizationServer: (ctx) => withHeaders(readAuthorizationServer(ctx, ctx.request.base), discovery),
   getDocs: () => bytes(Buffer.from(docsPage), 'text/html; charset=utf-8', { 'Content-Security-Policy': docsPolicy }),
 }

@@ -27,37 +27,37 @@ export const orgRoutes: HandlersOf<
   | 'removeMember'
   | 'listOrgAudit'
 > = {
-  createOrg: async (deps, actor, { body }) => {
-    const org = await orgs.createOrg(deps, actor, body)
+  createOrg: async (ctx, { body }) => {
+    const org = await orgs.createOrg(ctx, body)
     return created(`/orgs/${org.id}`, org)
   },
-  listOrgs: (deps, actor, { query }) => orgs.listOrgs(deps, actor, query),
-  getOrg: (deps, actor, { path }) => orgs.readOrg(deps, actor, path),
-  updateOrg: (deps, actor, { path, body }) => orgs.updateOrg(deps, actor, path, body),
-  deleteOrg: (deps, actor, { path }) => orgs.deleteOrg(deps, actor, path),
-  listRepositories: async (deps, actor, { path, query, type, base }) =>
+  listOrgs: (ctx, { query }) => orgs.listOrgs(ctx, query),
+  getOrg: (ctx, { path }) => orgs.readOrg(ctx, path),
+  updateOrg: (ctx, { path, body }) => orgs.updateOrg(ctx, path, body),
+  deleteOrg: (ctx, { path }) => orgs.deleteOrg(ctx, path),
+  listRepositories: async (ctx, { path, query, type }) =>
     type === 'application/json'
-      ? repositories.listRepositories(deps, actor, path, { ...query, base })
-      : asLines(await repositories.listCloneUrls(deps, actor, path, { base })),
-  listCloneUrls: async (deps, actor, { path, base }) =>
-    asLines(await repositories.listCloneUrls(deps, actor, path, { base })),
-  exportOrg: async (deps, actor, { path, query: { format, under, where }, type }) => {
-    const content = await openExport(deps, actor, path, { under, where })
+      ? repositories.listRepositories(ctx, path, { ...query, base: ctx.request.base })
+      : asLines(await repositories.listCloneUrls(ctx, path, { base: ctx.request.base })),
+  listCloneUrls: async (ctx, { path }) =>
+    asLines(await repositories.listCloneUrls(ctx, path, { base: ctx.request.base })),
+  exportOrg: async (ctx, { path, query: { format, under, where }, type }) => {
+    const content = await openExport(ctx, path, { under, where })
     return new Archive(content, format ?? (type === 'application/zip' ? 'zip' : 'tar'))
   },
-  startImport: async (deps, actor, { path, query, upload }) => {
+  startImport: async (ctx, { path, query, upload }) => {
     const { name = 'Imported', dry_run: dryRun = false, base, exclude } = query
     const options = { dryRun, ...(base && { base }), ...(exclude && { exclude }) }
-    const started = await startImport(deps, actor, path, { name, options, open: upload })
+    const started = await startImport(ctx, path, { name, options, open: upload })
     return created(`/orgs/${started.org_id}/imports/${started.id}`, started)
   },
-  listImports: (deps, actor, { path, query }) => listImports(deps, actor, path, query),
-  getImport: (deps, actor, { path }) => getImport(deps, actor, path),
-  cancelImport: (deps, actor, { path, signal }) => cancelImport(deps, actor, path, signal),
-  listMembers: (deps, actor, { path, query }) => members.listMembers(deps, actor, path, query),
-  putMember: (deps, actor, { path, body }) => members.putMember(deps, actor, path, body),
-  removeMember: (deps, actor, { path }) => members.removeMember(deps, actor, path),
-  listOrgAudit: (deps, actor, { path, query }) => listOrgAudit(deps, actor, path, query),
+  listImports: (ctx, { path, query }) => listImports(ctx, path, query),
+  getImport: (ctx, { path }) => getImport(ctx, path),
+  cancelImport: (ctx, { path }) => cancelImport(ctx, path, ctx.request.signal),
+  listMembers: (ctx, { path, query }) => members.listMembers(ctx, path, query),
+  putMember: (ctx, { path, body }) => members.putMember(ctx, path, body),
+  removeMember: (ctx, { path }) => members.removeMember(ctx, path),
+  listOrgAudit: (ctx, { path, query }) => listOrgAudit(ctx, path, query),
 }
 
 function asLines(urls: readonly string[]): Bytes {

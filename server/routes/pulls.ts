@@ -25,34 +25,32 @@ export const pullRoutes: HandlersOf<
   | 'getPullChangesSince'
   | 'getPullImpact'
 > = {
-  openPull: async (deps, actor, { path, body }) => {
-    const pr = await pulls.openPull(deps, actor, path, body)
+  openPull: async (ctx, { path, body }) => {
+    const pr = await pulls.openPull(ctx, path, body)
     return created(`/orgs/${path.org_id}/nodes/${path.node_id}/pull-requests/${pr.number}`, { pr })
   },
-  listPulls: (deps, actor, { path, query }) => pulls.listPulls(deps, actor, path, query),
-  listOrgPulls: (deps, actor, { path, query, from, signal }) =>
-    listOrgPulls(deps, { actor, from, signal }, path, query),
-  getPull: async (deps, actor, { path }) => ({ pr: await pulls.readPullRequest(deps, actor, path) }),
-  updatePull: async (deps, actor, { path, body }) => ({
-    pr: await pulls.updatePull(deps, actor, path, body),
+  listPulls: (ctx, { path, query }) => pulls.listPulls(ctx, path, query),
+  listOrgPulls: (ctx, { path, query }) => listOrgPulls(ctx, path, query),
+  getPull: async (ctx, { path }) => ({ pr: await pulls.readPullRequest(ctx, path) }),
+  updatePull: async (ctx, { path, body }) => ({
+    pr: await pulls.updatePull(ctx, path, body),
   }),
-  mergePull: async (deps, actor, { path, body }) => ({
-    pr: await mergePull(deps, actor, path, body ?? {}),
+  mergePull: async (ctx, { path, body }) => ({
+    pr: await mergePull(ctx, path, body ?? {}),
   }),
-  updatePullBranch: async (deps, actor, { path, from, signal }) => ({
-    pr: await updatePullBranch(deps, { actor, from, signal }, path),
+  updatePullBranch: async (ctx, { path }) => ({
+    pr: await updatePullBranch(ctx, path),
   }),
-  undoPull: async (deps, actor, { path, body, from, signal }) => {
-    const pr = await undoPull(deps, { actor, from, signal }, path, body ?? {})
+  undoPull: async (ctx, { path, body }) => {
+    const pr = await undoPull(ctx, path, body ?? {})
     return created(`/orgs/${path.org_id}/nodes/${path.node_id}/pull-requests/${pr.number}`, { pr })
   },
-  listPullCommits: (deps, actor, { path, query }) => pulls.listPullCommits(deps, actor, path, query),
-  getPullChanges: (deps, actor, { path, from, signal }) => diffs.readPullChanges(deps, { actor, from, signal }, path),
-  getPullChangesSince: (deps, actor, { path, query, from, signal }) =>
-    getPullChangesSince(deps, { actor, from, signal }, path, query),
-  getPullImpact: (deps, actor, { path }) => readPullImpact(deps, actor, path),
-  getPullDiff: async (deps, actor, { path, query, type, from, signal }) =>
+  listPullCommits: (ctx, { path, query }) => pulls.listPullCommits(ctx, path, query),
+  getPullChanges: (ctx, { path }) => diffs.readPullChanges(ctx, path),
+  getPullChangesSince: (ctx, { path, query }) => getPullChangesSince(ctx, path, query),
+  getPullImpact: (ctx, { path }) => readPullImpact(ctx, path),
+  getPullDiff: async (ctx, { path, query, type }) =>
     type === 'application/json'
-      ? diffs.readPullDiff(deps, { actor, from, signal }, path, query)
-      : patch(await diffs.readPullPatch(deps, { actor, from, signal }, path, query)),
+      ? diffs.readPullDiff(ctx, path, query)
+      : patch(await diffs.readPullPatch(ctx, path, query)),
 }

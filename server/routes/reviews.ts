@@ -39,29 +39,28 @@ export const reviewRoutes: HandlersOf<
   | 'putCheck'
   | 'listChecks'
 > = {
-  listThreads: (deps, actor, { path, query }) => listThreads(deps, actor, path, query),
-  updateThread: (deps, actor, { path, body }) => updateThread(deps, actor, path, body),
-  getTimeline: (deps, actor, { path, query }) => readTimeline(deps, actor, path, query),
-  createComment: async (deps, actor, { path, body }) => {
-    const comment = await comments.createComment(deps, actor, path, body)
+  listThreads: (ctx, { path, query }) => listThreads(ctx, path, query),
+  updateThread: (ctx, { path, body }) => updateThread(ctx, path, body),
+  getTimeline: (ctx, { path, query }) => readTimeline(ctx, path, query),
+  createComment: async (ctx, { path, body }) => {
+    const comment = await comments.createComment(ctx, path, body)
     return created(`${urlOf(path)}/comments/${comment.entry}`, comment)
   },
-  getComment: (deps, actor, { path }) => comments.readComment(deps, actor, path),
-  updateComment: (deps, actor, { path, body }) => comments.updateComment(deps, actor, path, body),
-  deleteComment: (deps, actor, { path }) => comments.deleteComment(deps, actor, path),
-  applySuggestions: (deps, actor, { path, body }) => applySuggestions(deps, actor, path, body),
-  submitReview: async (deps, actor, { path, body }) => {
-    const review = await reviews.submitReview(deps, actor, path, body)
+  getComment: (ctx, { path }) => comments.readComment(ctx, path),
+  updateComment: (ctx, { path, body }) => comments.updateComment(ctx, path, body),
+  deleteComment: (ctx, { path }) => comments.deleteComment(ctx, path),
+  applySuggestions: (ctx, { path, body }) => applySuggestions(ctx, path, body),
+  submitReview: async (ctx, { path, body }) => {
+    const review = await reviews.submitReview(ctx, path, body)
     return created(`${urlOf(path)}/reviews/${review.entry}`, review)
   },
-  listReviews: (deps, actor, { path, query }) => reviews.listReviews(deps, actor, path, query),
-  getReview: (deps, actor, { path }) => reviews.readReview(deps, actor, path),
-  updateReview: (deps, actor, { path, body }) => reviews.updateReview(deps, actor, path, body),
-  eraseEntry: (deps, actor, { path, body, from, signal }) =>
-    eraseEntry(deps, { actor, from, signal }, path, body ?? {}),
-  putReadMark: (deps, actor, { path, body }) => putReadMark(deps, actor, path, body),
-  listWaiting: (deps, actor, { query }) => listWaiting(deps, actor, query),
-  listOrgWaiting: (deps, actor, { path, query }) => listOrgWaiting(deps, actor, path, query),
-  putCheck: (deps, actor, { path, body }) => putCheck(deps, actor, path, body),
-  listChecks: (deps, actor, { path }) => readChecks(deps, actor, path),
+  listReviews: (ctx, { path, query }) => reviews.listReviews(ctx, path, query),
+  getReview: (ctx, { path }) => reviews.readReview(ctx, path),
+  updateReview: (ctx, { path, body }) => reviews.updateReview(ctx, path, body),
+  eraseEntry: (ctx, { path, body }) => eraseEntry(ctx, path, body ?? {}),
+  putReadMark: (ctx, { path, body }) => putReadMark(ctx, path, body),
+  listWaiting: (ctx, { query }) => listWaiting(ctx, query),
+  listOrgWaiting: (ctx, { path, query }) => listOrgWaiting(ctx, path, query),
+  putCheck: (ctx, { path, body }) => putCheck(ctx, path, body),
+  listChecks: (ctx, { path }) => readChecks(ctx, path),
 }

@@ -6,15 +6,11 @@ import type { HandlersOf } from '../http/contract/operations.ts'
 export const typeRoutes: HandlersOf<
   'listTypes' | 'getType' | 'putType' | 'checkType' | 'deleteType' | 'listTypeProblems' | 'listTypeHistory'
 > = {
-  listTypes: (deps, actor, { path, query, from, signal }) =>
-    types.listTypes(deps, { actor, from, signal }, path, query),
-  getType: (deps, actor, { path, from, signal }) => types.readType(deps, { actor, from, signal }, path),
-  putType: (deps, actor, { path, body, from, signal }) => types.putType(deps, { actor, from, signal }, path, body),
-  checkType: (deps, actor, { path, body, from, signal }) => types.checkType(deps, { actor, from, signal }, path, body),
-  deleteType: (deps, actor, { path, query, from, signal }) =>
-    types.deleteType(deps, { actor, from, signal }, path, query),
-  listTypeProblems: (deps, actor, { path, query, from, signal }) =>
-    types.listTypeProblems(deps, { actor, from, signal }, path, query),
-  listTypeHistory: (deps, actor, { path, query, from, signal }) =>
-    types.listTypeHistory(deps, { actor, from, signal }, path, query),
+  listTypes: (ctx, { path, query }) => types.listTypes(ctx, path, query),
+  getType: (ctx, { path }) => types.readType(ctx, path),
+  putType: (ctx, { path, body }) => types.putType(ctx, path, body),
+  checkType: (ctx, { path, body }) => types.checkType(ctx, path, body),
+  deleteType: (ctx, { path, query }) => types.deleteType(ctx, path, query),
+  listTypeProblems: (ctx, { path, query }) => types.listTypeProblems(ctx, path, query),
+  listTypeHistory: (ctx, { path, query }) => types.listTypeHistory(ctx, path, query),
 }

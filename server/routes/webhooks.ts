@@ -17,19 +17,18 @@ export const webhookRoutes: HandlersOf<
   | 'redeliverDelivery'
   | 'redeliverFailed'
 > = {
-  createWebhook: async (deps, actor, { path, body }) => {
-    const webhook = await webhooks.createWebhook(deps, actor, path, body)
+  createWebhook: async (ctx, { path, body }) => {
+    const webhook = await webhooks.createWebhook(ctx, path, body)
     return withHeaders(webhook, { ...noStore, Location: `/orgs/${path.org_id}/webhooks/${webhook.id}` })
   },
-  listWebhooks: (deps, actor, { path, query }) => webhooks.listWebhooks(deps, actor, path, query),
-  getWebhook: (deps, actor, { path }) => webhooks.readWebhook(deps, actor, path),
-  updateWebhook: (deps, actor, { path, body }) => webhooks.updateWebhook(deps, actor, path, body),
-  deleteWebhook: (deps, actor, { path }) => webhooks.deleteWebhook(deps, actor, path),
-  rotateWebhookSecret: async (deps, actor, { path }) =>
-    withHeaders(await webhooks.rotateSecret(deps, actor, path), noStore),
-  pingWebhook: (deps, actor, { path, from, signal }) => webhooks.pingWebhook(deps, { actor, from, signal }, path),
-  listDeliveries: (deps, actor, { path, query }) => deliveries.listDeliveries(deps, actor, path, query),
-  getDelivery: (deps, actor, { path }) => deliveries.readDelivery(deps, actor, path),
-  redeliverDelivery: (deps, actor, { path }) => deliveries.redeliver(deps, actor, path),
-  redeliverFailed: (deps, actor, { path, body }) => deliveries.redeliverFailed(deps, actor, path, body),
+  listWebhooks: (ctx, { path, query }) => webhooks.listWebhooks(ctx, path, query),
+  getWebhook: (ctx, { path }) => webhooks.readWebhook(ctx, path),
+  updateWebhook: (ctx, { path, body }) => webhooks.updateWebhook(ctx, path, body),
+  deleteWebhook: (ctx, { path }) => webhooks.deleteWebhook(ctx, path),
+  rotateWebhookSecret: async (ctx, { path }) => withHeaders(await webhooks.rotateSecret(ctx, path), noStore),
+  pingWebhook: (ctx, { path }) => webhooks.pingWebhook(ctx, path),
+  listDeliveries: (ctx, { path, query }) => deliveries.listDeliveries(ctx, path, query),
+  getDelivery: (ctx, { path }) => deliveries.readDelivery(ctx, path),
+  redeliverDelivery: (ctx, { path }) => deliveries.redeliver(ctx, path),
+  redeliverFailed: (ctx, { path, body }) => deliveries.redeliverFailed(ctx, path, body),
 }

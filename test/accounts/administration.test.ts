@@ -22,7 +22,7 @@ describe('an administrator', () => {
   const { grove, ada } = useWorld({ ada: 'owner' })
   let bob: PersonClient
   before(async () => {
-    await changeManagedAccount(grove.deps, operator, { account_id: ada.user.id }, { is_admin: true })
+    await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: ada.user.id }, { is_admin: true })
   })
   beforeEach(async () => {
     bob = await signUp(grove, `Bob ${randomUUID()}`)

@@ -50,7 +50,7 @@ describe('while an account, or an organisation, is deleted', () => {
     if (profile === undefined) throw new Error('The account is gone')
     return personOf(profile)
   }
-  const deleteAnn = async (deps: Deps) => removeAccount(deps, await personNamed(ann.user.id), ann.user.id)
+  const deleteAnn = async (deps: Deps) => removeAccount({ ...deps, actor: await personNamed(ann.user.id) }, ann.user.id)
 
   /** Does `meanwhile` once `work` has left its first organisation, and before it looks at the next. */
   async function during<R>(work: (deps: Deps) => Promise<R>, meanwhile: () => Promise<unknown>): Promise<R> {
@@ -113,10 +113,10 @@ describe('while an account, or an organisation, is deleted', () => {
   it('an organisation that the account creates during its deletion is also kept if somebody has joined it', async () => {
     const late = await personNamed(ann.user.id)
     await deleteAnn(here.deps)
-    const first = await createOrg(here.deps, late, { name: 'First' })
-    const alone = await createOrg(here.deps, late, { name: 'Alone' })
+    const first = await createOrg({ ...here.deps, actor: late }, { name: 'First' })
+    const alone = await createOrg({ ...here.deps, actor: late }, { name: 'Alone' })
     const add = ({ deps }: Grove, orgId: string) =>
-      putMember(deps, operator, { org_id: orgId, email: bob.user.email }, { role: 'owner' })
+      putMember({ ...deps, actor: operator }, { org_id: orgId, email: bob.user.email }, { role: 'owner' })
     await add(here, first.id)
     await during(removeDeletedMembers, () => add(there, alone.id))
     expect((await bob.get(`/orgs/${alone.id}/members`).then(expecting(200))).body.total).to.equal(1)

@@ -35,7 +35,8 @@ describe('access ends at once in two processes', () => {
     },
     'an account that is disabled': {
       tokensToo: true,
-      end: ({ who }) => changeManagedAccount(here.deps, operator, { account_id: who.user.id }, { disabled: true }),
+      end: ({ who }) =>
+        changeManagedAccount({ ...here.deps, actor: operator }, { account_id: who.user.id }, { disabled: true }),
     },
     'an account that is deleted': {
       tokensToo: true,

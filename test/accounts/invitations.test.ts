@@ -229,7 +229,11 @@ describe('invitations', () => {
     })
 
     it('from the operator, to become an owner', async () => {
-      const { token, ...rest } = await createInvitation(grove.deps, operator, { org_id: org }, { role: 'owner' })
+      const { token, ...rest } = await createInvitation(
+        { ...grove.deps, actor: operator },
+        { org_id: org },
+        { role: 'owner' },
+      )
       expect(rest).to.not.have.property('created_by')
       expect(await list()).to.deep.equal([rest])
       expect(await accept(bob, token)).to.deep.equal(joined('owner'))
@@ -242,7 +246,7 @@ describe('invitations', () => {
     })
 
     it('not if they are invalid, or only for signing up', async () => {
-      const { token } = await createSignUpInvitation(grove.deps, operator, {})
+      const { token } = await createSignUpInvitation({ ...grove.deps, actor: operator }, {})
       for (const other of [token, 'nonsense', `grv_invite_${'x'.repeat(43)}`])
         expect(await accept(bob, other)).to.deep.equal(notFound)
     })
@@ -280,7 +284,7 @@ describe('invitations', () => {
       await setRole(eve, 'owner')
       const token = await inviteToken({ role: 'owner' }, eve)
       const disable = (disabled: boolean) =>
-        changeManagedAccount(grove.deps, operator, { account_id: eve.user.id }, { disabled })
+        changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: eve.user.id }, { disabled })
       await disable(true)
       expect(await accept(cleo, token)).to.deep.equal(notFound)
       const someone = { email: `${randomUUID()}@example.org`, password, invitation: token }

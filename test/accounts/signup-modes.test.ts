@@ -45,7 +45,7 @@ describe('SIGNUP', () => {
   const ask = (grove: Grove, invitation?: unknown, email = newEmail()): Promise<Answer> =>
     client(grove).post('/auth/signup', { email, password, ...(invitation === undefined ? {} : { invitation }) })
   const inviteTo = async (fields: object = {}) => (await makeInvitation({ owner: ann, org }, fields)).token
-  const forSignUp = async () => (await createSignUpInvitation(open.deps, operator, {})).token
+  const forSignUp = async () => (await createSignUpInvitation({ ...open.deps, actor: operator }, {})).token
 
   it('is shown to anyone', async () => {
     const rest = { password_login: true, password_reset: 'operator', oidc: [] }

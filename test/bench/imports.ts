@@ -151,7 +151,10 @@ async function throughDomain({ dataDir, ann }: Scene, texts: readonly string[]) 
     delay.enable()
     const before = process.cpuUsage()
     const ms = await timeOf(() =>
-      writeBatch(deps, personOf(account), { org_id: org }, nodes, { existing: 'refuse', locate: (at) => [at] }),
+      writeBatch({ ...deps, actor: personOf(account) }, { org_id: org }, nodes, {
+        existing: 'refuse',
+        locate: (at) => [at],
+      }),
     )
     const { user, system } = process.cpuUsage(before)
     delay.disable()

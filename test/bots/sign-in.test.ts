@@ -68,7 +68,9 @@ describe('a bot', () => {
     expect(person.isBot).to.equal(true)
     const signed = client(grove, await accessToken(keys, person, id, now()))
     expect((await signed.get('/auth/me')).status).to.equal(401)
-    const refused = await createBrowserSession(grove.deps, { ...person, sessionId: id }).catch((error) => error.code)
+    const refused = await createBrowserSession({ ...grove.deps, actor: { ...person, sessionId: id } }).catch(
+      (error) => error.code,
+    )
     expect(refused).to.equal('invalid_credentials')
   })
 

@@ -88,7 +88,7 @@ describe('the list of one’s organisations', () => {
   })
 
   it('of an administrator has those of all cells, and the nodes of those that are here', async () => {
-    await changeManagedAccount(here.deps, operator, { account_id: ann.user.id }, { is_admin: true })
+    await changeManagedAccount({ ...here.deps, actor: operator }, { account_id: ann.user.id }, { is_admin: true })
     await ann.post(`/orgs/${ann.org}/nodes`, { title: 'Krill' }).then(expecting(201))
     const lists = await Promise.all(
       [ann, annThere].map(async (asked) => (await asked.get('/admin/orgs?limit=200').then(expecting(200))).body),

@@ -45,7 +45,9 @@ describe('an organisation', () => {
   it('asked of two cells at once is made in one', async () => {
     for (let round = 0; round < rounds; round++) {
       const { person, org } = await newcomer('Twin')
-      await Promise.all([here, there, here, there].map(({ deps }) => ensurePersonalOrg(deps, person, org)))
+      await Promise.all(
+        [here, there, here, there].map(({ deps }) => ensurePersonalOrg({ ...deps, actor: person }, org)),
+      )
       const has = await Promise.all([here, there].map(async (grove) => (await orgsIn(grove)).includes(org)))
       const cells = [here, there].filter((_, at) => has[at])
       expect(cells, `round ${round}`).to.have.length(1)
@@ -57,16 +59,16 @@ describe('an organisation', () => {
   it('that a crash left claimed is made by its cell, and by no other', async () => {
     const { person, org } = await newcomer('Bea')
     await here.deps.credentials.write((trx) => insertPlaces(trx, 'here', [org], 'making'))
-    await ensurePersonalOrg(there.deps, person, org)
+    await ensurePersonalOrg({ ...there.deps, actor: person }, org)
     expect(await orgsIn(there)).to.not.include(org)
-    await ensurePersonalOrg(here.deps, person, org)
+    await ensurePersonalOrg({ ...here.deps, actor: person }, org)
     expect(await orgsIn(here)).to.include(org)
     expect(await placeOf(org)).to.include({ cell: 'here', state: 'here' })
   })
 
   it('that was claimed an hour ago, without a folder, is free again; with one it is here', async () => {
     const [left, made] = [await newcomer('Cy'), await newcomer('Di')]
-    await ensurePersonalOrg(here.deps, made.person, made.org)
+    await ensurePersonalOrg({ ...here.deps, actor: made.person }, made.org)
     await here.deps.credentials.write(async (trx) => {
       await insertPlaces(trx, 'here', [left.org], 'making')
       await trx.updateTable('place').set({ state: 'making' }).where('org_id', '=', made.org).execute()
@@ -80,7 +82,7 @@ describe('an organisation', () => {
     expect(await placeOf(left.org)).to.not.equal(undefined)
     await reconcilePlaces(here.deps)
     expect(await placeOf(left.org)).to.equal(undefined)
-    await ensurePersonalOrg(there.deps, left.person, left.org)
+    await ensurePersonalOrg({ ...there.deps, actor: left.person }, left.org)
     expect(await placeOf(left.org)).to.include({ cell: 'there', state: 'here' })
   })
 

@@ -26,7 +26,7 @@ describe('the list of places', () => {
   before(async () => {
     await setUrl('here', here.url)
     const person = await signUp(here, 'Ada')
-    await changeManagedAccount(here.deps, operator, { account_id: person.user.id }, { is_admin: true })
+    await changeManagedAccount({ ...here.deps, actor: operator }, { account_id: person.user.id }, { is_admin: true })
     ada = await signIn(there, person)
   })
 

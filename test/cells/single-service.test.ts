@@ -46,7 +46,7 @@ describe('a service without cells', () => {
 
   it('lists no places, and gives a walk back where it was', async () => {
     const ann = await signUp(grove, 'Ann')
-    await changeManagedAccount(grove.deps, operator, { account_id: ann.user.id }, { is_admin: true })
+    await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: ann.user.id }, { is_admin: true })
     const { body } = await client(grove).post('/auth/login', { email: ann.user.email, password }).then(expecting(200))
     for (const [query, next] of [
       ['', '0'],

@@ -30,7 +30,7 @@ describe('a directory that two cells write', () => {
           deleted.push(id)
         } else kept.push(id)
         const { person: newborn, org } = await newcomer('New')
-        await Promise.all([here, there].map(({ deps }) => ensurePersonalOrg(deps, newborn, org)))
+        await Promise.all([here, there].map(({ deps }) => ensurePersonalOrg({ ...deps, actor: newborn }, org)))
       }
     }
     await Promise.all([ann, away, ann, away, ann, away].map(write)).finally(() => {

@@ -63,7 +63,8 @@ describe('a stream of events ends', () => {
       status: 401,
     },
     'when the account is disabled': {
-      end: () => changeManagedAccount(grove.deps, operator, { account_id: cy.user.id }, { disabled: true }),
+      end: () =>
+        changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: cy.user.id }, { disabled: true }),
       status: 401,
     },
     'when the access token expires': { end: async () => pass(16 * 60), status: 401 },

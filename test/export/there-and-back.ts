@@ -51,8 +51,7 @@ export async function write({ deps }: Grove, orgId: string, nodes: ImportInput['
   const account = await findAccountByEmail(deps.credentials.read, 'ann@example.org')
   if (!account) throw new Error('Ann has signed up')
   const done = await applyImport(
-    deps,
-    personOf(account),
+    { ...deps, actor: personOf(account) },
     { org_id: orgId },
     { nodes, removed: [], onProgress: () => {} },
   )

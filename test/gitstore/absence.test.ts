@@ -56,7 +56,7 @@ describe('what cannot be looked at', () => {
     await ann.delete(`/orgs/${ann.org}`).then(expecting(204))
     const person = { kind: 'person', id: ann.user.id, email: ann.user.email, name: 'Ann', isAdmin: false } as const
     const trash = join(dataDir, 'trash')
-    const again = () => ensurePersonalOrg(deps, person, ann.org)
+    const again = () => ensurePersonalOrg({ ...deps, actor: person }, ann.org)
     expect(await codeOf(() => failing('readdir', trash, 'EMFILE', again))).to.equal('busy')
     await again()
     expect(await readdir(dataDir)).not.to.include(ann.org)

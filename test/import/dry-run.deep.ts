@@ -37,13 +37,17 @@ describe('import: a dry run', () => {
       }
       const plan = await planImport(await listFolder(folder), {
         orgId,
-        nodes: await localDestination(deps, person).knownNodes(orgId, undefined),
+        nodes: await localDestination({ ...deps, actor: person }).knownNodes(orgId, undefined),
         contentsOf: (ids) => contentsOf(deps, ids),
         takenElsewhere: (ids) => takenElsewhere(deps, orgId, ids),
       })
       const removed = prune ? plan.gone.map(({ id, path = '' }) => ({ id, path })) : []
       const write = (dryRun: boolean) =>
-        applyImport(deps, person, { org_id: orgId }, { nodes: plan.nodes, removed, dryRun, onProgress: () => {} })
+        applyImport(
+          { ...deps, actor: person },
+          { org_id: orgId },
+          { nodes: plan.nodes, removed, dryRun, onProgress: () => {} },
+        )
       const before = await nodesOf(orgId)
       const told = await write(true)
       expect(await nodesOf(orgId)).to.deep.equal(before)

@@ -74,7 +74,7 @@ export function useScene(): void {
     grove = await startGrove()
     ann = await signUp(grove, 'Ann')
     // To whom no operation is forbidden.
-    await changeManagedAccount(grove.deps, operator, { account_id: ann.user.id }, { is_admin: true })
+    await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: ann.user.id }, { is_admin: true })
     node = (await ann.post(`/orgs/${ann.org}/nodes`, { title: 'Whales', text_content: 'Large.' })).body.id
   })
   after(() => grove.close())

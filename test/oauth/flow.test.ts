@@ -141,7 +141,7 @@ describe('connections of programs', () => {
     const eve = await signUp(grove, 'Eve')
     const one = await connectProgram(grove, eve)
     const change = (disabled: boolean) =>
-      changeManagedAccount(grove.deps, operator, { account_id: eve.user.id }, { disabled })
+      changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: eve.user.id }, { disabled })
     await change(true)
     expect((await one.get('/auth/me')).status).to.equal(401)
     await change(false)

@@ -72,7 +72,7 @@ describe('a new account of a provider', () => {
       it(`with SIGNUP=${signup} and _SIGNUP=${of ?? ''} needs what the provider's setting says`, async () => {
         const scene = await startScene(of === undefined ? {} : { signup: of }, { signup })
         const [without, withOne] = admitted[of === undefined ? signup : sameAs[of]]
-        const { token } = await createSignUpInvitation(scene.grove.deps, operator, {})
+        const { token } = await createSignUpInvitation({ ...scene.grove.deps, actor: operator }, {})
         const closed = { status: 403, code: 'signup_closed' }
         const ends = { false: closed, true: { status: 303, code: undefined } } as const
         expect(problemIn(await scene.pass(scene.newVisitor(), claims('Ann')))).to.deep.equal(ends[`${without}`])

@@ -100,7 +100,7 @@ describe('a user who comes back from a provider', () => {
     const { id } = (await visitor.api('/auth/me')).body
     const { changeManagedAccount } = await import('../../server/domain/accounts/administration.ts')
     const { operator } = await import('../../server/domain/actor.ts')
-    await changeManagedAccount(scene.grove.deps, operator, { account_id: id }, { disabled: true })
+    await changeManagedAccount({ ...scene.grove.deps, actor: operator }, { account_id: id }, { disabled: true })
     expect((await visitor.api('/auth/me')).status).to.equal(401)
     const known = await scene.pass(scene.newVisitor(), claims('Dora'))
     expect(problemIn(known)).to.deep.equal({ status: 403, code: 'account_disabled' })

@@ -18,7 +18,7 @@ const statusOf = async (who: PersonClient) => (await who.get('/admin/status').th
 async function startWithAdministrator(options = {}): Promise<{ grove: Grove; ada: PersonClient }> {
   const grove = await startGrove(options)
   const ada = await signUp(grove, 'Ada')
-  await changeManagedAccount(grove.deps, operator, { account_id: ada.user.id }, { is_admin: true })
+  await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: ada.user.id }, { is_admin: true })
   return { grove, ada }
 }
 
@@ -75,7 +75,7 @@ describe('the state of the service', () => {
     const bob = await signUp(grove, `Bob ${randomUUID()}`)
     expect((await bob.get('/admin/status')).status).to.equal(403)
     expect((await client(grove).get('/admin/status')).status).to.equal(401)
-    await changeManagedAccount(grove.deps, operator, { account_id: ada.user.id }, { is_admin: false })
+    await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: ada.user.id }, { is_admin: false })
     expect((await ada.get('/admin/status')).status).to.equal(403)
     await grove.close()
   })

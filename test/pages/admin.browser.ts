@@ -11,7 +11,7 @@ describe('an administrator in a browser', () => {
   let visitor: Visitor
 
   before(async () => {
-    await changeManagedAccount(grove.deps, operator, { account_id: ann.user.id }, { is_admin: true })
+    await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: ann.user.id }, { is_admin: true })
     visitor = await newVisitor({ permissions: ['clipboard-read', 'clipboard-write'] })
     await signIn(visitor)
   })

@@ -26,7 +26,7 @@ describe('the pages of administrators', () => {
   })
 
   const appoint = (who: PersonClient, is_admin = true) =>
-    changeManagedAccount(grove.deps, operator, { account_id: who.user.id }, { is_admin })
+    changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: who.user.id }, { is_admin })
   const at = (who = bob) => `/admin/accounts/${who.user.id}`
   const read = async (who = bob) => (await ada.get(at(who))).body
   const log = (email: string, secret: string) => client(grove).post('/auth/login', { email, password: secret })

@@ -19,7 +19,7 @@ export interface ShownPage {
 
 /** An organisation with nodes, an edge, and three proposals: open, diverged, merged. */
 export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonClient): Promise<ShownPage[]> {
-  await changeManagedAccount(grove.deps, operator, { account_id: ann.user.id }, { is_admin: true })
+  await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: ann.user.id }, { is_admin: true })
   const account = (
     await made(ann.post('/admin/accounts', { email: 'long.name@example.org', name: 'Long '.repeat(30) }))
   ).account.id

@@ -67,11 +67,11 @@ describe('a token that proposes', () => {
     const actor: Person = {
       ...{ kind: 'person', id: bob.user.id, email: 'bob@example.org', name: 'Bob', isAdmin: false, access: 'propose' },
     }
-    const access = await authorizeNode(grove.deps, actor, at, { ref: branchRef('agent/songs') })
+    const access = await authorizeNode({ ...grove.deps, actor }, at, { ref: branchRef('agent/songs') })
     await node.open('agent/songs')
     const name = parseBranchName('agent/songs')
     if (name === undefined) throw new Error('Not a name')
-    const commit = commitToBranch(grove.deps, actor, access, {
+    const commit = commitToBranch({ ...grove.deps, actor }, access, {
       ...{ branch: name, message: 'Late', addsParents: false, locate: () => ['body'] },
       build: () => Promise.reject(new Error('The content was built')),
     })
@@ -81,7 +81,7 @@ describe('a token that proposes', () => {
     )
     expect(refusal).to.equal('Pull request 1 of another user is open; this token cannot change its branch')
     const move = [{ ref: branchRef('agent/songs'), from: head, to: null }]
-    const { refused } = await applyRefUpdates(grove.deps, actor, access, move, 'all or none')
+    const { refused } = await applyRefUpdates({ ...grove.deps, actor }, access, move, 'all or none')
     expect([...refused.keys()]).to.deep.equal([branchRef('agent/songs')])
     expect(node.git.head('agent/songs')).to.equal(head)
   })

@@ -238,7 +238,8 @@ describe('a contributor', () => {
       name: 'Eve',
       isAdmin: false,
     })
-    const begun = () => authorizeNode(grove.deps, actor(), { org_id: node.org, node_id: node.id }, 'editor')
+    const begun = () =>
+      authorizeNode({ ...grove.deps, actor: actor() }, { org_id: node.org, node_id: node.id }, 'editor')
 
     it('changes only their own branches once it has the lock', async () => {
       const access = await begun()
@@ -247,7 +248,7 @@ describe('a contributor', () => {
       const command = (name: string) => ({ ref: branchRef(name), from: null, to: head })
       const mine = `${prefixOf(eve)}a`
       const commands = [command(mine), command('feature'), { ref: 'refs/tags/v1', from: null, to: head }]
-      const { refused } = await applyRefUpdates(grove.deps, actor(), access, commands, 'each that may')
+      const { refused } = await applyRefUpdates({ ...grove.deps, actor: actor() }, access, commands, 'each that may')
       const { detail, branch_prefix } = elsewhere(prefixOf(eve)).body
       expect([...refused].map(([ref, error]) => [ref, (error as Error).message])).to.deep.equal([
         ['refs/heads/feature', detail],
@@ -258,7 +259,12 @@ describe('a contributor', () => {
         'refs/heads/main',
         branchRef(mine),
       ])
-      const all = await applyRefUpdates(grove.deps, actor(), access, [command(`${mine}b`), command('x')], 'all or none')
+      const all = await applyRefUpdates(
+        { ...grove.deps, actor: actor() },
+        access,
+        [command(`${mine}b`), command('x')],
+        'all or none',
+      )
       expect([...all.refused.keys()]).to.deep.equal(['refs/heads/x'])
       expect((await ann.get(at(`${mine}b`))).status).to.equal(404)
     })
@@ -323,7 +329,7 @@ describe('a contributor', () => {
       const build = async () => {
         throw new Error('The tree was built')
       }
-      const late = commitToBranch(grove.deps, actor(), access, { ...request, build })
+      const late = commitToBranch({ ...grove.deps, actor: actor() }, access, { ...request, build })
       expect(await late.catch((error: Error) => error.message)).to.equal(elsewhere(prefixOf(eve)).body.detail)
     })
   })

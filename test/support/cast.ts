@@ -54,7 +54,7 @@ export async function castFor(grove: Pick<Grove, 'url' | 'deps'>): Promise<Cast>
     await signUp(grove, 'Gil Guest'),
   ]
   const change = (of: PersonClient, to: AccountChange) =>
-    changeManagedAccount(grove.deps, operator, { account_id: of.user.id }, to)
+    changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: of.user.id }, to)
   await change(administrator, { is_admin: true })
   await change(disabled, { disabled: true })
   const members = { reader, contributor, editor, maintainer }

@@ -127,7 +127,7 @@ class RunningWorld {
     }
     const user = { ...person, api, node }
     if (role === 'administrator')
-      await changeManagedAccount(grove.deps, operator, { account_id: user.user.id }, { is_admin: true })
+      await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: user.user.id }, { is_admin: true })
     else if (role !== 'stranger') await this.join(user, role)
     return user
   }

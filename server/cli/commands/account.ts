@@ -126,7 +126,10 @@ function listAccounts(call: Call, { disabled = false }: { readonly disabled?: bo
   return withAccounts(call, async (deps) => {
     const state = disabled ? 'disabled' : 'all'
     for (let offset = 0; ; offset += atOnce) {
-      const { accounts, total } = await listManagedAccounts(deps, operator, { state, limit: atOnce, offset })
+      const { accounts, total } = await listManagedAccounts(
+        { ...deps, actor: operator },
+        { state, limit: atOnce, offset },
+      )
       for (const account of accounts) printLine(lineOf(account))
       if (offset + atOnce >= total) return
     }
@@ -157,7 +160,7 @@ function addAccountFor(
 
 function changeAccount(call: Call, email: string, change: AccountChange): Promise<number> {
   return withAccounts(call, async (deps) => {
-    const account = await changeManagedAccount(deps, operator, await accountOf(deps, email), change)
+    const account = await changeManagedAccount({ ...deps, actor: operator }, await accountOf(deps, email), change)
     printLine(lineOf(account))
     const { tokens = 0 } = account
     if (change.disabled === false && tokens > 0)
@@ -168,19 +171,20 @@ function changeAccount(call: Call, email: string, change: AccountChange): Promis
 function exportAccount(call: Call, email: string): Promise<number> {
   return withAccounts(call, async (deps) => {
     const account = await accountOf(deps, email)
-    for await (const line of personalRecords(deps, operator, personOf(account))) printLine(JSON.stringify(line))
+    for await (const line of personalRecords({ ...deps, actor: operator }, personOf(account)))
+      printLine(JSON.stringify(line))
   })
 }
 
 function deleteAccount(call: Call, email: string): Promise<number> {
   return withAccounts(call, async (deps) => {
-    sayDeletion(await deleteManagedAccount(deps, operator, await accountOf(deps, email)))
+    sayDeletion(await deleteManagedAccount({ ...deps, actor: operator }, await accountOf(deps, email)))
   })
 }
 
 function resetAccount(call: Call, email: string): Promise<number> {
   return withAccounts(call, async (deps) => {
-    sayToken(email, await resetManagedAccount(deps, operator, await accountOf(deps, email)))
+    sayToken(email, await resetManagedAccount({ ...deps, actor: operator }, await accountOf(deps, email)))
   })
 }
 

@@ -5,7 +5,7 @@ import { GitError } from '../../../gitstore/errors.ts'
 import { exists, isAbsent } from '../../../gitstore/fs-exists.ts'
 import { findAccountByEmail } from '../../../index/credentials/accounts.ts'
 import { DatabaseError } from '../../../index/sqlite/database.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { personOf } from '../../domain/accounts/user-view.ts'
 import { operator, type Person } from '../../domain/actor.ts'
 import { audit } from '../../domain/audit/audit.ts'
@@ -47,14 +47,14 @@ export async function importFolder(call: Call, folder: string, options: ImportOp
   await requireFolder(call.config.dataDir)
   return withDeps(call, async (deps) => {
     const person = await personFor(deps, as)
-    return work(localDestination(deps, person), (orgId) => auditImport(deps, person, orgId))
+    return work(localDestination({ ...deps, actor: person }), (orgId) => auditImport({ ...deps, actor: person }, orgId))
   })
 }
 
 /** The commits name the user, and not the operator. */
-async function auditImport(deps: Deps, { id }: Person, orgId: string): Promise<void> {
+async function auditImport(ctx: Ctx<Person>, orgId: string): Promise<void> {
   const target = { type: 'org', id: orgId } as const
-  await audit(deps, { action: 'org.imported', actor: operator, orgId, accountId: id, target })
+  await audit(ctx, { action: 'org.imported', actor: operator, orgId, accountId: ctx.actor.id, target })
 }
 
 async function elsewhere({ signal }: Call, to: string, tokenFile: string): Promise<Destination> {

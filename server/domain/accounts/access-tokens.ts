@@ -14,7 +14,7 @@ import { findActiveProfile, lockAccount } from '../../../index/credentials/accou
 import { deleteFeedToken } from '../../../index/credentials/feed-tokens.ts'
 import { deleteGrants } from '../../../index/credentials/oauth.ts'
 import type { Account, CredentialsDb, AccessToken as Row } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { requireSignedIn } from '../access.ts'
@@ -72,31 +72,30 @@ export interface NewAccessToken {
  *   account is gone)
  */
 export async function createAccessToken(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   { name, access, org_id, node_id, expires_at }: NewAccessToken,
 ): Promise<AccessToken & { readonly token: string }> {
   if (node_id !== undefined && org_id === undefined)
     throw invalid(['body', 'node_id'], 'A token for a node also needs its org_id')
-  const now = deps.now()
+  const now = ctx.now()
   const expiry = expires_at === undefined ? null : expiryOf(expires_at, now)
   if (org_id !== undefined) {
-    if (node_id === undefined) await authorizeFreshOrg(deps, actor, { org_id: org_id }, 'public')
-    else await authorizeFresh(deps, actor, { org_id: org_id, node_id: node_id }, 'public')
+    if (node_id === undefined) await authorizeFreshOrg(ctx, { org_id: org_id }, 'public')
+    else await authorizeFresh(ctx, { org_id: org_id, node_id: node_id }, 'public')
   }
-  const { token, row } = newTokenRow(actor.id, { name, access, org_id, node_id, expiry, now })
-  await deps.credentials.write(async (trx) => {
-    await lockAccount(trx, actor.id)
+  const { token, row } = newTokenRow(ctx.actor.id, { name, access, org_id, node_id, expiry, now })
+  await ctx.credentials.write(async (trx) => {
+    await lockAccount(trx, ctx.actor.id)
     // A reset revokes every token, so a session that it has ended must not create another.
-    await requireSignedIn(trx, actor)
-    if ((await countAccessTokens(trx, actor.id)) >= limits.tokens) {
+    await requireSignedIn(trx, ctx.actor)
+    if ((await countAccessTokens(trx, ctx.actor.id)) >= limits.tokens) {
       throw new AppError('too_many_tokens', `You have ${limits.tokens} tokens; revoke one that you no longer use`)
     }
     await insertAccessToken(trx, row)
   })
-  await audit(deps, {
+  await audit(ctx, {
     action: 'token.created',
-    actor,
+    actor: ctx.actor,
     ...(org_id !== undefined && { orgId: org_id }),
     target: { type: 'token', id: row.id },
     detail: { access, ...(node_id !== undefined && { node_id }), ...(expiry !== null && { expires_at: expiry }) },
@@ -136,8 +135,8 @@ export function newTokenRow(
 }
 
 /** Lists the caller's tokens, oldest first. */
-export function listMyAccessTokens(deps: Deps, actor: Person, page: Page) {
-  return listTokensOf(deps, actor.id, page)
+export function listMyAccessTokens(ctx: Ctx<Person>, page: Page) {
+  return listTokensOf(ctx, ctx.actor.id, page)
 }
 
 /** Lists the tokens of an account, oldest first. */
@@ -151,10 +150,10 @@ export async function listTokensOf({ credentials: { read } }: Deps, accountId: s
  *
  * @throws AppError token_not_found, also for another user's
  */
-export async function revokeAccessToken(deps: Deps, actor: Person, { token_id: tokenId }: TokenAt): Promise<void> {
-  const deleted = await deps.credentials.write((trx) => deleteAccessToken(trx, actor.id, tokenId))
+export async function revokeAccessToken(ctx: Ctx<Person>, { token_id: tokenId }: TokenAt): Promise<void> {
+  const deleted = await ctx.credentials.write((trx) => deleteAccessToken(trx, ctx.actor.id, tokenId))
   if (!deleted) throw new AppError('token_not_found', 'Token not found')
-  await audit(deps, { action: 'token.revoked', actor, target: { type: 'token', id: tokenId } })
+  await audit(ctx, { action: 'token.revoked', actor: ctx.actor, target: { type: 'token', id: tokenId } })
 }
 
 /**

@@ -9,9 +9,9 @@ import {
   setSessionsRevoked,
   useResetToken,
 } from '../../../index/credentials/sessions.ts'
-import type { Deps } from '../../base/deps.ts'
+import { type Ctx, type Deps, isPersons } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
-import type { Actor, Operator, Person } from '../actor.ts'
+import type { Operator, Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { ensurePersonalOrg } from '../orgs/orgs.ts'
 import { endTokens } from './access-tokens.ts'
@@ -100,24 +100,24 @@ export async function signup(
     return invitation && takeInvitation(trx, invitation, id, created_at, () => signUpRefusedError(deps.config.signup))
   })
   const inserted = await readAccount(deps, account.id)
-  await auditSignUp(deps, personOf(inserted), invitation)
-  const joined = pending && (await joinFirst(deps, personOf(inserted), pending))
+  await auditSignUp({ ...deps, actor: personOf(inserted) }, invitation)
+  const joined = pending && (await joinFirst({ ...deps, actor: personOf(inserted) }, pending))
   const session = await signIn(deps, inserted, account, client, `Welcome to Grove, ${account.name}`)
   return { ...session, user: { ...session.user, org_id: account.org_id, ...(joined ? { orgs: [joined] } : {}) } }
 }
 
-export async function auditSignUp(deps: Deps, actor: Person, invitation: Invitation | undefined): Promise<void> {
-  const created = { action: 'account.created', actor, target: { type: 'account', id: actor.id } } as const
-  await audit(deps, created, ...(invitation ? [invitationUse(actor, invitation)] : []))
+export async function auditSignUp(ctx: Ctx<Person>, invitation: Invitation | undefined): Promise<void> {
+  const created = {
+    action: 'account.created',
+    actor: ctx.actor,
+    target: { type: 'account', id: ctx.actor.id },
+  } as const
+  await audit(ctx, created, ...(invitation ? [invitationUse(ctx.actor, invitation)] : []))
 }
 
 /** Undefined: the invitation's organisation or owner has gone since it was taken. @throws AppError outcome_unknown */
-export async function joinFirst(
-  deps: Deps,
-  person: Person,
-  pending: PendingMembership,
-): Promise<JoinedOrg | undefined> {
-  return completeMembership(deps, person, pending).catch((cause: unknown) => {
+export async function joinFirst(ctx: Ctx<Person>, pending: PendingMembership): Promise<JoinedOrg | undefined> {
+  return completeMembership(ctx, pending).catch((cause: unknown) => {
     if (isFinal(cause)) return undefined
     const detail = 'The account was created, but is not a member yet; sign in to try again'
     throw new AppError('outcome_unknown', detail, {}, { cause })
@@ -232,25 +232,25 @@ export interface PasswordChange extends SignInFrom {
  * @throws ValidationError new_password; there is not exactly one proof
  * @throws AppError unauthenticated, invalid_credentials, invalid_token, confirmation_required, rate_limited
  */
-export async function changePassword(deps: Deps, actor: Actor, input: PasswordChange): Promise<Session> {
+export async function changePassword(ctx: Ctx, input: PasswordChange): Promise<Session> {
   const { old_password, reset_token, new_password, ...client } = input
   const { from } = client
-  const isFirst = old_password === undefined && reset_token === undefined && (await hasNoPassword(deps, actor))
+  const isFirst = old_password === undefined && reset_token === undefined && (await hasNoPassword(ctx))
   if (!isFirst && (old_password === undefined) === (reset_token === undefined)) throw eitherProof()
   await requireUncommon('new_password', new_password)
-  if (isFirst && actor.kind === 'person') {
-    await requireConfirmed(deps, actor)
-    return changeBy(deps, client, new_password, byConfirmation(await readAccount(deps, actor.id), actor))
+  if (isFirst && isPersons(ctx)) {
+    await requireConfirmed(ctx)
+    return changeBy(ctx, client, new_password, byConfirmation(await readAccount(ctx, ctx.actor.id), ctx.actor))
   }
   if (old_password === undefined) {
-    return deps.limitSignIn({ from }, () =>
-      changeBy(deps, client, new_password, byResetToken(deps, reset_token ?? '', from)),
+    return ctx.limitSignIn({ from }, () =>
+      changeBy(ctx, client, new_password, byResetToken(ctx, reset_token ?? '', from)),
     )
   }
-  if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to change your password')
-  const account = await readAccount(deps, actor.id)
-  return deps.limitSignIn(await attemptOn(deps, from, account), () =>
-    changeBy(deps, client, new_password, byOldPassword(deps, account, old_password, from)),
+  if (ctx.actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to change your password')
+  const account = await readAccount(ctx, ctx.actor.id)
+  return ctx.limitSignIn(await attemptOn(ctx, from, account), () =>
+    changeBy(ctx, client, new_password, byOldPassword(ctx, account, old_password, from)),
   )
 }
 
@@ -313,8 +313,8 @@ function byOldPassword(deps: Deps, account: Account, password: string, from: str
   }
 }
 
-async function hasNoPassword(deps: Deps, actor: Actor): Promise<boolean> {
-  return actor.kind === 'person' && (await readAccount(deps, actor.id)).has_password === 0
+async function hasNoPassword(ctx: Ctx): Promise<boolean> {
+  return ctx.actor.kind === 'person' && (await readAccount(ctx, ctx.actor.id)).has_password === 0
 }
 
 /** The first password of an account, set in a confirmed session. */
@@ -350,8 +350,8 @@ function byResetToken(deps: Deps, token: string, from: string): Proof {
 }
 
 /** @throws AppError invalid_token if the account is gone */
-export async function readMe(deps: Deps, actor: Person): Promise<User> {
-  return userOf(deps, await readAccount(deps, actor.id))
+export async function readMe(ctx: Ctx<Person>): Promise<User> {
+  return userOf(ctx, await readAccount(ctx, ctx.actor.id))
 }
 
 /** @throws errors of `openSession` */
@@ -383,7 +383,7 @@ export async function openAndAnswer(
     target: { type: 'session', id: session.id },
     detail: { method, ...(provider !== undefined && { provider }) },
   })
-  await ensurePersonalOrg(deps, person, account.org_id)
-  await completeMembershipsOf(deps, person)
+  await ensurePersonalOrg({ ...deps, actor: person }, account.org_id)
+  await completeMembershipsOf({ ...deps, actor: person })
   return sessionAnswer(deps, account, session, message)
 }

@@ -14,7 +14,7 @@ import type { Account, CredentialsDb } from '../../../index/credentials/schema.t
 import { deleteResetTokens, setSessionsRevoked } from '../../../index/credentials/sessions.ts'
 import { listUsedBytes } from '../../../index/derived/usage.ts'
 import type { AuditAction } from '../../base/audit-actions.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { requireSignedIn } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
@@ -77,20 +77,20 @@ export interface CreatedAccount extends ResetToken {
 const longestReason = 500
 
 /** Lists accounts, oldest first. @throws AppError forbidden */
-export async function listManagedAccounts(deps: Deps, actor: Administrator, input: Page & AccountFilter) {
-  requireAdministrator(actor)
+export async function listManagedAccounts(ctx: Ctx<Administrator>, input: Page & AccountFilter) {
+  requireAdministrator(ctx.actor)
   const { q = '', state, ...page } = input
   const filter = { q, state }
-  const { read } = deps.credentials
+  const { read } = ctx.credentials
   const rows = await listAccounts(read, filter, page)
   return { accounts: rows.map(toManaged), ...pageOf(page, await countAccounts(read, filter)) }
 }
 
 /** @throws AppError forbidden, account_not_found */
-export async function readManagedAccount(deps: Deps, actor: Administrator, at: AccountAt): Promise<ManagedAccount> {
-  requireAdministrator(actor)
-  const account = toManaged(await accountAt(deps, at))
-  const tokens = await countAccessTokens(deps.credentials.read, account.id, deps.now().toISOString())
+export async function readManagedAccount(ctx: Ctx<Administrator>, at: AccountAt): Promise<ManagedAccount> {
+  requireAdministrator(ctx.actor)
+  const account = toManaged(await accountAt(ctx, at))
+  const tokens = await countAccessTokens(ctx.credentials.read, account.id, ctx.now().toISOString())
   return { ...account, tokens }
 }
 
@@ -101,17 +101,16 @@ export async function readManagedAccount(deps: Deps, actor: Administrator, at: A
  * @throws AppError forbidden, email_taken, rate_limited, invalid_token
  */
 export async function createManagedAccount(
-  deps: Deps,
-  actor: Administrator,
+  ctx: Ctx<Administrator>,
   { is_admin: isAdmin = false, hide_email: isHidden, ...identity }: NewManagedAccount,
 ): Promise<CreatedAccount> {
-  requireAdministrator(actor)
+  requireAdministrator(ctx.actor)
   const hidden = isHidden === undefined ? {} : { isHidden }
-  const { id, ...token } = await addAccount(deps, { ...identity, isAdmin, ...hidden, by: actor }, (trx) =>
-    lockWithAdministrator(trx, actor),
+  const { id, ...token } = await addAccount(ctx, { ...identity, isAdmin, ...hidden, by: ctx.actor }, (trx) =>
+    lockWithAdministrator(trx, ctx.actor),
   )
-  deps.log.info({ account: id, by: idOf(actor), is_admin: isAdmin }, 'an account was created by an administrator')
-  return { account: await readManagedAccount(deps, actor, { account_id: id }), ...token }
+  ctx.log.info({ account: id, by: idOf(ctx.actor), is_admin: isAdmin }, 'an account was created by an administrator')
+  return { account: await readManagedAccount(ctx, { account_id: id }), ...token }
 }
 
 /**
@@ -122,19 +121,18 @@ export async function createManagedAccount(
  * @throws AppError forbidden, account_not_found, own_account
  */
 export async function changeManagedAccount(
-  deps: Deps,
-  actor: Administrator,
+  ctx: Ctx<Administrator>,
   at: AccountAt,
   { is_admin, disabled, disabled_reason, end_access = false }: AccountChange,
 ): Promise<ManagedAccount> {
-  requireAdministrator(actor)
-  const account = await accountAt(deps, at)
-  if (disabled === true || is_admin === false) requireOther(actor, account)
+  requireAdministrator(ctx.actor)
+  const account = await accountAt(ctx, at)
+  if (disabled === true || is_admin === false) requireOther(ctx.actor, account)
   if (is_admin === true && account.kind === 'bot') throw new AppError('forbidden', 'A bot cannot be an administrator')
   if (disabled_reason !== undefined) requireLine('disabled_reason', disabled_reason, longestReason)
-  const now = deps.now().toISOString()
-  await deps.credentials.write(async (trx) => {
-    await lockWithAdministrator(trx, actor, account.id)
+  const now = ctx.now().toISOString()
+  await ctx.credentials.write(async (trx) => {
+    await lockWithAdministrator(trx, ctx.actor, account.id)
     if (is_admin !== undefined) await setAccount(trx, account.id, { is_admin: is_admin ? 1 : 0 })
     if (disabled === false) await setAccount(trx, account.id, { disabled_at: null, disabled_reason: null })
     if (end_access) {
@@ -150,12 +148,12 @@ export async function changeManagedAccount(
     await deleteGrants(trx, account.id)
   })
   for (const action of actionsOf(account, { is_admin, disabled, end_access }))
-    await audit(deps, { action, actor, accountId: account.id, target: { type: 'account', id: account.id } })
-  deps.log.info(
-    { account: account.id, by: idOf(actor), is_admin, disabled, end_access },
+    await audit(ctx, { action, actor: ctx.actor, accountId: account.id, target: { type: 'account', id: account.id } })
+  ctx.log.info(
+    { account: account.id, by: idOf(ctx.actor), is_admin, disabled, end_access },
     'an account was changed by an administrator',
   )
-  return readManagedAccount(deps, actor, at)
+  return readManagedAccount(ctx, at)
 }
 
 /** Lists what a change does to an account. */
@@ -173,29 +171,31 @@ function actionsOf(
 }
 
 /** @throws AppError forbidden, account_not_found, own_account, last_owner */
-export async function deleteManagedAccount(deps: Deps, actor: Administrator, at: AccountAt): Promise<Deletion> {
-  requireAdministrator(actor)
-  const account = await accountAt(deps, at)
-  requireOther(actor, account)
-  return removeAccount(deps, actor, account.id, (trx) => lockWithAdministrator(trx, actor, account.id))
+export async function deleteManagedAccount(ctx: Ctx<Administrator>, at: AccountAt): Promise<Deletion> {
+  requireAdministrator(ctx.actor)
+  const account = await accountAt(ctx, at)
+  requireOther(ctx.actor, account)
+  return removeAccount({ ...ctx, actor: ctx.actor }, account.id, (trx) =>
+    lockWithAdministrator(trx, ctx.actor, account.id),
+  )
 }
 
 /** Issues a one-time token for setting a new password. @throws AppError forbidden, account_not_found */
-export async function resetManagedAccount(deps: Deps, actor: Administrator, at: AccountAt): Promise<ResetToken> {
-  requireAdministrator(actor)
-  const { id } = await accountAt(deps, at)
-  deps.log.info({ account: id, by: idOf(actor) }, 'a reset token was issued')
-  const issued = await issueResetToken(deps, id)
-  await audit(deps, { action: 'auth.reset_issued', actor, accountId: id, target: { type: 'account', id } })
+export async function resetManagedAccount(ctx: Ctx<Administrator>, at: AccountAt): Promise<ResetToken> {
+  requireAdministrator(ctx.actor)
+  const { id } = await accountAt(ctx, at)
+  ctx.log.info({ account: id, by: idOf(ctx.actor) }, 'a reset token was issued')
+  const issued = await issueResetToken(ctx, id)
+  await audit(ctx, { action: 'auth.reset_issued', actor: ctx.actor, accountId: id, target: { type: 'account', id } })
   return issued
 }
 
 /** Lists organisations of all cells without their content, oldest first. @throws AppError forbidden */
-export async function listAllOrgs(deps: Deps, actor: Administrator, page: Page) {
-  requireAdministrator(actor)
-  const { rows, owners, total } = await deps.placement.listOrgsWithOwners(deps.index.read, page)
+export async function listAllOrgs(ctx: Ctx<Administrator>, page: Page) {
+  requireAdministrator(ctx.actor)
+  const { rows, owners, total } = await ctx.placement.listOrgsWithOwners(ctx.index.read, page)
   const used = await listUsedBytes(
-    deps.index.read,
+    ctx.index.read,
     rows.map(({ id }) => id),
   )
   const orgs = rows.map(({ published, members, nodes, ...row }) => ({
@@ -211,9 +211,9 @@ export async function listAllOrgs(deps: Deps, actor: Administrator, page: Page) 
 }
 
 /** Lists changes of the cell of each organisation. @throws AppError forbidden */
-export async function listPlaces(deps: Deps, actor: Administrator, input: PlaceChangesInput) {
-  requireAdministrator(actor)
-  return deps.placement.listChanges(input)
+export async function listPlaces(ctx: Ctx<Administrator>, input: PlaceChangesInput) {
+  requireAdministrator(ctx.actor)
+  return ctx.placement.listChanges(input)
 }
 
 /** @throws AppError forbidden */

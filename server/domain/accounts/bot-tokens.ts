@@ -2,7 +2,7 @@
 
 import { countAccessTokens, deleteAccessToken, insertAccessToken } from '../../../index/credentials/access-tokens.ts'
 import { lockBot } from '../../../index/credentials/bots.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, requireVerifiedEmail } from '../access.ts'
@@ -31,29 +31,28 @@ export type NewBotToken = Omit<NewAccessToken, 'org_id'>
  * @throws AppError org_not_found, forbidden, email_unverified, bot_not_found, node_not_found, too_many_tokens, invalid_token
  */
 export async function createBotToken(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   at: BotAt,
   { name, access, node_id, expires_at }: NewBotToken,
 ): Promise<AccessToken & { readonly token: string }> {
-  await authorizeOrg(deps, actor, at, 'owner')
-  await requireVerifiedEmail(deps, actor)
-  const { id: botId } = await botAt(deps, at)
-  const now = deps.now()
+  await authorizeOrg(ctx, at, 'owner')
+  await requireVerifiedEmail(ctx)
+  const { id: botId } = await botAt(ctx, at)
+  const now = ctx.now()
   const expiry = expires_at === undefined ? null : expiryOf(expires_at, now)
-  if (node_id !== undefined) await authorizeFresh(deps, actor, { org_id: at.org_id, node_id: node_id }, 'owner')
+  if (node_id !== undefined) await authorizeFresh(ctx, { org_id: at.org_id, node_id: node_id }, 'owner')
   const { token, row } = newTokenRow(botId, { name, access, org_id: at.org_id, node_id, expiry, now })
-  await deps.credentials.write(async (trx) => {
+  await ctx.credentials.write(async (trx) => {
     // A deletion of the bot waits for this lock, and then deletes the token.
     if ((await lockBot(trx, at.org_id, botId)) === undefined) throw botNotFoundError()
-    await requireOwnerStill(deps, trx, actor, at)
+    await requireOwnerStill(ctx, trx, ctx.actor, at)
     if ((await countAccessTokens(trx, botId)) >= limits.botTokens)
       throw new AppError('too_many_tokens', `The bot has ${limits.botTokens} tokens; revoke one that it no longer uses`)
     await insertAccessToken(trx, row)
   })
-  await audit(deps, {
+  await audit(ctx, {
     action: 'bot.token_created',
-    actor,
+    actor: ctx.actor,
     orgId: at.org_id,
     target: { type: 'token', id: row.id },
     detail: {
@@ -67,9 +66,9 @@ export async function createBotToken(
 }
 
 /** Lists the tokens of a bot, oldest first. @throws AppError org_not_found, forbidden, bot_not_found */
-export async function listBotTokens(deps: Deps, actor: Person, at: BotAt, page: Page) {
-  await authorizeOrg(deps, actor, at, 'owner')
-  return listTokensOf(deps, (await botAt(deps, at)).id, page)
+export async function listBotTokens(ctx: Ctx<Person>, at: BotAt, page: Page) {
+  await authorizeOrg(ctx, at, 'owner')
+  return listTokensOf(ctx, (await botAt(ctx, at)).id, page)
 }
 
 /**
@@ -77,11 +76,11 @@ export async function listBotTokens(deps: Deps, actor: Person, at: BotAt, page: 
  *
  * @throws AppError org_not_found, forbidden, bot_not_found, token_not_found
  */
-export async function revokeBotToken(deps: Deps, actor: Person, at: BotTokenAt): Promise<void> {
-  await authorizeOrg(deps, actor, at, 'owner')
-  const { id: botId } = await botAt(deps, at)
-  const deleted = await deps.credentials.write((trx) => deleteAccessToken(trx, botId, at.token_id))
+export async function revokeBotToken(ctx: Ctx<Person>, at: BotTokenAt): Promise<void> {
+  await authorizeOrg(ctx, at, 'owner')
+  const { id: botId } = await botAt(ctx, at)
+  const deleted = await ctx.credentials.write((trx) => deleteAccessToken(trx, botId, at.token_id))
   if (!deleted) throw new AppError('token_not_found', 'Token not found')
   const target = { type: 'token', id: at.token_id } as const
-  await audit(deps, { action: 'bot.token_revoked', actor, orgId: at.org_id, target, detail: { bot: botId } })
+  await audit(ctx, { action: 'bot.token_revoked', actor: ctx.actor, orgId: at.org_id, target, detail: { bot: botId } })
 }

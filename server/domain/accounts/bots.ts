@@ -17,7 +17,7 @@ import { countBots, findBot, listBotRows, lockBotsOf } from '../../../index/cred
 import type { Account, CredentialsDb, NewAccountRow } from '../../../index/credentials/schema.ts'
 import { findRole, listMembersById } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, requireSignedIn, requireVerifiedEmail } from '../access.ts'
@@ -66,12 +66,12 @@ export interface NewBot {
  * @throws ValidationError name
  * @throws AppError org_not_found, forbidden, email_unverified, too_many_bots, too_many_members, invalid_token
  */
-export async function createBot(deps: Deps, actor: Person, at: OrgAt, { name, role }: NewBot): Promise<Bot> {
-  await authorizeOrg(deps, actor, at, 'owner')
-  await requireVerifiedEmail(deps, actor)
-  const row = botRow(at, requireBotName(name), { created_at: deps.now().toISOString(), created_by: actor.id })
-  await deps.credentials.write(async (trx) => {
-    await requireSignedIn(trx, actor)
+export async function createBot(ctx: Ctx<Person>, at: OrgAt, { name, role }: NewBot): Promise<Bot> {
+  await authorizeOrg(ctx, at, 'owner')
+  await requireVerifiedEmail(ctx)
+  const row = botRow(at, requireBotName(name), { created_at: ctx.now().toISOString(), created_by: ctx.actor.id })
+  await ctx.credentials.write(async (trx) => {
+    await requireSignedIn(trx, ctx.actor)
     await lockBotsOf(trx, at.org_id)
     if ((await countBots(trx, at.org_id)) >= limits.bots)
       throw new AppError(
@@ -80,19 +80,19 @@ export async function createBot(deps: Deps, actor: Person, at: OrgAt, { name, ro
       )
     await insertAccount(trx, row)
   })
-  const bot = await botAt(deps, { ...at, bot_id: row.id })
-  const joining = changeOrg(deps, actor, at, 'join', (record) => {
-    requireOwner(record, actor)
-    return withRole(record, personOf(bot), role, deps.now())
+  const bot = await botAt(ctx, { ...at, bot_id: row.id })
+  const joining = changeOrg(ctx, ctx.actor, at, 'join', (record) => {
+    requireOwner(record, ctx.actor)
+    return withRole(record, personOf(bot), role, ctx.now())
   })
   await joining.catch(async (error: unknown) => {
     // Any other error leaves it unknown whether the bot has joined.
     const isRefused = error instanceof AppError && error.code !== 'outcome_unknown'
-    if (isRefused) await deps.credentials.write((trx) => deleteAccount(trx, row.id))
+    if (isRefused) await ctx.credentials.write((trx) => deleteAccount(trx, row.id))
     throw error
   })
-  await auditBot(deps, actor, at, { action: 'bot.created', id: row.id, detail: { role } })
-  return viewOf(bot, { role, createdBy: actor.name })
+  await auditBot(ctx, at, { action: 'bot.created', id: row.id, detail: { role } })
+  return viewOf(bot, { role, createdBy: ctx.actor.name })
 }
 
 /** Returns the row of a bot's account. It never gets a personal organisation. */
@@ -106,11 +106,11 @@ export function botRow(
 }
 
 /** Lists bots, oldest first. @throws AppError org_not_found, forbidden */
-export async function listBots(deps: Deps, actor: Person, at: OrgAt, page: Page) {
-  await authorizeOrg(deps, actor, at, 'owner')
-  const { read } = deps.credentials
+export async function listBots(ctx: Ctx<Person>, at: OrgAt, page: Page) {
+  await authorizeOrg(ctx, at, 'owner')
+  const { read } = ctx.credentials
   const rows = await listBotRows(read, at.org_id, page)
-  return { bots: await viewsOf(deps, at, rows), ...pageOf(page, await countBots(read, at.org_id)) }
+  return { bots: await viewsOf(ctx, at, rows), ...pageOf(page, await countBots(read, at.org_id)) }
 }
 
 export interface BotChange {
@@ -123,23 +123,23 @@ export interface BotChange {
  *
  * @throws ValidationError name; AppError org_not_found, forbidden, bot_not_found, too_many_members
  */
-export async function updateBot(deps: Deps, actor: Person, at: BotAt, { name, role }: BotChange): Promise<Bot> {
-  await authorizeOrg(deps, actor, at, 'owner')
-  const before = await botAt(deps, at)
+export async function updateBot(ctx: Ctx<Person>, at: BotAt, { name, role }: BotChange): Promise<Bot> {
+  await authorizeOrg(ctx, at, 'owner')
+  const before = await botAt(ctx, at)
   const newName = name === undefined ? undefined : requireBotName(name)
   let was: Role | undefined
-  await changeOrg(deps, actor, at, 'member', async (record) => {
-    requireOwner(record, actor)
-    const bot = await botAt(deps, at)
+  await changeOrg(ctx, ctx.actor, at, 'member', async (record) => {
+    requireOwner(record, ctx.actor)
+    const bot = await botAt(ctx, at)
     if (newName !== undefined && newName !== bot.name)
-      await deps.credentials.write((trx) => setAccount(trx, bot.id, { name: newName, members_behind: 1 }))
+      await ctx.credentials.write((trx) => setAccount(trx, bot.id, { name: newName, members_behind: 1 }))
     was = record.members.get(bot.id)?.role
-    return withBot(record, { ...personOf(bot), name: newName ?? bot.name }, role, deps.now())
+    return withBot(record, { ...personOf(bot), name: newName ?? bot.name }, role, ctx.now())
   })
   const detail = { ...(role !== undefined && role !== was && { role, role_before: was ?? null }) }
   const isChanged = 'role' in detail || (newName !== undefined && newName !== before.name)
-  if (isChanged) await auditBot(deps, actor, at, { action: 'bot.changed', id: before.id, detail })
-  const [bot] = await viewsOf(deps, at, [await botAt(deps, at)])
+  if (isChanged) await auditBot(ctx, at, { action: 'bot.changed', id: before.id, detail })
+  const [bot] = await viewsOf(ctx, at, [await botAt(ctx, at)])
   if (bot === undefined) throw botNotFoundError()
   return bot
 }
@@ -159,11 +159,11 @@ function withBot(record: OrgRecord, bot: Person, role: Role | undefined, now: Da
  *
  * @throws AppError org_not_found, forbidden, bot_not_found, invalid_token
  */
-export async function deleteBot(deps: Deps, actor: Person, at: BotAt): Promise<void> {
-  await authorizeOrg(deps, actor, at, 'owner')
-  const { id } = await botAt(deps, at)
-  await removeAccount(deps, actor, id, (trx) => requireOwnerStill(deps, trx, actor, at))
-  await auditBot(deps, actor, at, { action: 'bot.deleted', id, detail: {} })
+export async function deleteBot(ctx: Ctx<Person>, at: BotAt): Promise<void> {
+  await authorizeOrg(ctx, at, 'owner')
+  const { id } = await botAt(ctx, at)
+  await removeAccount(ctx, id, (trx) => requireOwnerStill(ctx, trx, ctx.actor, at))
+  await auditBot(ctx, at, { action: 'bot.deleted', id, detail: {} })
 }
 
 /** Deletes the bots of an organisation that is gone for good. Their memberships went with it. */
@@ -199,13 +199,8 @@ interface BotEntry {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-async function auditBot(
-  deps: Deps,
-  actor: Person,
-  { org_id: orgId }: OrgAt,
-  { action, id, detail }: BotEntry,
-): Promise<void> {
-  await audit(deps, { action, actor, orgId, target: { type: 'account', id }, detail })
+async function auditBot(ctx: Ctx<Person>, { org_id: orgId }: OrgAt, { action, id, detail }: BotEntry): Promise<void> {
+  await audit(ctx, { action, actor: ctx.actor, orgId, target: { type: 'account', id }, detail })
 }
 
 async function viewsOf(deps: Deps, { org_id: orgId }: OrgAt, rows: readonly Account[]): Promise<Bot[]> {

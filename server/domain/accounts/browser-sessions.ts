@@ -7,7 +7,7 @@ import {
   setSessionCookie,
   setSessionRevoked,
 } from '../../../index/credentials/sessions.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { findSessionPerson } from './session-list.ts'
@@ -26,10 +26,11 @@ export function isBrowserSecret(text: string): boolean {
  * @throws AppError invalid_credentials if the session has ended
  * @throws Error if the user has no session
  */
-export async function createBrowserSession(deps: Deps, { id, sessionId }: Person): Promise<string> {
+export async function createBrowserSession(ctx: Ctx<Person>): Promise<string> {
+  const { id, sessionId } = ctx.actor
   if (sessionId === undefined) throw new Error('Only a session can be kept in a browser')
   const secret = newToken('browser')
-  await deps.credentials.write(async (trx) => {
+  await ctx.credentials.write(async (trx) => {
     if ((await findProfileOfSession(trx, sessionId, id)) === undefined) throw sessionEndedError()
     await setSessionCookie(trx, sessionId, hashOf(secret))
     await deleteRefreshTokens(trx, sessionId)

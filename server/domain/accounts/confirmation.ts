@@ -2,7 +2,7 @@
 
 import { findProfileOfSession } from '../../../index/credentials/accounts.ts'
 import { setSessionConfirmed } from '../../../index/credentials/sessions.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 
@@ -10,22 +10,23 @@ import type { Person } from '../actor.ts'
 const confirmedMs = 10 * 60_000
 
 /** True if the session of the request was confirmed within the last minutes. */
-async function isConfirmed(deps: Deps, { id, sessionId }: Person): Promise<boolean> {
-  if (sessionId === undefined) return false
-  const session = await findProfileOfSession(deps.credentials.read, sessionId, id)
+async function isConfirmed(ctx: Ctx<Person>): Promise<boolean> {
+  if (ctx.actor.sessionId === undefined) return false
+  const session = await findProfileOfSession(ctx.credentials.read, ctx.actor.sessionId, ctx.actor.id)
   if (session === undefined || session.confirmed_at === null) return false
-  return Math.abs(deps.now().getTime() - Date.parse(session.confirmed_at)) < confirmedMs
+  return Math.abs(ctx.now().getTime() - Date.parse(session.confirmed_at)) < confirmedMs
 }
 
 /** @throws AppError confirmation_required */
-export async function requireConfirmed(deps: Deps, actor: Person): Promise<void> {
-  if (await isConfirmed(deps, actor)) return
+export async function requireConfirmed(ctx: Ctx<Person>): Promise<void> {
+  if (await isConfirmed(ctx)) return
   const detail =
     'Confirm first that it is you: sign in again at the service with which you sign in, on your profile page'
   throw new AppError('confirmation_required', detail)
 }
 
-export async function confirmSession(deps: Deps, { sessionId }: Person): Promise<void> {
+export async function confirmSession(ctx: Ctx<Person>): Promise<void> {
+  const { sessionId } = ctx.actor
   if (sessionId === undefined) return
-  await deps.credentials.write((trx) => setSessionConfirmed(trx, sessionId, deps.now().toISOString()))
+  await ctx.credentials.write((trx) => setSessionConfirmed(trx, sessionId, ctx.now().toISOString()))
 }

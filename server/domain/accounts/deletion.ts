@@ -9,7 +9,7 @@ import {
 import type { CredentialsDb } from '../../../index/credentials/schema.ts'
 import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { type Operator, operator, type Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
@@ -42,10 +42,10 @@ const whatRemains =
  *
  * @throws AppError invalid_credentials, confirmation_required, rate_limited; errors of `removeAccount`
  */
-export async function deleteMe(deps: Deps, actor: Person, proof: PasswordProof): Promise<Deletion> {
-  const account = await provePassword(deps, actor, proof)
-  await deps.credentials.write((trx) => requireStillProved(trx, actor, account))
-  return removeAccount(deps, actor, actor.id)
+export async function deleteMe(ctx: Ctx<Person>, proof: PasswordProof): Promise<Deletion> {
+  const account = await provePassword(ctx, proof)
+  await ctx.credentials.write((trx) => requireStillProved(trx, ctx.actor, account))
+  return removeAccount(ctx, ctx.actor.id)
 }
 
 /**
@@ -59,12 +59,11 @@ export async function deleteMe(deps: Deps, actor: Person, proof: PasswordProof):
  *   owner left or somebody joined during the deletion. Then `left` and `trashed` list the changes. Errors of `check`
  */
 export async function removeAccount(
-  deps: Deps,
-  by: Person | Operator,
+  ctx: Ctx<Person | Operator>,
   id: string,
   check?: (trx: CredentialsDb) => Promise<void>,
 ): Promise<Deletion> {
-  const { open, closed, elsewhere } = await listOrgsOf(deps, id)
+  const { open, closed, elsewhere } = await listOrgsOf(ctx, id)
   // A closed organisation can go to the trash, but its file of members cannot change.
   const orgs = [...open, ...closed.filter(({ others }) => others === 0)]
   // These memberships end when the organisation opens, or by its cell within a minute of the deletion.
@@ -74,25 +73,25 @@ export async function removeAccount(
   )
   if (ownerless.length > 0) throw lastOwner(ownerless.map(nameOf))
   const ended: Ended = { left: [], trashed: [] }
-  const name = (await findAccountById(deps.credentials.read, id))?.name
+  const name = (await findAccountById(ctx.credentials.read, id))?.name
   // Organisations that a concurrent change may make refuse the deletion come first, the trash last.
   for (const org of orgs.toSorted((a, b) => rankOf(a) - rankOf(b))) {
-    if (check !== undefined) await deps.credentials.write(check)
-    const end = await endMembership(deps, by, org, { accountId: id }).catch((error: unknown) => {
+    if (check !== undefined) await ctx.credentials.write(check)
+    const end = await endMembership(ctx, ctx.actor, org, { accountId: id }).catch((error: unknown) => {
       throw isLastOwner(error) ? lastOwner([nameOf(org)], ended) : error
     })
     if (end !== 'gone') ended[end].push(nameOf(org))
   }
-  await deps.credentials.write(async (trx) => {
+  await ctx.credentials.write(async (trx) => {
     await check?.(trx)
-    await insertDeletedAccount(trx, id, deps.now().toISOString())
+    await insertDeletedAccount(trx, id, ctx.now().toISOString())
     await deleteAccount(trx, id)
   })
-  await audit(deps, { action: 'account.deleted', actor: by, accountId: id, target: { type: 'account', id } })
-  await forgetName(deps, { id, name: name ?? '' })
+  await audit(ctx, { action: 'account.deleted', actor: ctx.actor, accountId: id, target: { type: 'account', id } })
+  await forgetName(ctx, { id, name: name ?? '' })
   // Other requests of the user may have committed memberships since.
-  await takeOut(deps, id)
-  deps.log.info({ account: id, by: idOf(by) }, 'an account was deleted')
+  await takeOut(ctx, id)
+  ctx.log.info({ account: id, by: idOf(ctx.actor) }, 'an account was deleted')
   return {
     message: whatRemains,
     left: [...ended.left, ...later.filter(({ others }) => others !== 0).map(nameOf)],

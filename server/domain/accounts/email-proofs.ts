@@ -2,7 +2,7 @@
 import { findAccountById, lockAccount, setAccount } from '../../../index/credentials/accounts.ts'
 import { deleteEmailTokensUntil, findEmailToken } from '../../../index/credentials/email-tokens.ts'
 import type { Account, CredentialsDb, EmailToken, Mail } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, RateLimitedError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
@@ -37,14 +37,14 @@ export async function verificationFor(
  *
  * @throws AppError forbidden (the service sends no mail), rate_limited
  */
-export async function askForVerification(deps: Deps, actor: Person): Promise<{ readonly message: string }> {
-  const account = await readAccount(deps, actor.id)
+export async function askForVerification(ctx: Ctx<Person>): Promise<{ readonly message: string }> {
+  const account = await readAccount(ctx, ctx.actor.id)
   if (account.email_verified_at !== null) return { message: 'Your e-mail address is confirmed already' }
-  if (!hasMail(deps)) throw new AppError('forbidden', 'This service sends no mail; ask the operator')
-  if (!(await deps.limitMail('verify', mailboxKey(account.email))))
+  if (!hasMail(ctx)) throw new AppError('forbidden', 'This service sends no mail; ask the operator')
+  if (!(await ctx.limitMail('verify', mailboxKey(account.email))))
     throw new RateLimitedError('mails to this address', verificationsInAnHour, verificationsInAnHour.windowSeconds)
   const mail = { kind: 'verify', accountId: account.id, address: account.email } as const
-  await deps.credentials.write((trx) => queueMail(deps, trx, mail))
+  await ctx.credentials.write((trx) => queueMail(ctx, trx, mail))
   return { message: 'A mail with a link is on its way to your e-mail address' }
 }
 

@@ -32,7 +32,7 @@ import type {
 } from '../../../index/credentials/schema.ts'
 import { findRole } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import { type Ctx, type Deps, isPersons } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, includesRole, orgNotFoundError, requireVerifiedEmail } from '../access.ts'
@@ -96,38 +96,36 @@ export interface NewInvitation extends InvitationBounds {
  * @throws AppError org_not_found, forbidden, email_unverified, too_many_invitations
  */
 export async function createInvitation(
-  deps: Deps,
-  actor: Person | Operator,
+  ctx: Ctx<Person | Operator>,
   at: OrgAt,
   { role, ...bounds }: NewInvitation,
 ): Promise<CreatedInvitation> {
-  if (actor.kind === 'person') await authorizeOrg(deps, actor, at, 'owner')
-  await requireVerifiedEmail(deps, actor)
-  const org = await findOrg(deps, at.org_id)
+  if (isPersons(ctx)) await authorizeOrg(ctx, at, 'owner')
+  await requireVerifiedEmail(ctx)
+  const org = await findOrg(ctx, at.org_id)
   if (!org) throw orgNotFoundError()
-  const created_by = actor.kind === 'person' ? actor.id : null
-  const sender = actor.kind === 'person' ? { actor, org: org.name } : undefined
-  const { row, token, mailed } = await insert(deps, { org_id: at.org_id, role, created_by }, bounds, sender)
-  await auditCreation(deps, actor, row)
+  const created_by = ctx.actor.kind === 'person' ? ctx.actor.id : null
+  const sender = ctx.actor.kind === 'person' ? { actor: ctx.actor, org: org.name } : undefined
+  const { row, token, mailed } = await insert(ctx, { org_id: at.org_id, role, created_by }, bounds, sender)
+  await auditCreation(ctx, row)
   return { ...toInvitation({ ...row, role }), token, ...(mailed !== undefined && { mailed }) }
 }
 
 /** Creates an invitation that is only for signing up. @throws ValidationError email, expires_at */
 export async function createSignUpInvitation(
-  deps: Deps,
-  actor: Operator,
+  ctx: Ctx<Operator>,
   bounds: InvitationBounds,
 ): Promise<{ readonly token: string }> {
-  const { row, token } = await insert(deps, { org_id: null, role: null, created_by: null }, bounds)
-  await auditCreation(deps, actor, row)
+  const { row, token } = await insert(ctx, { org_id: null, role: null, created_by: null }, bounds)
+  await auditCreation(ctx, row)
   return { token }
 }
 
-async function auditCreation(deps: Deps, actor: Person | Operator, row: Row): Promise<void> {
+async function auditCreation(ctx: Ctx<Person | Operator>, row: Row): Promise<void> {
   const { id, org_id, role, uses_left: uses, expires_at, email_key } = row
-  await audit(deps, {
+  await audit(ctx, {
     action: 'invitation.created',
-    actor,
+    actor: ctx.actor,
     ...(org_id !== null && { orgId: org_id }),
     target: { type: 'invitation', id },
     detail: { ...(role !== null && { role }), uses, expires_at, for_one_email: email_key !== null },
@@ -156,10 +154,10 @@ export function invitationUrl(base: string, token: string): string {
 }
 
 /** Lists open invitations, oldest first. */
-export async function listInvitations(deps: Deps, actor: Person, at: OrgAt, page: Page) {
-  await authorizeOrg(deps, actor, at, 'owner')
-  const { read } = deps.credentials
-  const now = deps.now().toISOString()
+export async function listInvitations(ctx: Ctx<Person>, at: OrgAt, page: Page) {
+  await authorizeOrg(ctx, at, 'owner')
+  const { read } = ctx.credentials
+  const now = ctx.now().toISOString()
   const rows = await listOpenInvitations(read, at.org_id, now, page)
   const ids = rows.map(({ id }) => id)
   const mails = await findMailStates(read, ids)
@@ -171,13 +169,13 @@ export async function listInvitations(deps: Deps, actor: Person, at: OrgAt, page
 }
 
 /** @throws AppError invitation_not_found, also if it has ended */
-export async function revokeInvitation(deps: Deps, actor: Person, at: InvitationAt): Promise<void> {
-  await authorizeOrg(deps, actor, at, 'owner')
-  const now = deps.now().toISOString()
-  const deleted = await deps.credentials.write((trx) => deleteOpenInvitation(trx, at.org_id, at.invitation_id, now))
+export async function revokeInvitation(ctx: Ctx<Person>, at: InvitationAt): Promise<void> {
+  await authorizeOrg(ctx, at, 'owner')
+  const now = ctx.now().toISOString()
+  const deleted = await ctx.credentials.write((trx) => deleteOpenInvitation(trx, at.org_id, at.invitation_id, now))
   if (!deleted) throw new AppError('invitation_not_found', 'Invitation not found')
   const target = { type: 'invitation', id: at.invitation_id } as const
-  await audit(deps, { action: 'invitation.revoked', actor, orgId: at.org_id, target })
+  await audit(ctx, { action: 'invitation.revoked', actor: ctx.actor, orgId: at.org_id, target })
 }
 
 async function insert(
@@ -318,30 +316,30 @@ export async function takeInvitation(
  *
  * @throws AppError invitation_not_found, too_many_members
  */
-export async function acceptInvitation(deps: Deps, actor: Person, { token }: { token: string }): Promise<JoinedOrg> {
-  const { read, write } = deps.credentials
-  const [invitation, account] = [await findInvitation(read, hashOf(token)), await findAccountById(read, actor.id)]
+export async function acceptInvitation(ctx: Ctx<Person>, { token }: { token: string }): Promise<JoinedOrg> {
+  const { read, write } = ctx.credentials
+  const [invitation, account] = [await findInvitation(read, hashOf(token)), await findAccountById(read, ctx.actor.id)]
   if (!invitation?.org_id || !invitation.role || account?.kind !== 'person' || !isFor(invitation, account.email))
     throw invitationNotFoundError()
   const { org_id: orgId, role, created_by } = invitation
-  if ((await deps.placement.findElsewhere(orgId)) !== undefined)
-    return joinElsewhere(deps, actor, { ...invitation, org_id: orgId, role })
-  const now = deps.now()
+  if ((await ctx.placement.findElsewhere(orgId)) !== undefined)
+    return joinElsewhere(ctx, { ...invitation, org_id: orgId, role })
+  const now = ctx.now()
   let joined: JoinedOrg | undefined
   let pending: PendingMembership | undefined
   let isTaken = false
-  const joining = changeOrg(deps, actor, { org_id: orgId }, 'join', async (record) => {
-    const left = await findPendingMembership(read, actor.id, orgId)
+  const joining = changeOrg(ctx, ctx.actor, { org_id: orgId }, 'join', async (record) => {
+    const left = await findPendingMembership(read, ctx.actor.id, orgId)
     const begun =
-      left && (await mayInvite(deps, record, left.invited_by)) && includesRole(left.role, role) ? left : undefined
-    const changed = withRoleAtLeast(record, actor, begun?.role ?? role, now)
-    joined = joinedOrg(changed, actor.id)
+      left && (await mayInvite(ctx, record, left.invited_by)) && includesRole(left.role, role) ? left : undefined
+    const changed = withRoleAtLeast(record, ctx.actor, begun?.role ?? role, now)
+    joined = joinedOrg(changed, ctx.actor.id)
     pending = left
     if (changed === record || begun) return changed
-    if (!(await mayInvite(deps, record, created_by))) throw invitationNotFoundError()
+    if (!(await mayInvite(ctx, record, created_by))) throw invitationNotFoundError()
     pending = await write(async (trx) => {
       if (left) await deletePendingMembership(trx, left)
-      return takeInvitation(trx, invitation, actor.id, now.toISOString(), invitationNotFoundError)
+      return takeInvitation(trx, invitation, ctx.actor.id, now.toISOString(), invitationNotFoundError)
     })
     isTaken = true
     return changed
@@ -349,7 +347,7 @@ export async function acceptInvitation(deps: Deps, actor: Person, { token }: { t
   try {
     await joining.catch(orgIsGone)
   } finally {
-    if (isTaken) await audit(deps, invitationUse(actor, invitation))
+    if (isTaken) await audit(ctx, invitationUse(ctx.actor, invitation))
   }
   const committed = pending
   if (committed) await write((trx) => deletePendingMembership(trx, committed))
@@ -361,24 +359,20 @@ export async function acceptInvitation(deps: Deps, actor: Person, { token }: { t
  * Takes a use for an organisation in another cell. That cell commits the membership within a minute. Decides by the
  * directory, which may be behind. The other cell checks again.
  */
-async function joinElsewhere(
-  deps: Deps,
-  actor: Person,
-  invitation: OrgInvitation & { org_id: string },
-): Promise<JoinedOrg> {
-  const { read, write } = deps.credentials
+async function joinElsewhere(ctx: Ctx<Person>, invitation: OrgInvitation & { org_id: string }): Promise<JoinedOrg> {
+  const { read, write } = ctx.credentials
   const { org_id: id, role, created_by } = invitation
-  const card = await findCard(read, id, actor.id)
+  const card = await findCard(read, id, ctx.actor.id)
   if (card === undefined) throw invitationNotFoundError()
-  const left = await findPendingMembership(read, actor.id, id)
+  const left = await findPendingMembership(read, ctx.actor.id, id)
   for (const known of [card.role, left?.role])
     if (known && includesRole(known, role)) return { id, name: card.name, role: known }
   if (created_by !== null && !(await isOwnerElsewhere(read, id, created_by))) throw invitationNotFoundError()
   await write(async (trx) => {
     if (left) await deletePendingMembership(trx, left)
-    await takeInvitation(trx, invitation, actor.id, deps.now().toISOString(), invitationNotFoundError)
+    await takeInvitation(trx, invitation, ctx.actor.id, ctx.now().toISOString(), invitationNotFoundError)
   })
-  await audit(deps, invitationUse(actor, invitation))
+  await audit(ctx, invitationUse(ctx.actor, invitation))
   return { id, name: card.name, role }
 }
 

@@ -29,7 +29,7 @@ export async function updateMembers(deps: Deps, id: string): Promise<Account | u
   if (account === undefined) return undefined
   try {
     for (const org of await listOrgsWithOthers(deps.index.read, id))
-      await updateMemberProfile(deps, personOf(account), { org_id: org.id })
+      await updateMemberProfile({ ...deps, actor: personOf(account) }, { org_id: org.id })
     return account
   } catch (error) {
     deps.log.warn({ err: error, account: id }, "an account's member files are not up to date; the next sweep retries")

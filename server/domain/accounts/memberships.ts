@@ -13,7 +13,7 @@ import {
 } from '../../../index/credentials/pending-memberships.ts'
 import type { PendingMembership } from '../../../index/credentials/schema.ts'
 import type { Role } from '../../../index/derived/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import type { OrgRecord } from '../format/org-format.ts'
@@ -40,25 +40,21 @@ const passLimit = 1_000
  * @returns the membership in org.git. Undefined: the user is not a member
  * @throws AppError org_not_found, too_many_members: the row is dropped. Any other error leaves the row for a retry.
  */
-export async function completeMembership(
-  deps: Deps,
-  person: Person,
-  pending: PendingMembership,
-): Promise<JoinedOrg | undefined> {
+export async function completeMembership(ctx: Ctx<Person>, pending: PendingMembership): Promise<JoinedOrg | undefined> {
   const { account_id, org_id: orgId } = pending
-  if ((await deps.placement.findElsewhere(orgId)) !== undefined) return undefined
+  if ((await ctx.placement.findElsewhere(orgId)) !== undefined) return undefined
   let joined: JoinedOrg | undefined
-  const refused = await changeOrg(deps, person, { org_id: orgId }, 'join', async (record) => {
-    const row = await findPendingMembership(deps.credentials.read, account_id, orgId)
-    const isGiven = row !== undefined && (await mayInvite(deps, record, row.invited_by))
-    const changed = isGiven ? withRoleAtLeast(record, person, row.role, deps.now()) : record
-    joined = joinedOrg(changed, person.id)
+  const refused = await changeOrg(ctx, ctx.actor, { org_id: orgId }, 'join', async (record) => {
+    const row = await findPendingMembership(ctx.credentials.read, account_id, orgId)
+    const isGiven = row !== undefined && (await mayInvite(ctx, record, row.invited_by))
+    const changed = isGiven ? withRoleAtLeast(record, ctx.actor, row.role, ctx.now()) : record
+    joined = joinedOrg(changed, ctx.actor.id)
     return changed
   }).catch((error: unknown) => {
     if (isFinal(error)) return error
     throw error
   })
-  await deps.credentials.write((trx) => deletePendingMembership(trx, pending))
+  await ctx.credentials.write((trx) => deletePendingMembership(trx, pending))
   if (refused) throw refused
   return joined
 }
@@ -80,9 +76,9 @@ export function isFinal(error: unknown): error is AppError {
 }
 
 /** Commits a user's pending memberships. A failure is only logged, so that it does not prevent a sign-in. */
-export async function completeMembershipsOf(deps: Deps, person: Person): Promise<void> {
-  for (const pending of await listPendingMembershipsOf(deps.credentials.read, person.id))
-    await finishOrLog(deps, person, pending)
+export async function completeMembershipsOf(ctx: Ctx<Person>): Promise<void> {
+  for (const pending of await listPendingMembershipsOf(ctx.credentials.read, ctx.actor.id))
+    await finishOrLog(ctx, pending)
 }
 
 /** Commits the pending memberships of all users. */
@@ -90,15 +86,15 @@ export async function completeMemberships(deps: Deps): Promise<void> {
   for (const pending of await listPendingMemberships(deps.credentials.read, passLimit)) {
     if (deps.draining.aborted) return
     const account = await findAccountById(deps.credentials.read, pending.account_id)
-    if (account !== undefined) await finishOrLog(deps, personOf(account), pending)
+    if (account !== undefined) await finishOrLog({ ...deps, actor: personOf(account) }, pending)
   }
 }
 
-async function finishOrLog(deps: Deps, person: Person, pending: PendingMembership): Promise<void> {
-  await completeMembership(deps, person, pending).catch((error: unknown) => {
+async function finishOrLog(ctx: Ctx<Person>, pending: PendingMembership): Promise<void> {
+  await completeMembership(ctx, pending).catch((error: unknown) => {
     const { account_id: accountId, org_id: orgId } = pending
-    if (isFinal(error)) deps.log.warn({ accountId, orgId, code: error.code }, 'a pending membership was dropped')
-    else deps.log.error({ err: error, accountId, orgId }, 'a pending membership could not be committed; it is retried')
+    if (isFinal(error)) ctx.log.warn({ accountId, orgId, code: error.code }, 'a pending membership was dropped')
+    else ctx.log.error({ err: error, accountId, orgId }, 'a pending membership could not be committed; it is retried')
   })
 }
 

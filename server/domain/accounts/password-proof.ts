@@ -1,7 +1,7 @@
 /** Checks that callers know the password of their account, and locks it in a transaction. */
 import { findAccountById, lockAccount } from '../../../index/credentials/accounts.ts'
 import type { Account, CredentialsDb } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -23,17 +23,17 @@ export interface PasswordProof {
  * @throws ValidationError the password is missing
  * @throws AppError invalid_credentials, invalid_token (the account is gone), confirmation_required, rate_limited
  */
-export async function provePassword(deps: Deps, actor: Person, { password, from }: PasswordProof): Promise<Account> {
-  const account = await readAccount(deps, actor.id)
+export async function provePassword(ctx: Ctx<Person>, { password, from }: PasswordProof): Promise<Account> {
+  const account = await readAccount(ctx, ctx.actor.id)
   if (account.has_password === 0) {
-    await requireConfirmed(deps, actor)
+    await requireConfirmed(ctx)
     return account
   }
   if (password === undefined)
     throw new ValidationError([{ loc: ['body', 'password'], msg: 'Field required', type: 'missing' }])
-  return deps.limitSignIn(await attemptOn(deps, from, account), async () => {
-    if (await isPassword(deps, 'change', account.password_hash, password)) return account
-    await auditFailure(deps, { account, from, proof: 'password', actor })
+  return ctx.limitSignIn(await attemptOn(ctx, from, account), async () => {
+    if (await isPassword(ctx, 'change', account.password_hash, password)) return account
+    await auditFailure(ctx, { account, from, proof: 'password', actor: ctx.actor })
     throw wrongPassword()
   })
 }

@@ -1,7 +1,7 @@
 /** All that the service stores about one user, except for the content of repositories. */
 import { listPersonalRows, personalTables } from '../../../index/credentials/personal-rows.ts'
 import { listEntriesBy, listPullsOpenedBy } from '../../../index/derived/personal-rows.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import { type Operator, operator, type Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { listMyAudit } from '../audit/listing.ts'
@@ -28,19 +28,15 @@ const auditAtOnce = 200
  * Yields what is stored about a user. Users get what they wrote in organisations of which they are a member. The
  * operator gets all of this cell.
  */
-export async function* personalRecords(
-  deps: Deps,
-  by: Person | Operator,
-  about: Person,
-): AsyncGenerator<PersonalRecord> {
-  const { credentials, index } = deps
-  await audit(deps, {
+export async function* personalRecords(ctx: Ctx<Person | Operator>, about: Person): AsyncGenerator<PersonalRecord> {
+  const { credentials, index } = ctx
+  await audit(ctx, {
     action: 'account.exported',
-    actor: by,
+    actor: ctx.actor,
     accountId: about.id,
     target: { type: 'account', id: about.id },
   })
-  const { open: orgs, closed } = await listOrgsOf(deps, about.id)
+  const { open: orgs, closed } = await listOrgsOf(ctx, about.id)
   const owned = new Set(orgs.flatMap(({ id, role }) => (role === 'owner' ? [id] : [])))
   for (const source of personalTables)
     for (const row of await listPersonalRows(credentials.read, source, about.id)) {
@@ -49,7 +45,8 @@ export async function* personalRecords(
     }
   for (const { id: org_id, name, role } of [...orgs, ...closed])
     yield { source: 'membership', record: { org_id, name, role } }
-  const mayRead = ({ org_id }: { readonly org_id: string }) => by === operator || orgs.some(({ id }) => id === org_id)
+  const mayRead = ({ org_id }: { readonly org_id: string }) =>
+    ctx.actor === operator || orgs.some(({ id }) => id === org_id)
   for (let rows = await listPullsOpenedBy(index.read, about.id); rows.length > 0; ) {
     for (const record of rows.filter(mayRead)) yield { source: 'pull_request', record }
     rows = await listPullsOpenedBy(index.read, about.id, rows.at(-1)?.rowid)
@@ -59,7 +56,7 @@ export async function* personalRecords(
     rows = await listEntriesBy(index.read, about.id, rows.at(-1))
   }
   for (let after: { readonly after?: string } | undefined = {}; after !== undefined; ) {
-    const { entries, next } = await listMyAudit(deps, about, { ...after, limit: auditAtOnce })
+    const { entries, next } = await listMyAudit({ ...ctx, actor: about }, { ...after, limit: auditAtOnce })
     for (const record of entries) yield { source: 'audit', record }
     after = next === undefined ? undefined : { after: next }
   }

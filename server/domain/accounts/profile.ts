@@ -4,7 +4,7 @@ import { setAccount, setEmail } from '../../../index/credentials/accounts.ts'
 import { deleteDigestTurn } from '../../../index/credentials/digests.ts'
 import { deleteResetTokens } from '../../../index/credentials/sessions.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { hasMail } from '../mail/outbox.ts'
@@ -24,25 +24,25 @@ export interface ProfileChange {
 }
 
 /** @throws ValidationError name; AppError invalid_token (the account is gone) */
-export async function changeMe(deps: Deps, actor: Person, { name, hide_email, digest }: ProfileChange): Promise<User> {
+export async function changeMe(ctx: Ctx<Person>, { name, hide_email, digest }: ProfileChange): Promise<User> {
   // A name that was allowed earlier stays.
-  if (name !== undefined && name !== actor.name) requireAuthorName(name)
-  if (digest !== undefined) await setDigest(deps, actor, digest)
-  if (name === undefined && hide_email === undefined) return readMe(deps, actor)
+  if (name !== undefined && name !== ctx.actor.name) requireAuthorName(name)
+  if (digest !== undefined) await setDigest(ctx, digest)
+  if (name === undefined && hide_email === undefined) return readMe(ctx)
   const change = {
     ...(name === undefined ? {} : { name }),
     ...(hide_email === undefined ? {} : { hide_email: hide_email ? (1 as const) : (0 as const) }),
   }
-  await deps.credentials.write((trx) => setAccount(trx, actor.id, { ...change, members_behind: 1 }))
-  await updateMembers(deps, actor.id)
-  return readMe(deps, actor)
+  await ctx.credentials.write((trx) => setAccount(trx, ctx.actor.id, { ...change, members_behind: 1 }))
+  await updateMembers(ctx, ctx.actor.id)
+  return readMe(ctx)
 }
 
 /** Sets how often the inbox is mailed. The next mail comes after a whole period. */
-async function setDigest(deps: Deps, { id }: Person, digest: 'never' | 'daily' | 'weekly'): Promise<void> {
-  await deps.credentials.write(async (trx) => {
-    await setAccount(trx, id, { digest: digest === 'never' ? null : digest })
-    await deleteDigestTurn(trx, id)
+async function setDigest(ctx: Ctx<Person>, digest: 'never' | 'daily' | 'weekly'): Promise<void> {
+  await ctx.credentials.write(async (trx) => {
+    await setAccount(trx, ctx.actor.id, { digest: digest === 'never' ? null : digest })
+    await deleteDigestTurn(trx, ctx.actor.id)
   })
 }
 
@@ -59,25 +59,21 @@ export type ChangedEmail = User & { readonly pending_email?: string }
  * @throws ValidationError new_email
  * @throws AppError invalid_credentials, rate_limited, email_taken
  */
-export async function changeEmail(
-  deps: Deps,
-  actor: Person,
-  { new_email, ...proof }: EmailChange,
-): Promise<ChangedEmail> {
+export async function changeEmail(ctx: Ctx<Person>, { new_email, ...proof }: EmailChange): Promise<ChangedEmail> {
   requireEmail(new_email, 'new_email')
-  const account = await provePassword(deps, actor, proof)
+  const account = await provePassword(ctx, proof)
   const { id } = account
-  await requireFreeEmail(deps, new_email, id)
-  if (hasMail(deps)) {
-    await requireMailAllowed(deps, new_email)
-    await deps.credentials.write(async (trx) => {
-      await requireStillProved(trx, actor, account)
-      await queueNewAddress(deps, trx, id, new_email)
+  await requireFreeEmail(ctx, new_email, id)
+  if (hasMail(ctx)) {
+    await requireMailAllowed(ctx, new_email)
+    await ctx.credentials.write(async (trx) => {
+      await requireStillProved(trx, ctx.actor, account)
+      await queueNewAddress(ctx, trx, id, new_email)
     })
-    return { ...(await readMe(deps, actor)), pending_email: new_email }
+    return { ...(await readMe(ctx)), pending_email: new_email }
   }
-  const change = deps.credentials.write(async (trx) => {
-    await requireStillProved(trx, actor, account)
+  const change = ctx.credentials.write(async (trx) => {
+    await requireStillProved(trx, ctx.actor, account)
     await setEmail(trx, id, new_email)
     // Earlier reset tokens were sent to the former address.
     await deleteResetTokens(trx, id)
@@ -85,7 +81,7 @@ export async function changeEmail(
   await change.catch((error: unknown) => {
     throw isDuplicate(error) ? emailTakenError() : error
   })
-  await audit(deps, { action: 'account.email_changed', actor, target: { type: 'account', id } })
-  await updateMembers(deps, id)
-  return readMe(deps, actor)
+  await audit(ctx, { action: 'account.email_changed', actor: ctx.actor, target: { type: 'account', id } })
+  await updateMembers(ctx, id)
+  return readMe(ctx)
 }

@@ -9,7 +9,7 @@ import {
   setSessionsRevoked,
   setSessionUsed,
 } from '../../../index/credentials/sessions.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
@@ -35,12 +35,12 @@ export interface OpenSession {
 }
 
 /** Lists the caller's open sessions, newest first. */
-export async function listMySessions(deps: Deps, actor: Person, page: Page) {
-  const { read } = deps.credentials
-  const now = deps.now().toISOString()
-  const rows = await listOpenSessions(read, actor.id, now, page)
-  const sessions = rows.map((row) => toOpenSession(row, actor.sessionId))
-  return { sessions, ...pageOf(page, await countOpenSessions(read, actor.id, now)) }
+export async function listMySessions(ctx: Ctx<Person>, page: Page) {
+  const { read } = ctx.credentials
+  const now = ctx.now().toISOString()
+  const rows = await listOpenSessions(read, ctx.actor.id, now, page)
+  const sessions = rows.map((row) => toOpenSession(row, ctx.actor.sessionId))
+  return { sessions, ...pageOf(page, await countOpenSessions(read, ctx.actor.id, now)) }
 }
 
 /**
@@ -48,19 +48,19 @@ export async function listMySessions(deps: Deps, actor: Person, page: Page) {
  *
  * @throws AppError session_not_found
  */
-export async function endSession(deps: Deps, actor: Person, { session_id: sessionId }: SessionAt): Promise<void> {
-  const now = deps.now().toISOString()
-  const ended = await deps.credentials.write((trx) => setSessionRevokedOf(trx, actor.id, sessionId, now))
+export async function endSession(ctx: Ctx<Person>, { session_id: sessionId }: SessionAt): Promise<void> {
+  const now = ctx.now().toISOString()
+  const ended = await ctx.credentials.write((trx) => setSessionRevokedOf(trx, ctx.actor.id, sessionId, now))
   if (!ended) throw new AppError('session_not_found', 'Session not found')
-  await audit(deps, { action: 'auth.session_revoked', actor, target: { type: 'session', id: sessionId } })
+  await audit(ctx, { action: 'auth.session_revoked', actor: ctx.actor, target: { type: 'session', id: sessionId } })
 }
 
 /** Ends all sessions of the caller, except the one of the request. */
-export async function endOtherSessions(deps: Deps, actor: Person): Promise<void> {
-  const now = deps.now().toISOString()
-  await deps.credentials.write((trx) => setSessionsRevoked(trx, actor.id, now, actor.sessionId))
-  const target = { type: 'account', id: actor.id } as const
-  await audit(deps, { action: 'auth.session_revoked', actor, target, detail: { sessions: 'all others' } })
+export async function endOtherSessions(ctx: Ctx<Person>): Promise<void> {
+  const now = ctx.now().toISOString()
+  await ctx.credentials.write((trx) => setSessionsRevoked(trx, ctx.actor.id, now, ctx.actor.sessionId))
+  const target = { type: 'account', id: ctx.actor.id } as const
+  await audit(ctx, { action: 'auth.session_revoked', actor: ctx.actor, target, detail: { sessions: 'all others' } })
 }
 
 /**

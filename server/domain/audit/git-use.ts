@@ -1,5 +1,5 @@
 /** Clones, fetches and refusals of git clients in the audit. Each user and node has one row an hour. */
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Actor } from '../actor.ts'
 import { findOrg } from '../indexing/freshness.ts'
@@ -15,18 +15,14 @@ const orgName = 'org'
  *
  * @returns a function that adds the bytes that were sent
  */
-export async function auditFetch(
-  deps: Deps,
-  actor: Actor,
-  at: RepositoryAt,
-): Promise<(bytes: number) => Promise<void>> {
-  if (!isAudited(deps, at)) return async () => {}
-  const { origin } = deps
+export async function auditFetch(ctx: Ctx, at: RepositoryAt): Promise<(bytes: number) => Promise<void>> {
+  if (!isAudited(ctx, at)) return async () => {}
+  const { origin } = ctx
   const seen =
-    actor.kind === 'person' || !origin ? deps : { ...deps, origin: { ...withoutClient(origin), address: '' } }
-  const repeat = { per: 'hour', key: keyOf(actor, at), beganMs: deps.now().getTime() } as const
-  await auditRepeat(seen, entryOf(actor, at), repeat)
-  return (bytes) => auditRepeat(seen, entryOf(actor, at), { ...repeat, bytes, count: 0 })
+    ctx.actor.kind === 'person' || !origin ? ctx : { ...ctx, origin: { ...withoutClient(origin), address: '' } }
+  const repeat = { per: 'hour', key: keyOf(ctx.actor, at), beganMs: ctx.now().getTime() } as const
+  await auditRepeat(seen, entryOf(ctx.actor, at), repeat)
+  return (bytes) => auditRepeat(seen, entryOf(ctx.actor, at), { ...repeat, bytes, count: 0 })
 }
 
 function withoutClient({ door, requestId }: Origin): Pick<Origin, 'door' | 'requestId'> {
@@ -49,28 +45,27 @@ function entryOf(actor: Actor, { org_id: orgId, name }: RepositoryAt): AuditEntr
  * @param reasons of refused refs; or the error that ended the request
  */
 export async function auditGitRefusal(
-  deps: Deps,
-  actor: Actor,
+  ctx: Ctx,
   at: RepositoryAt,
   { service, refused }: { readonly service: string; readonly refused: unknown },
 ): Promise<void> {
-  if (actor.kind === 'anonymous') return
+  if (ctx.actor.kind === 'anonymous') return
   const code = codeOf(refused)
   if (code === undefined) return
   // An unknown organisation or node must not fill the table.
-  const orgId = (await findOrg(deps, at.org_id).catch(() => undefined))?.id
+  const orgId = (await findOrg(ctx, at.org_id).catch(() => undefined))?.id
   const isNode = orgId !== undefined && code !== 'node_not_found' && at.name !== orgName
   await auditRepeat(
-    deps,
+    ctx,
     {
       action: 'git.refused',
-      actor,
+      actor: ctx.actor,
       outcome: 'refused',
       ...(orgId !== undefined && { orgId }),
       ...(isNode && { nodeId: at.name }),
       detail: { service, code },
     },
-    { per: 'hour', key: `${actor.id} ${orgId ?? ''} ${isNode ? at.name : ''} ${service} ${code}` },
+    { per: 'hour', key: `${ctx.actor.id} ${orgId ?? ''} ${isNode ? at.name : ''} ${service} ${code}` },
   )
 }
 

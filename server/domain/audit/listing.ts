@@ -14,7 +14,7 @@ import {
   passAuditRows,
 } from '../../../index/log/audit.ts'
 import { listRecordedEvents, passRecordedEvents } from '../../../index/log/audit-events.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -63,10 +63,10 @@ interface Source {
 }
 
 /** Lists events and rows of an organisation. @throws errors of authorizeOrg; ValidationError since, until */
-export async function listOrgAudit(deps: Deps, actor: Person, at: OrgAt, query: AuditQuery): Promise<AuditPage> {
-  const { org, sees } = await authorizeOrg(deps, actor, at, 'owner')
+export async function listOrgAudit(ctx: Ctx<Person>, at: OrgAt, query: AuditQuery): Promise<AuditPage> {
+  const { org, sees } = await authorizeOrg(ctx, at, 'owner')
   const filter = { ...filterOf(query), orgId: org.id }
-  const [rows, events] = [await readRows(deps, query, filter), await readEvents(deps, query, sees, filter)]
+  const [rows, events] = [await readRows(ctx, query, filter), await readEvents(ctx, query, sees, filter)]
   return pageOf([rows, events], query.limit)
 }
 
@@ -76,15 +76,15 @@ export async function listOrgAudit(deps: Deps, actor: Person, at: OrgAt, query: 
  *
  * @throws AppError forbidden; ValidationError since, until
  */
-export async function listServiceAudit(deps: Deps, actor: Person, query: AuditQuery): Promise<AuditPage> {
-  if (!actor.isAdmin) throw new AppError('forbidden', 'Only administrators of the service can do this')
-  return pageOf([await readRows(deps, query, filterOf(query))], query.limit)
+export async function listServiceAudit(ctx: Ctx<Person>, query: AuditQuery): Promise<AuditPage> {
+  if (!ctx.actor.isAdmin) throw new AppError('forbidden', 'Only administrators of the service can do this')
+  return pageOf([await readRows(ctx, query, filterOf(query))], query.limit)
 }
 
 /** Lists rows that concern the caller's account. IP addresses of other users are left out. @throws ValidationError */
-export async function listMyAudit(deps: Deps, actor: Person, query: AuditQuery): Promise<AuditPage> {
-  const page = pageOf([await readRows(deps, query, { ...filterOf(query), accountId: actor.id })], query.limit)
-  return { ...page, entries: page.entries.map((entry) => withoutOthers(entry, actor.id)) }
+export async function listMyAudit(ctx: Ctx<Person>, query: AuditQuery): Promise<AuditPage> {
+  const page = pageOf([await readRows(ctx, query, { ...filterOf(query), accountId: ctx.actor.id })], query.limit)
+  return { ...page, entries: page.entries.map((entry) => withoutOthers(entry, ctx.actor.id)) }
 }
 
 function withoutOthers(entry: AuditEntryView, ownId: string): AuditEntryView {

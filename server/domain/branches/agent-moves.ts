@@ -6,7 +6,7 @@
 import type { Current, RefName } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -23,15 +23,14 @@ export function locksOf({ access }: Person, repo: Repo, ref: string): RefName[] 
 
 /** Checks a commit to a branch, or a new branch. The caller holds `locksOf`. @throws AppError token_scope */
 export async function requireUnproposed(
-  deps: Deps,
-  person: Person,
+  ctx: Ctx<Person>,
   { repo, node }: NodeAccess,
   ref: string,
   current: Current,
 ): Promise<void> {
-  if (person.access !== 'propose') return
+  if (ctx.actor.access !== 'propose') return
   const ledger = current({ repo, ref: ledgerRef }) ?? node.ledger
-  refuseProposed(person, await openPullsAt(deps.index.read, { repo, nodeId: node.id }, ledger), {
+  refuseProposed(ctx.actor, await openPullsAt(ctx.index.read, { repo, nodeId: node.id }, ledger), {
     ref,
     isDeleted: false,
   })

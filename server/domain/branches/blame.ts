@@ -5,11 +5,10 @@ import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
-import type { RequestContext } from '../actor.ts'
 import { timeOf } from '../format/signatures.ts'
 import type { FileAt } from '../targets.ts'
 import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
@@ -65,9 +64,9 @@ interface Blame {
  * @throws ValidationError the file is not text
  * @throws GitError as readBlame
  */
-export async function blameFile(deps: Deps, context: RequestContext, at: FileAt): Promise<ImmutableAnswer<Blame>> {
+export async function blameFile(ctx: RequestCtx, at: FileAt): Promise<ImmutableAnswer<Blame>> {
   const { path } = at
-  const access = await authorizeNode(deps, context.actor, at, 'public')
+  const access = await authorizeNode(ctx, at, 'public')
   const { repo, node } = access
   const head = await resolveRevision(access, at.branch)
   const entry = head === null ? undefined : await findEntry(repo, await readTree(repo, head), path)
@@ -76,13 +75,13 @@ export async function blameFile(deps: Deps, context: RequestContext, at: FileAt)
   // Merging a pull request changes what is shown for commits that are older.
   const ledger = access.role === null ? 'public' : node.ledger
   return immutableAnswer(`blame ${node.id} ${head} ${ledger} ${path}`, sizeOf, () =>
-    readBounded(deps, context, tooLarge, async (bounds) => {
+    readBounded(ctx, tooLarge, async (bounds) => {
       const size = await blobSize(repo, entry.oid)
       if ((await readBlobStart(repo, entry.oid, size)).includes(0))
         throw invalid(['path', 'path'], 'The file is not text', path)
       const lines = linesOf(await readBlob(repo, entry.oid, limits.blameBytes))
       const ranges = lines.length === 0 ? [] : await readBlame(repo, head, path, bounds)
-      const commits = await commitsOf(deps, access, ranges)
+      const commits = await commitsOf(ctx, access, ranges)
       return {
         ...{ node_id: node.id, commit_id: head, path, object_id: entry.oid, num_lines: lines.length },
         ranges: ranges.map(({ first, count, oid, originalFirst, originalPath }) => ({

@@ -4,7 +4,7 @@ import type { BranchName } from '../../../gitstore/names.ts'
 import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { updateRefs, withRefLock } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, type Problem, ValidationError } from '../../base/errors.ts'
 import type { NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -54,48 +54,42 @@ export type Locate = (path: string, steps?: readonly (string | number)[]) => Pro
  *   quota_exceeded
  * @throws ValidationError the content breaks a rule, or the message is too long
  */
-export async function commitToBranch(
-  deps: Deps,
-  actor: Person,
-  access: NodeAccess,
-  request: CommitRequest,
-): Promise<Oid> {
+export async function commitToBranch(ctx: Ctx<Person>, access: NodeAccess, request: CommitRequest): Promise<Oid> {
   const ref = branchRef(request.branch)
   refuseLongText(['body', 'message'], request.message)
   refuseOwnVia(['body', 'message'], request.message)
-  await readAhead(deps, access, ref)
-  return withByteRoom(deps, access.org.id, (take) => commitUnderLock(deps, actor, access, request, take))
+  await readAhead(ctx, access, ref)
+  return withByteRoom(ctx, access.org.id, (take) => commitUnderLock(ctx, access, request, take))
 }
 
 async function commitUnderLock(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   access: NodeAccess,
   request: CommitRequest,
   take: TakeRoom,
 ): Promise<Oid> {
   const ref = branchRef(request.branch)
   const { repo, org, node } = access
-  return withGraphLockIf(deps, access, ref === main && request.addsParents, () =>
-    updateRefs(deps.store, locksOf(actor, repo, ref), async (current) => {
+  return withGraphLockIf(ctx, access, ref === main && request.addsParents, () =>
+    updateRefs(ctx.store, locksOf(ctx.actor, repo, ref), async (current) => {
       const head = current({ repo, ref })
       requireHead(head, request.expectedHead, ref)
-      await recheckCommit(deps, actor, { org_id: org.id, node_id: node.id }, { ref, head })
-      await requireUnproposed(deps, actor, access, ref, current)
+      await recheckCommit(ctx, { org_id: org.id, node_id: node.id }, { ref, head })
+      await requireUnproposed(ctx, access, ref, current)
       const draft = newObjectBatch(repo)
       const before = head === null ? null : await readTree(repo, head)
       const tree = await request.build(draft, before)
       if (tree === before) throw new AppError('no_changes', 'The branch already has exactly this content')
-      refuseProblems(await problemsOf(deps, access, draft.repo, ref, before, tree, request.coming), request.locate)
-      const person = signature(actor, deps.now())
+      refuseProblems(await problemsOf(ctx, access, draft.repo, ref, before, tree, request.coming), request.locate)
+      const person = signature(ctx.actor, ctx.now())
       const parents = head === null ? [] : [head]
-      const message = withVia(normalizeLineEnds(request.message), trailerOf(deps, actor))
+      const message = withVia(normalizeLineEnds(request.message), trailerOf(ctx, ctx.actor))
       const oid = await draft.commit({ tree, parents, author: person, committer: person, message })
       await take(draft.unsaved())
-      return withIntent(deps, actor, { moves: [{ repo, ref, to: oid }], value: oid, save: draft.save })
+      return withIntent(ctx, ctx.actor, { moves: [{ repo, ref, to: oid }], value: oid, save: draft.save })
     }),
   ).then(async (oid) => {
-    await tryIndexNode(deps, org.id, node.id)
+    await tryIndexNode(ctx, org.id, node.id)
     return oid
   })
 }

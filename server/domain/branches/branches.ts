@@ -6,10 +6,10 @@ import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import { AppError, invalid, type ValidationError } from '../../base/errors.ts'
 import { authorizeNode, recheckAccess } from '../access.ts'
-import type { Actor, Person } from '../actor.ts'
+import type { Person } from '../actor.ts'
 import { requireMaker } from '../consent/rule-checks.ts'
 import { withIntent } from '../event-log/note-intents.ts'
 import { excerpt } from '../format/excerpt.ts'
@@ -38,15 +38,15 @@ export interface Branch {
 }
 
 /** Lists the branches that the caller sees, sorted by name. */
-export async function listBranches(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
-  const { repo, role } = await authorizeNode(deps, actor, at, 'public')
+export async function listBranches(ctx: Ctx, at: NodeAt, page: Page) {
+  const { repo, role } = await authorizeNode(ctx, at, 'public')
   const visible = [...listRefs(repo, branchRefs)].filter(([ref]) => seesRef(audienceOf(role), ref))
   const branches = await Promise.all(slice(visible, page).map(([ref, head]) => toBranch(repo, branchName(ref), head)))
   return { branches: withinPage(branches), ...pageOf(page, visible.length) }
 }
 
-export async function readBranch(deps: Deps, actor: Actor, at: BranchAt): Promise<Branch> {
-  const access = await authorizeNode(deps, actor, at, 'public')
+export async function readBranch(ctx: Ctx, at: BranchAt): Promise<Branch> {
+  const access = await authorizeNode(ctx, at, 'public')
   const head = resolveHead(access, at.branch)
   if (!head) throw new AppError('branch_not_found', 'Branch not found')
   return toBranch(access.repo, at.branch, head)
@@ -60,13 +60,12 @@ export async function readBranch(deps: Deps, actor: Actor, at: BranchAt): Promis
  * @throws ValidationError git or Grove refuses the name, or the start does not exist
  */
 export async function createBranch(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   at: NodeAt,
   input: { name: string; from?: string },
 ): Promise<Branch> {
   const ref = branchRef(input.name)
-  const access = await authorizeNode(deps, actor, at, { ref })
+  const access = await authorizeNode(ctx, at, { ref })
   const { repo } = access
   const name = parseBranchName(input.name)
   if (!name)
@@ -75,43 +74,43 @@ export async function createBranch(
   if (!from) throw noSuchStart(input.from ?? 'main')
   const tree = await readTree(repo, from)
   // The node's own content is always accepted on another branch.
-  refuseProblems(await problemsOf(deps, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
-  await updateRefs(deps.store, locksOf(actor, repo, ref), async (current) => {
+  refuseProblems(await problemsOf(ctx, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
+  await updateRefs(ctx.store, locksOf(ctx.actor, repo, ref), async (current) => {
     if (current({ repo, ref })) throw new AppError('branch_exists', 'A branch with this name already exists')
-    const rights = await recheckAccess(deps, actor, at.org_id, { ref })
-    await requireUnproposed(deps, actor, access, ref, current)
-    await requireMaker(deps, access, { branch: name, to: from }, rights)
+    const rights = await recheckAccess(ctx, at.org_id, { ref })
+    await requireUnproposed(ctx, access, ref, current)
+    await requireMaker(ctx, access, { branch: name, to: from }, rights)
     if (countRefRoom(repo, 'heads') <= 0)
       throw new AppError('too_many_branches', `The node ${tooManyRefsMessage('heads')}`)
-    return withIntent(deps, actor, { moves: [{ repo, ref, to: from }], value: undefined })
+    return withIntent(ctx, ctx.actor, { moves: [{ repo, ref, to: from }], value: undefined })
   }).catch((error: unknown) => {
     if (!isGitError(error, 'ref_name_taken')) throw error
     const detail = `A branch that conflicts with "${name}" exists: Git cannot have both a and a/b`
     throw new AppError('branch_name_taken', detail)
   })
-  await tryIndexNode(deps, at.org_id, at.node_id)
-  return readResult(deps, () => toBranch(repo, name, from))
+  await tryIndexNode(ctx, at.org_id, at.node_id)
+  return readResult(ctx, () => toBranch(repo, name, from))
 }
 
 /**
  * Deletes a branch, as a push does. Pull requests from it close and keep their heads. Pull requests into it are
  * retargeted to main or close.
  */
-export async function deleteBranch(deps: Deps, actor: Person, at: BranchAt): Promise<void> {
+export async function deleteBranch(ctx: Ctx<Person>, at: BranchAt): Promise<void> {
   const ref = branchRef(at.branch)
-  for (let access = await authorizeNode(deps, actor, at, { ref }); ; access = await reloadNode(deps, access, { ref })) {
+  for (let access = await authorizeNode(ctx, at, { ref }); ; access = await reloadNode(ctx, access, { ref })) {
     if (parseBranchName(at.branch) === undefined) throw new AppError('branch_not_found', 'Branch not found')
     const from = readRef(access.repo, ref)
     if (from === null) throw new AppError('branch_not_found', 'Branch not found')
     if (ref === main) throw new AppError('branch_protected', '`main` cannot be deleted')
-    const { refused } = await applyRefUpdates(deps, actor, access, [{ ref, from, to: null }], 'all or none')
+    const { refused } = await applyRefUpdates(ctx, access, [{ ref, from, to: null }], 'all or none')
     const cause = refused.get(ref)
     if (cause === undefined) break
     if (cause instanceof StaleRefError) continue
     if (cause instanceof PushRejectedError) throw new AppError('branch_protected', cause.message)
     throw cause
   }
-  await readResult(deps, () => indexNode(deps, at.org_id, at.node_id))
+  await readResult(ctx, () => indexNode(ctx, at.org_id, at.node_id))
 }
 
 function noSuchStart(from: string): ValidationError {

@@ -1,7 +1,6 @@
 /** Compares two branches, tags or commits. */
-import type { Deps } from '../../base/deps.ts'
+import type { RequestCtx } from '../../base/deps.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
-import type { RequestContext } from '../actor.ts'
 import type { NodeAt } from '../targets.ts'
 import { readDiff } from './commit-views.ts'
 import { createLargeRead } from './large-reads.ts'
@@ -20,13 +19,8 @@ export interface CompareQuery extends DiffQuery {
  *
  * @throws the errors of textDiff
  */
-export async function compare(
-  deps: Deps,
-  context: RequestContext,
-  at: NodeAt,
-  query: CompareQuery & { readonly text?: 'true' | 'false' },
-) {
-  const access = await authorizeNode(deps, context.actor, at, 'public')
+export async function compare(ctx: RequestCtx, at: NodeAt, query: CompareQuery & { readonly text?: 'true' | 'false' }) {
+  const access = await authorizeNode(ctx, at, 'public')
   const { base, head, fork, since } = await commitsOf(access, query)
   const { ahead, behind } = await access.history.divergence(base, head)
   const comparison = {
@@ -38,10 +32,10 @@ export async function compare(
     merge_base: fork,
     commits_ahead: ahead,
     commits_behind: behind,
-    changes: await readDiff(access.repo, at.node_id, since, head, createLargeRead(context)),
+    changes: await readDiff(access.repo, at.node_id, since, head, createLargeRead(ctx)),
   }
   if (query.text !== 'true') return comparison
-  return { ...comparison, text: (await textDiff(deps, context, access, { base: since, target: head }, query)).body }
+  return { ...comparison, text: (await textDiff(ctx, access, { base: since, target: head }, query)).body }
 }
 
 /**
@@ -51,17 +45,16 @@ export async function compare(
  * @throws the errors of patchOf
  */
 export async function comparePatch(
-  deps: Deps,
-  context: RequestContext,
+  ctx: RequestCtx,
   at: NodeAt,
   query: Omit<CompareQuery, 'base'> & { readonly base?: string },
 ): Promise<Buffer> {
-  const access = await authorizeNode(deps, context.actor, at, 'public')
+  const access = await authorizeNode(ctx, at, 'public')
   if (query.base === undefined)
-    return patchOf(deps, context, access, await commitPair(access, query.head, 'branch_not_found'), query)
+    return patchOf(ctx, access, await commitPair(access, query.head, 'branch_not_found'), query)
   const { head, since } = await commitsOf(access, { ...query, base: query.base })
   const pair: CommitPair = { base: since, target: head }
-  return patchOf(deps, context, access, pair, query)
+  return patchOf(ctx, access, pair, query)
 }
 
 /** Resolves both names. `since`: the commit that the changes begin at; null if everything is added. */

@@ -3,11 +3,11 @@ import { isGitError } from '../../../gitstore/errors.ts'
 import { readBlob, readInfo } from '../../../gitstore/objects/objects.ts'
 import { type FileEntry, findEntry, listFiles } from '../../../gitstore/objects/trees.ts'
 import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
-import type { Actor, Person, RequestContext } from '../actor.ts'
+import type { Person, RequestContext } from '../actor.ts'
 import { entityAt } from '../format/node-format.ts'
 import { liesIn } from '../format/paths.ts'
 import { readResult } from '../indexing/index-node.ts'
@@ -33,15 +33,14 @@ const tooManyFiles =
  * @throws AppError as authorizeNode, branch_not_found, too_large, busy; the signal's reason
  */
 export async function listEntities(
-  deps: Deps,
-  context: RequestContext,
+  ctx: RequestCtx,
   at: BranchAt,
   { sizes = false, ...page }: Page & { readonly sizes?: boolean },
 ) {
   const { node_id: nodeId, branch } = at
-  const access = await authorizeNode(deps, context.actor, at, 'public')
+  const access = await authorizeNode(ctx, at, 'public')
   const head = await resolveRevision(access, branch)
-  const files = head === null ? [] : await listTree(access.repo, head, createLargeRead(context))
+  const files = head === null ? [] : await listTree(access.repo, head, createLargeRead(ctx))
   const entities = []
   for (const { path, oid, mode } of slice(files, page)) {
     const size = sizes && mode !== '160000' ? { size: (await readInfo(access.repo, oid)).size } : {}
@@ -62,9 +61,9 @@ async function listTree(repo: Repo, head: Oid, read: LargeRead): Promise<FileEnt
 }
 
 /** Reads a file. The content is as in the body of a commit: text if it is UTF-8, else base64. */
-export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
+export async function readFile(ctx: Ctx, at: FileAt) {
   const { node_id: nodeId, branch, path } = at
-  const access = await authorizeNode(deps, actor, at, 'public')
+  const access = await authorizeNode(ctx, at, 'public')
   const head = await resolveRevision(access, branch)
   const entry = head === null ? undefined : await findEntry(access.repo, await readTree(access.repo, head), path)
   if (!head || !entry || entry.mode === '040000' || entry.mode === '160000')
@@ -87,12 +86,12 @@ export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
 }
 
 /** Reads the bytes of a blob. Anonymous callers see only blobs that main or a tag contains. */
-export async function readBytes(deps: Deps, context: RequestContext, at: ObjectAt): Promise<Buffer> {
+export async function readBytes(ctx: RequestCtx, at: ObjectAt): Promise<Buffer> {
   const { object_id: objectId } = at
-  const access = await authorizeNode(deps, context.actor, at, 'public')
+  const access = await authorizeNode(ctx, at, 'public')
   const missing = new AppError('object_not_found', 'Object not found')
   if (!isOid(objectId)) throw missing
-  if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access), objectId, context)))
+  if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access), objectId, ctx)))
     throw missing
   return readBlob(access.repo, objectId).catch((error: unknown) => {
     throw isGitError(error, 'object_missing') ? missing : error
@@ -100,9 +99,9 @@ export async function readBytes(deps: Deps, context: RequestContext, at: ObjectA
 }
 
 /** Lists the history of a revision in the order of `git log`. @throws the errors of listFilteredCommits */
-export async function listCommits(deps: Deps, context: RequestContext, at: BranchAt, query: HistoryQuery) {
+export async function listCommits(ctx: RequestCtx, at: BranchAt, query: HistoryQuery) {
   const { node_id: nodeId, branch } = at
-  const access = await authorizeNode(deps, context.actor, at, 'public')
+  const access = await authorizeNode(ctx, at, 'public')
   const head = await resolveRevision(access, branch)
   const page = { limit: query.limit, offset: query.offset }
   if (head === null) return { node_id: nodeId, history: [], ...pageOf(page, 0) }
@@ -112,7 +111,7 @@ export async function listCommits(deps: Deps, context: RequestContext, at: Branc
     ({ history }) => lengthOf(history),
     async () => {
       const { total, oids } = isFiltered(query)
-        ? await listFilteredCommits(deps, context, access, head, query)
+        ? await listFilteredCommits(ctx, access, head, query)
         : await access.history.page(head, page.offset, page.limit)
       return { node_id: nodeId, history: await readCommits(access.repo, nodeId, oids), ...pageOf(page, total) }
     },
@@ -125,15 +124,11 @@ export async function listCommits(deps: Deps, context: RequestContext, at: Branc
  * @throws AppError commit_not_found (unknown, or not on this branch), too_large, busy
  * @throws ValidationError the abbreviation is ambiguous
  */
-export async function readBranchCommit(
-  deps: Deps,
-  context: RequestContext,
-  at: CommitAt,
-): Promise<ImmutableAnswer<CommitDetails>> {
+export async function readBranchCommit(ctx: RequestCtx, at: CommitAt): Promise<ImmutableAnswer<CommitDetails>> {
   const { commit_id: commitId } = at
-  const access = await authorizeNode(deps, context.actor, at, 'public')
+  const access = await authorizeNode(ctx, at, 'public')
   const head = await resolveRevision(access, at.branch)
-  return details(context, access, await requireCommitOf(access, head, commitId, ['path', 'commit_id']))
+  return details(ctx, access, await requireCommitOf(access, head, commitId, ['path', 'commit_id']))
 }
 
 function details(
@@ -160,15 +155,10 @@ export interface CommitInput {
  * @throws the errors of commitToBranch
  * @throws ValidationError located at the change
  */
-export async function createCommit(
-  deps: Deps,
-  actor: Person,
-  at: BranchAt,
-  input: CommitInput,
-): Promise<CommitDetails> {
-  const access = await authorizeNode(deps, actor, at, { ref: branchRef(at.branch) })
+export async function createCommit(ctx: Ctx<Person>, at: BranchAt, input: CommitInput): Promise<CommitDetails> {
+  const access = await authorizeNode(ctx, at, { ref: branchRef(at.branch) })
   const files = fileChanges(input.changes)
-  const oid = await commitToBranch(deps, actor, access, {
+  const oid = await commitToBranch(ctx, access, {
     branch: requireBranchName(at.branch),
     message: input.message,
     expectedHead: input.expected_head,
@@ -179,7 +169,7 @@ export async function createCommit(
       return position < 0 ? ['body', 'changes'] : ['body', 'changes', position]
     },
   })
-  return readResult(deps, () => readDetails(access.repo, at.node_id, oid, readOfChange))
+  return readResult(ctx, () => readDetails(access.repo, at.node_id, oid, readOfChange))
 }
 
 function asText(bytes: Buffer): string | undefined {

@@ -7,7 +7,7 @@ import { createYielder, runLarge, type Yielder } from '../../../gitstore/yielder
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
-import { callerOf, type RequestContext } from '../actor.ts'
+import { type Actor, callerOf, type RequestContext, type RequestFacts } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 
 /** Limits reads of trees, per process. */
@@ -24,7 +24,10 @@ const treeSemaphore = createCallerSemaphore({
 export type LargeRead = <T>(tooLarge: string, work: (pace: Yielder) => Promise<T>) => Promise<T>
 
 /** The caller of a read. Without `signal` the read continues even if the caller disconnects. */
-type Reader = Pick<RequestContext, 'actor' | 'from'> & Partial<Pick<RequestContext, 'signal'>>
+interface Reader {
+  readonly actor: Actor
+  readonly request: Pick<RequestFacts, 'from'> & Partial<Pick<RequestFacts, 'signal'>>
+}
 
 /**
  * Returns a function that reads on the caller's share of the semaphore.
@@ -32,7 +35,7 @@ type Reader = Pick<RequestContext, 'actor' | 'from'> & Partial<Pick<RequestConte
  * @returns a function that throws AppError too_large, busy; the signal's reason
  */
 export function createLargeRead(reader: Reader): LargeRead {
-  const turn = { caller: callerOf(reader), signal: reader.signal }
+  const turn = { caller: callerOf(reader), signal: reader.request.signal }
   return async (tooLarge, work) => {
     try {
       return await runLarge(work, () => treeSemaphore.acquire(turn))
@@ -67,16 +70,15 @@ export interface GitBounds {
  * @throws AppError too_large, busy; the signal's reason
  */
 export async function readBounded<T>(
-  { waited }: Pick<Deps, 'waited'>,
-  context: RequestContext,
+  ctx: RequestContext & Pick<Deps, 'waited'>,
   tooLarge: string,
   work: (bounds: GitBounds) => Promise<T>,
 ): Promise<T> {
-  const { signal } = context
+  const { signal } = ctx.request
   const asked = performance.now()
   try {
-    return await gitSemaphore.run({ caller: callerOf(context), signal }, () => {
-      waited?.(performance.now() - asked)
+    return await gitSemaphore.run({ caller: callerOf(ctx), signal }, () => {
+      ctx.waited?.(performance.now() - asked)
       return work({ timeoutMs: limits.diffMs, signal })
     })
   } catch (error) {

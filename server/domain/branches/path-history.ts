@@ -1,10 +1,9 @@
 /** History filtered by file or folder, author and time. */
 import { readFilteredLog } from '../../../gitstore/history/filtered-log.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { RequestCtx } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import type { NodeAccess } from '../access.ts'
-import type { RequestContext } from '../actor.ts'
 import type { Page } from '../pagination.ts'
 import { pathIn, readBounded } from './large-reads.ts'
 
@@ -31,8 +30,7 @@ export function isFiltered({ path, author, since, until }: HistoryQuery): boolea
  * @throws GitError as readFilteredLog
  */
 export async function listFilteredCommits(
-  deps: Deps,
-  context: RequestContext,
+  ctx: RequestCtx,
   { repo }: NodeAccess,
   head: Oid,
   query: HistoryQuery,
@@ -42,7 +40,7 @@ export async function listFilteredCommits(
   if (filter.until !== undefined && filter.until < 0) return { total: 0, oids: [] }
   const since = filter.since === undefined ? undefined : Math.max(0, filter.since)
   return readFilteredLog(repo, head, { ...filter, since }, query, (walk) =>
-    readBounded(deps, context, tooLong, ({ signal }) => walk({ timeoutMs: limits.filteredHistoryMs, signal })),
+    readBounded(ctx, tooLong, ({ signal }) => walk({ timeoutMs: limits.filteredHistoryMs, signal })),
   )
 }
 

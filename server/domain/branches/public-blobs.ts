@@ -67,9 +67,9 @@ function beginCollecting(
   key: string,
   repo: Repo,
   { heads, tips }: { readonly heads: readonly Oid[]; readonly tips: string },
-  { actor, from }: RequestContext,
+  { actor, request: { from } }: RequestContext,
 ): Promise<PublicBlobs> {
-  const made = createLargeRead({ actor, from })(tooManyBlobs, (pace) => collect(repo, heads, pace))
+  const made = createLargeRead({ actor, request: { from } })(tooManyBlobs, (pace) => collect(repo, heads, pace))
     .then((found) => {
       const blobs = { tips, ...found }
       remembered.set(repo.dir, blobs)

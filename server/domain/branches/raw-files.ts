@@ -4,10 +4,10 @@ import { pipeline } from 'node:stream/promises'
 import { type ByteRange, blobSize, smallBytes, streamBlob } from '../../../gitstore/objects/blob-stream.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import { isOid, type Oid } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeNode } from '../access.ts'
-import { type Actor, callerOf } from '../actor.ts'
+import { callerOf } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import type { FileAt } from '../targets.ts'
 import { mediaTypeOf, readBlobStart } from './media-types.ts'
@@ -51,8 +51,8 @@ export interface RawFile {
  *
  * @throws AppError branch_not_found, file_not_found; GitError as readInfo
  */
-export async function readRaw(deps: Deps, actor: Actor, at: FileAt): Promise<RawFile> {
-  const access = await authorizeNode(deps, actor, at, 'public')
+export async function readRaw(ctx: RequestCtx, at: FileAt): Promise<RawFile> {
+  const access = await authorizeNode(ctx, at, 'public')
   const { repo } = access
   const head = await resolveRevision(access, at.branch)
   const entry = head === null ? undefined : await findEntry(repo, await readTree(repo, head), at.path)
@@ -63,10 +63,10 @@ export async function readRaw(deps: Deps, actor: Actor, at: FileAt): Promise<Raw
   return {
     ...{ name, oid, size, isImmutable: isOid(at.branch) },
     ...mediaTypeOf(name, await readBlobStart(repo, oid, size)),
-    send: (sink, range, { signal, from }) => {
+    send: (sink, range, { signal }) => {
       const send = () => sendParts(streamBlob(repo, oid, size, range, signal), sink, signal)
       if (size <= smallBytes && range.to - range.from <= withoutSlot) return send()
-      return semaphore.run({ caller: callerOf({ actor, from }), signal }, send)
+      return semaphore.run({ caller: callerOf(ctx), signal }, send)
     },
   }
 }

@@ -8,7 +8,7 @@ import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { newCommits } from '../../../gitstore/transfer/reachability.ts'
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import { listOpenPulls } from '../../../index/derived/pulls.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -50,8 +50,7 @@ const refsAtOnce = 200
  * @throws AppError as reloadNode; GitError busy, repo_missing, storage_*
  */
 export async function applyRefUpdates(
-  deps: Deps,
-  person: Person,
+  ctx: Ctx<Person>,
   access: NodeAccess,
   commands: readonly RefCommand[],
   atomicity: Atomicity,
@@ -61,11 +60,11 @@ export async function applyRefUpdates(
   for (let round = 0, busy = 0; ; round++) {
     const rest = commands.filter(({ ref }) => !refused.has(ref))
     if (rest.length === 0 || (atomicity === 'all or none' && refused.size > 0)) return { refused, events: [] }
-    const now = round === 0 ? access : await reloadNode(deps, access, 'contributor')
+    const now = round === 0 ? access : await reloadNode(ctx, access, 'contributor')
     try {
-      const events = await withGraphLockIf(deps, now, await addsParentsToMain(now, rest), async () => {
-        await checkAll({ deps, person, access: now }, rest, { refused, checked, atomicity })
-        return attempt(deps, person, now, commands, { refused, atomicity })
+      const events = await withGraphLockIf(ctx, now, await addsParentsToMain(now, rest), async () => {
+        await checkAll({ deps: ctx, person: ctx.actor, access: now }, rest, { refused, checked, atomicity })
+        return attempt(ctx, now, commands, { refused, atomicity })
       })
       if (events !== 'again') return { refused, events }
     } catch (error) {
@@ -108,8 +107,7 @@ async function checkAll(
  * `again` if it has refused a ref because of the events that the ref would cause.
  */
 async function attempt(
-  deps: Deps,
-  person: Person,
+  ctx: Ctx<Person>,
   access: NodeAccess,
   commands: readonly RefCommand[],
   { refused, atomicity }: Verdicts,
@@ -120,17 +118,17 @@ async function attempt(
   const group = allowed()
   if (group.length === 0) return []
   const ledger = { repo, ref: ledgerRef }
-  const numbers = await touchedBy(deps, node.id, group)
-  const commits = await foreignCommits(person, repo, group)
+  const numbers = await touchedBy(ctx, node.id, group)
+  const commits = await foreignCommits(ctx.actor, repo, group)
   const names = [ledger, ...group.map(({ ref }) => ({ repo, ref })), ...numbers.map((n) => ({ repo, ref: pinRef(n) }))]
   const decide = async (read: Current): Promise<Decision<readonly Reconciled[] | 'again'>> => {
     const current = readOnce(read)
     const before = current(ledger)
     if (!before) return { moves: [], value: 'again' }
-    const rights = await recheckAccess(deps, person, org.id, 'contributor')
-    const open = await openPullsAt(deps.index.read, { repo, nodeId: node.id }, before)
-    const now = (await findOrgRow(deps.index.read, org.id)) ?? org
-    const locked = { deps, person, access, rights, org: now, current, ledger: before, open }
+    const rights = await recheckAccess(ctx, org.id, 'contributor')
+    const open = await openPullsAt(ctx.index.read, { repo, nodeId: node.id }, before)
+    const now = (await findOrgRow(ctx.index.read, org.id)) ?? org
+    const locked = { deps: ctx, person: ctx.actor, access, rights, org: now, current, ledger: before, open }
     for (const [at, command] of group.entries()) {
       await checkLockedRef(locked, command).catch((error: unknown) => refused.set(command.ref, error))
       if (at % refsAtOnce === refsAtOnce - 1) await nextTurn()
@@ -139,17 +137,17 @@ async function attempt(
     const left = allowed()
     const headOf = (branch: string): Oid | null => current({ repo, ref: branchRef(branch) })
     const situation = { open, moves: branchMoves(left), headOf }
-    const { events, pins } = await reconcileMoves(access, situation, changedBy(deps, person))
-    if (refuseMerges(person, events, left, refused)) return { moves: [], value: 'again' }
+    const { events, pins } = await reconcileMoves(access, situation, changedBy(ctx, ctx.actor))
+    if (refuseMerges(ctx.actor, events, left, refused)) return { moves: [], value: 'again' }
     if (pins.some(({ number }) => !numbers.includes(number))) return { moves: [], value: 'again' }
-    const settled = await writeEvents({ repo, history }, before, events, person.id)
-    const pushed = { commits: left.some(({ to }) => to !== null) ? commits : [], userIds: [person.id] }
-    const to = await appendPushed(repo, settled, { ...pushed, ...changedBy(deps, person) })
+    const settled = await writeEvents({ repo, history }, before, events, ctx.actor.id)
+    const pushed = { commits: left.some(({ to }) => to !== null) ? commits : [], userIds: [ctx.actor.id] }
+    const to = await appendPushed(repo, settled, { ...pushed, ...changedBy(ctx, ctx.actor) })
     const moves: Move[] = [...(await pinMoves(repo, pins)), ...left.map((command) => ({ repo, ...command }))]
     if (to !== before) moves.push({ ...ledger, to })
-    return withIntent(deps, person, { moves, value: events })
+    return withIntent(ctx, ctx.actor, { moves, value: events })
   }
-  return updateRefs(deps.store, names, decide)
+  return updateRefs(ctx.store, names, decide)
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { type Commit, readCommit } from '../../../gitstore/objects/commits.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -37,17 +37,12 @@ const loc = ['body', 'commit']
  * @throws AppError commit_not_found, and the errors of commitToBranch
  * @throws ValidationError the version breaks a rule, or its id is ambiguous
  */
-export async function restoreBranch(
-  deps: Deps,
-  actor: Person,
-  at: BranchAt,
-  input: RestoreInput,
-): Promise<CommitDetails> {
-  const access = await authorizeNode(deps, actor, at, { ref: branchRef(at.branch) })
+export async function restoreBranch(ctx: Ctx<Person>, at: BranchAt, input: RestoreInput): Promise<CommitDetails> {
+  const access = await authorizeNode(ctx, at, { ref: branchRef(at.branch) })
   for (let attempt = 1; ; attempt++) {
     try {
-      const oid = await attemptRestore(deps, actor, access, at, input)
-      return await readResult(deps, () => readDetails(access.repo, at.node_id, oid, readOfChange))
+      const oid = await attemptRestore(ctx, access, at, input)
+      return await readResult(ctx, () => readDetails(access.repo, at.node_id, oid, readOfChange))
     } catch (error) {
       const isMoved = error instanceof AppError && error.code === 'head_moved'
       if (!isMoved || input.expected_head !== undefined || attempt === maxAttempts) throw error
@@ -57,8 +52,7 @@ export async function restoreBranch(
 
 /** Compares the version with the head before the branch is locked. The commit then expects that head. */
 async function attemptRestore(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   access: NodeAccess,
   { branch: name }: BranchAt,
   { commit: id, message, expected_head }: RestoreInput,
@@ -72,7 +66,7 @@ async function attemptRestore(
   const addsParent = await addsParents(repo, before, version.tree)
   const expectedHead = expected_head === undefined ? head : expected_head
   if (expectedHead === head) refuseProblems(await pathProblems(repo, before, version.tree), () => loc)
-  const restored = commitToBranch(deps, actor, access, {
+  const restored = commitToBranch(ctx, access, {
     branch,
     message: message ?? messageOf(version),
     expectedHead,

@@ -62,7 +62,7 @@ export async function checkLockedRules(context: LockedPush, { ref, from, to }: R
   const into = open.filter(({ target_branch }) => target_branch === branch)
   const found = candidates(into, branch, to, isHead)
   if (found.length === 0) throw notProposedError(branch, into)
-  await recheckAccess(deps, person, org.id, mergeRoleOf(rules))
+  await recheckAccess({ ...deps, actor: person }, org.id, mergeRoleOf(rules))
   let refused: { record: PullRecord; judgement: PullJudgement } | undefined
   for (const record of found) {
     const judgement = await judgeMerge(deps, access, record, rules, { ledger, from, to })

@@ -6,9 +6,8 @@ import { readInfo, readObject } from '../../../gitstore/objects/objects.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
-import type { Actor } from '../actor.ts'
 import { branchRefs, main, pinRefs, tagRefs } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import type { NodeAt } from '../targets.ts'
@@ -27,8 +26,8 @@ const tagsPerTurn = 200
 const peeled = new LRUCache<string, { readonly commit: Oid | null }>({ max: 20_000 })
 
 /** Lists tags by name. `commit_id` is the commit that a tag leads to; absent if it leads to another object. */
-export async function listTags(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
-  const access = await authorizeNode(deps, actor, at, 'public')
+export async function listTags(ctx: Ctx, at: NodeAt, page: Page) {
+  const access = await authorizeNode(ctx, at, 'public')
   const { repo } = access
   const refs = [...((await tagsOnMain(access)) ?? listRefs(repo, tagRefs))]
   const tags = await Promise.all(

@@ -11,10 +11,9 @@ import {
   readPatch,
 } from '../../../gitstore/objects/patches.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { RequestCtx } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
-import type { RequestContext } from '../actor.ts'
 import { entityAt } from '../format/node-format.ts'
 import type { RevisionAt } from '../targets.ts'
 import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
@@ -61,14 +60,14 @@ export async function commitPair(
   return { base: parents[0] ?? null, target }
 }
 
-export async function readCommitDiff(deps: Deps, context: RequestContext, at: RevisionAt, query: DiffQuery) {
-  const access = await authorizeNode(deps, context.actor, at, 'public')
-  return textDiff(deps, context, access, await commitPair(access, at.commit), query)
+export async function readCommitDiff(ctx: RequestCtx, at: RevisionAt, query: DiffQuery) {
+  const access = await authorizeNode(ctx, at, 'public')
+  return textDiff(ctx, access, await commitPair(access, at.commit), query)
 }
 
-export async function readCommitPatch(deps: Deps, context: RequestContext, at: RevisionAt, query: DiffQuery) {
-  const access = await authorizeNode(deps, context.actor, at, 'public')
-  return patchOf(deps, context, access, await commitPair(access, at.commit), query)
+export async function readCommitPatch(ctx: RequestCtx, at: RevisionAt, query: DiffQuery) {
+  const access = await authorizeNode(ctx, at, 'public')
+  return patchOf(ctx, access, await commitPair(access, at.commit), query)
 }
 
 /**
@@ -79,14 +78,13 @@ export async function readCommitPatch(deps: Deps, context: RequestContext, at: R
  * @throws GitError as readHunks
  */
 export function textDiff(
-  deps: Deps,
-  context: RequestContext,
+  ctx: RequestCtx,
   { node, repo }: NodeAccess,
   pair: CommitPair,
   query: DiffQuery,
 ): Promise<ImmutableAnswer<TextDiff>> {
   const key = `diff ${node.id} ${pair.base} ${pair.target}`
-  return textDiffOf(deps, context, { key, nodeId: node.id, repo, pair, trees: () => treesOf(repo, pair) }, query)
+  return textDiffOf(ctx, { key, nodeId: node.id, repo, pair, trees: () => treesOf(repo, pair) }, query)
 }
 
 interface Trees {
@@ -107,14 +105,13 @@ interface ComparedTrees {
 
 /** Returns the hunks of each entity that differs between two trees. @throws the errors of textDiff */
 export function textDiffOf(
-  deps: Deps,
-  context: RequestContext,
+  ctx: RequestCtx,
   { key, nodeId, repo, pair, trees }: ComparedTrees,
   query: DiffQuery,
 ): Promise<ImmutableAnswer<TextDiff>> {
   const path = pathIn(query)
   return immutableAnswer(`${key} ${path ?? ''}`, sizeOf, () =>
-    readBounded(deps, context, tooMuch, (bounds) =>
+    readBounded(ctx, tooMuch, (bounds) =>
       withPendingStored(repo, async (objects) => {
         const compared = { ...(await trees()), path }
         const most = path === undefined ? hunkLimits : narrowedLimits
@@ -125,15 +122,9 @@ export function textDiffOf(
 }
 
 /** Returns the whole patch from the base to the target. Otherwise the same as textDiff. */
-export function patchOf(
-  deps: Deps,
-  context: RequestContext,
-  { repo }: NodeAccess,
-  pair: CommitPair,
-  query: DiffQuery,
-): Promise<Buffer> {
+export function patchOf(ctx: RequestCtx, { repo }: NodeAccess, pair: CommitPair, query: DiffQuery): Promise<Buffer> {
   const path = pathIn(query)
-  return readBounded(deps, context, patchTooLarge, async (bounds) =>
+  return readBounded(ctx, patchTooLarge, async (bounds) =>
     readPatch(repo, { ...(await treesOf(repo, pair)), path }, limits.patchBytes, bounds),
   )
 }

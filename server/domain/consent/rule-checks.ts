@@ -1,7 +1,7 @@
 /** Refuses moves of branches with rules other than merges, for all writers but pushes. */
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { findOrgWithRights, type NodeAccess, type Rights, requireRole, requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -37,15 +37,14 @@ export async function requireFreeBranch(
  * @throws AppError pull_request_required, invalid_token, token_scope, forbidden
  */
 export async function recheckCommit(
-  deps: Deps,
-  person: Person,
+  ctx: Ctx<Person>,
   { org_id: orgId, node_id: nodeId }: NodeAt,
   branch: CommittedBranch,
 ): Promise<void> {
-  const found = await findOrgWithRights(deps, orgId, person)
-  if (found) await requireFree(deps, found.org, nodeId, branch)
-  await requireSignedIn(deps.credentials.read, person)
-  requireRole(found ?? { role: null, person }, { ref: branch.ref })
+  const found = await findOrgWithRights(ctx, orgId, ctx.actor)
+  if (found) await requireFree(ctx, found.org, nodeId, branch)
+  await requireSignedIn(ctx.credentials.read, ctx.actor)
+  requireRole(found ?? { role: null, person: ctx.actor }, { ref: branch.ref })
 }
 
 async function requireFree(deps: Deps, org: OrgRow, nodeId: string, { ref, head }: CommittedBranch): Promise<void> {

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sees } from '../../../index/derived/sees.ts'
 import { encodeCursor, type Position } from '../../../index/log/chain.ts'
 import type { EventFilter, EventRow } from '../../../index/log/events.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -31,21 +31,20 @@ const mostTurns = 10
  * @throws errors of `authorizeOrg`, ValidationError, AppError cursor_gone
  */
 export async function listEvents(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   at: OrgAt,
   { limit, ...query }: EventQuery & { readonly limit: number },
 ) {
-  const { org, sees } = await authorizeOrg(deps, actor, at, 'reader')
-  const filter = filterOf(actor, query)
-  const log = await findOrBeginLog(deps, org.id)
+  const { org, sees } = await authorizeOrg(ctx, at, 'reader')
+  const filter = filterOf(ctx.actor, query)
+  const log = await findOrBeginLog(ctx, org.id)
   const { after, before } = query
   if (after !== undefined && before !== undefined)
     throw invalid(['query', 'before'], 'Send either `after` or `before`, not both', before)
   const { events, next, hasMore } =
     before === undefined
-      ? await readPage(readShown, deps, sees, await startOf(deps, log, after), { ...filter, limit })
-      : await readPage(readShownBefore, deps, sees, await positionOf(deps, log, before, 'before'), {
+      ? await readPage(readShown, ctx, sees, await startOf(ctx, log, after), { ...filter, limit })
+      : await readPage(readShownBefore, ctx, sees, await positionOf(ctx, log, before, 'before'), {
           ...filter,
           limit,
         })

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sees } from '../../../index/derived/sees.ts'
 import { encodeCursor, type Position, parseCursor } from '../../../index/log/chain.ts'
 import type { EventFilter, EventRow } from '../../../index/log/events.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, invalidTokenError, recheckAccess } from '../access.ts'
@@ -133,7 +133,7 @@ export class EventStream {
     if (expiresAt <= this.#deps.now().getTime()) throw invalidTokenError()
     if (!this.#deps.placement.isHere(sees.orgId))
       throw new AppError('moving', 'The organisation is on another cell now')
-    await recheckAccess(this.#deps, person, sees.orgId, 'reader')
+    await recheckAccess({ ...this.#deps, actor: person }, sees.orgId, 'reader')
   }
 
   #wait(ms: number): Promise<void> {
@@ -175,20 +175,19 @@ function fitting(events: readonly EventRow[]): readonly EventRow[] {
  * @throws errors of `authorizeOrg`, ValidationError, AppError cursor_gone, too_many_streams, draining
  */
 export async function openStream(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   at: OrgAt,
   query: EventQuery,
   { lastEventId, expiresAt = Number.POSITIVE_INFINITY, ...room }: StreamOptions,
 ): Promise<EventStream> {
-  const { org, sees } = await authorizeOrg(deps, actor, at, 'reader')
+  const { org, sees } = await authorizeOrg(ctx, at, 'reader')
   if (query.before !== undefined)
     throw invalid(['query', 'before'], 'A stream only follows new events; list earlier ones as JSON', query.before)
-  const filter = filterOf(actor, query)
-  const log = await findOrBeginLog(deps, org.id)
+  const filter = filterOf(ctx.actor, query)
+  const log = await findOrBeginLog(ctx, org.id)
   // A browser sends it on its own, so a malformed one is gone rather than invalid.
   if (lastEventId !== undefined && parseCursor(lastEventId) === undefined) throw cursorGone(log)
-  const start = await startOf(deps, log, lastEventId ?? query.after ?? 'now')
-  const endsAt = Math.min(expiresAt, deps.now().getTime() + longestMs)
-  return new EventStream(deps, { person: actor, sees, filter, expiresAt: endsAt }, start, room)
+  const start = await startOf(ctx, log, lastEventId ?? query.after ?? 'now')
+  const endsAt = Math.min(expiresAt, ctx.now().getTime() + longestMs)
+  return new EventStream(ctx, { person: ctx.actor, sees, filter, expiresAt: endsAt }, start, room)
 }

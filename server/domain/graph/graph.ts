@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import { findPublishedState } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg, orgNotFoundError, seesOf } from '../access.ts'
-import { type Actor, callerOf, type RequestContext } from '../actor.ts'
+import { callerOf } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { findVisibleOrg } from '../indexing/freshness.ts'
 import { indexFile, isId } from '../layout.ts'
@@ -87,29 +87,26 @@ interface View {
  *
  * @throws AppError org_not_found
  */
-export function openPublicGraph(deps: Deps, by: By, { org_id: orgId }: OrgAt): Promise<OpenGraph> {
-  return open({ deps, by, orgId, look: () => publicView(deps, orgId) })
+export function openPublicGraph(ctx: RequestCtx, { org_id: orgId }: OrgAt): Promise<OpenGraph> {
+  return open({ ctx, orgId, look: () => publicView(ctx, orgId) })
 }
 
 /** Opens the graph: for members always, for other callers if it is published. @throws AppError as authorizeOrg */
-export function openGraph(deps: Deps, by: By, at: OrgAt): Promise<OpenGraph> {
-  return open({ deps, by, orgId: at.org_id, look: () => viewOf(deps, by.actor, at) })
+export function openGraph(ctx: RequestCtx, at: OrgAt): Promise<OpenGraph> {
+  return open({ ctx, orgId: at.org_id, look: () => viewOf(ctx, at) })
 }
 
 /** Opens the map of the graph, for the same callers. @throws AppError as authorizeOrg; node_not_found: `under` */
-export async function openMap(deps: Deps, by: By, at: OrgAt, map: MapPart): Promise<OpenGraph> {
+export async function openMap(ctx: RequestCtx, at: OrgAt, map: MapPart): Promise<OpenGraph> {
   const { org_id: orgId } = at
-  const opened = await open({ deps, by, orgId, map, look: () => viewOf(deps, by.actor, at) })
-  if (map.under !== undefined && !(await findNode(deps.index.read, seesOf(orgId), map.under)))
+  const opened = await open({ ctx, orgId, map, look: () => viewOf(ctx, at) })
+  if (map.under !== undefined && !(await findNode(ctx.index.read, seesOf(orgId), map.under)))
     throw new AppError('node_not_found', 'Node not found')
   return opened
 }
 
-type By = Pick<RequestContext, 'actor' | 'from'>
-
 interface Wish {
-  readonly deps: Deps
-  readonly by: By
+  readonly ctx: RequestCtx
   readonly orgId: string
   /** The part of the map; absent: the graph. */
   readonly map?: MapPart
@@ -142,8 +139,8 @@ function keyOf({ orgId, map }: Wish): string {
  * share the next drawing, if it has not begun.
  */
 function draw(wish: Wish, version: string): Promise<Drawn | undefined> {
-  const { by, orgId } = wish
-  const caller = callerOf(by)
+  const { ctx, orgId } = wish
+  const caller = callerOf(ctx)
   const key = `${keyOf(wish)} ${caller.key}`
   const latest = drawings.get(key)
   if (latest && (latest.version === version || !latest.begun)) return latest.graph
@@ -164,19 +161,19 @@ function draw(wish: Wish, version: string): Promise<Drawn | undefined> {
 }
 
 async function drawNow(wish: Wish): Promise<Drawn | undefined> {
-  const { deps, orgId, map } = wish
+  const { ctx, orgId, map } = wish
   const began = performance.now()
-  const file = join(deps.store.root, indexFile)
+  const file = join(ctx.store.root, indexFile)
   const made = await drawInThread({ file, orgId, ...(map && { map }), known: figures.get(orgId) })
-  deps.metrics.graphSeconds.observe((performance.now() - began) / 1000)
+  ctx.metrics.graphSeconds.observe((performance.now() - began) / 1000)
   if (made === undefined) return undefined
   drawn.set(keyOf(wish), made)
   figures.set(orgId, made.figures)
   return made
 }
 
-async function viewOf(deps: Deps, actor: Actor, at: OrgAt): Promise<View> {
-  const { org, role } = await authorizeOrg(deps, actor, at, 'public')
+async function viewOf(ctx: Ctx, at: OrgAt): Promise<View> {
+  const { org, role } = await authorizeOrg(ctx, at, 'public')
   return { version: versionOf(org), isPublic: role === null }
 }
 

@@ -59,7 +59,7 @@ export async function writeDigest(deps: Deps, mail: Mail): Promise<Letter | unde
   if (profile === undefined || profile.digest === null || config.publicUrl === undefined) return undefined
   if (profile.email !== mail.address || profile.email_verified_at === null) return undefined
   const { since = '' }: Readonly<Record<string, string>> = JSON.parse(mail.fields)
-  const { items } = await listInbox(deps, personOf(profile), { limit: mostItems, unread: true })
+  const { items } = await listInbox({ ...deps, actor: personOf(profile) }, { limit: mostItems, unread: true })
   const lines = items.filter(({ last_event }) => last_event.at > since).map(lineOf)
   if (lines.length === 0) return undefined
   const token = await issueToken(deps, mail, profile.id)

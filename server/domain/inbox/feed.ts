@@ -1,7 +1,7 @@
 /** The inbox for feed readers. They send no headers, so their token is in the URL. It reads nothing else. */
 import { findActiveProfile, lockAccount } from '../../../index/credentials/accounts.ts'
 import { deleteFeedToken, findFeedAccount, putFeedToken } from '../../../index/credentials/feed-tokens.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { invalidTokenError, requireSignedIn } from '../access.ts'
 import { hashOf, newToken } from '../accounts/tokens.ts'
 import { personOf } from '../accounts/user-view.ts'
@@ -13,22 +13,22 @@ import { listInbox } from './inbox.ts'
 const mostItems = 50
 
 /** Creates the feed token of the caller. An earlier one ends. @param base the URL of the service */
-export async function createFeedToken(deps: Deps, actor: Person, base: string) {
+export async function createFeedToken(ctx: Ctx<Person>, base: string) {
   const token = newToken('feed')
-  const created_at = deps.now().toISOString()
-  await deps.credentials.write(async (trx) => {
-    await lockAccount(trx, actor.id)
-    await requireSignedIn(trx, actor)
-    await putFeedToken(trx, { account_id: actor.id, hash: hashOf(token), created_at })
+  const created_at = ctx.now().toISOString()
+  await ctx.credentials.write(async (trx) => {
+    await lockAccount(trx, ctx.actor.id)
+    await requireSignedIn(trx, ctx.actor)
+    await putFeedToken(trx, { account_id: ctx.actor.id, hash: hashOf(token), created_at })
   })
-  await audit(deps, { action: 'feed_token.created', actor, target: { type: 'account', id: actor.id } })
+  await audit(ctx, { action: 'feed_token.created', actor: ctx.actor, target: { type: 'account', id: ctx.actor.id } })
   return { token, url: `${base}/me/inbox.atom?token=${token}`, created_at }
 }
 
 /** Ends the feed token of the caller, if there is one. */
-export async function endFeedToken(deps: Deps, actor: Person): Promise<void> {
-  await deps.credentials.write((trx) => deleteFeedToken(trx, actor.id))
-  await audit(deps, { action: 'feed_token.ended', actor, target: { type: 'account', id: actor.id } })
+export async function endFeedToken(ctx: Ctx<Person>): Promise<void> {
+  await ctx.credentials.write((trx) => deleteFeedToken(trx, ctx.actor.id))
+  await audit(ctx, { action: 'feed_token.ended', actor: ctx.actor, target: { type: 'account', id: ctx.actor.id } })
 }
 
 /** Reads the newest items of the inbox of a token's user. @throws AppError invalid_token */
@@ -36,6 +36,6 @@ export async function readInboxFeed(deps: Deps, { token }: { readonly token: str
   const accountId = await findFeedAccount(deps.credentials.read, hashOf(token))
   const profile = accountId === undefined ? undefined : await findActiveProfile(deps.credentials.read, accountId)
   if (!profile) throw invalidTokenError()
-  const { items } = await listInbox(deps, personOf(profile), { limit: mostItems })
+  const { items } = await listInbox({ ...deps, actor: personOf(profile) }, { limit: mostItems })
   return { name: profile.name, items }
 }

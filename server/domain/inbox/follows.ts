@@ -15,7 +15,7 @@ import { deleteInboxMark } from '../../../index/credentials/inbox-marks.ts'
 import type { Follow } from '../../../index/credentials/schema.ts'
 import { readTitles } from '../../../index/derived/node-queries.ts'
 import { findOrgRow, findRole } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, authorizeOrg, requireSignedIn, seesOf } from '../access.ts'
@@ -38,48 +38,39 @@ export interface FollowView {
 }
 
 /** Follows everything in an organisation. @throws errors of `authorizeOrg`; AppError too_many_follows */
-export async function followOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
-  await authorizeOrg(deps, actor, at, 'reader')
-  await follow(deps, actor, { org_id: at.org_id, node_id: '', scope: 'tree' })
+export async function followOrg(ctx: Ctx<Person>, at: OrgAt): Promise<void> {
+  await authorizeOrg(ctx, at, 'reader')
+  await follow(ctx, { org_id: at.org_id, node_id: '', scope: 'tree' })
 }
 
 /** Follows a node, or with `tree` also its descendants. @throws errors of `authorizeNode`; AppError too_many_follows */
-export async function followNode(
-  deps: Deps,
-  actor: Person,
-  at: NodeAt,
-  { scope }: Pick<Follow, 'scope'>,
-): Promise<void> {
-  await authorizeNode(deps, actor, at, 'reader')
-  await follow(deps, actor, { org_id: at.org_id, node_id: at.node_id, scope })
+export async function followNode(ctx: Ctx<Person>, at: NodeAt, { scope }: Pick<Follow, 'scope'>): Promise<void> {
+  await authorizeNode(ctx, at, 'reader')
+  await follow(ctx, { org_id: at.org_id, node_id: at.node_id, scope })
 }
 
-async function follow(deps: Deps, actor: Person, what: Pick<Follow, 'org_id' | 'node_id' | 'scope'>): Promise<void> {
-  const one: Follow = { ...what, account_id: actor.id, created_at: deps.now().toISOString() }
-  await deps.credentials.write(async (trx) => {
-    await lockAccount(trx, actor.id)
-    await requireSignedIn(trx, actor)
+async function follow(ctx: Ctx<Person>, what: Pick<Follow, 'org_id' | 'node_id' | 'scope'>): Promise<void> {
+  const one: Follow = { ...what, account_id: ctx.actor.id, created_at: ctx.now().toISOString() }
+  await ctx.credentials.write(async (trx) => {
+    await lockAccount(trx, ctx.actor.id)
+    await requireSignedIn(trx, ctx.actor)
     await putFollow(trx, one)
     // The transaction is undone.
-    if ((await countFollows(trx, actor.id)) > limits.follows)
+    if ((await countFollows(trx, ctx.actor.id)) > limits.follows)
       throw new AppError('too_many_follows', `You follow ${limits.follows} pages and organisations; unfollow one first`)
   })
 }
 
 /** Ends following an organisation. Its nodes that are followed stay so. */
-export async function unfollowOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
-  await authorizeOrg(deps, actor, at, 'reader')
-  await deps.credentials.write((trx) => deleteFollow(trx, { account_id: actor.id, org_id: at.org_id, node_id: '' }))
+export async function unfollowOrg(ctx: Ctx<Person>, at: OrgAt): Promise<void> {
+  await authorizeOrg(ctx, at, 'reader')
+  await ctx.credentials.write((trx) => deleteFollow(trx, { account_id: ctx.actor.id, org_id: at.org_id, node_id: '' }))
 }
 
 /** Ends following a node. It may be deleted. */
-export async function unfollowNode(
-  deps: Deps,
-  actor: Person,
-  { org_id: orgId, node_id: nodeId }: NodeAt,
-): Promise<void> {
-  await authorizeOrg(deps, actor, { org_id: orgId }, 'reader')
-  await deps.credentials.write((trx) => deleteFollow(trx, { account_id: actor.id, org_id: orgId, node_id: nodeId }))
+export async function unfollowNode(ctx: Ctx<Person>, { org_id: orgId, node_id: nodeId }: NodeAt): Promise<void> {
+  await authorizeOrg(ctx, { org_id: orgId }, 'reader')
+  await ctx.credentials.write((trx) => deleteFollow(trx, { account_id: ctx.actor.id, org_id: orgId, node_id: nodeId }))
 }
 
 export interface FollowsQuery extends Page {
@@ -88,31 +79,31 @@ export interface FollowsQuery extends Page {
 }
 
 /** Lists what the caller follows, the newest first. */
-export async function listMyFollows(deps: Deps, actor: Person, { org_id, node_id, ...page }: FollowsQuery) {
-  const { read } = deps.credentials
+export async function listMyFollows(ctx: Ctx<Person>, { org_id, node_id, ...page }: FollowsQuery) {
+  const { read } = ctx.credentials
   const filter = { orgId: org_id, nodeId: node_id }
-  const rows = await listFollows(read, actor.id, filter, page)
-  const titles = await titlesOf(deps, actor, rows)
+  const rows = await listFollows(read, ctx.actor.id, filter, page)
+  const titles = await titlesOf(ctx, rows)
   const follows = rows.map((row): FollowView => {
     const { org_id, node_id, scope, created_at } = row
     const title = titles.get(node_id)
     const node = { node_id, ...(title !== undefined && { node_title: title }), scope }
     return { org_id, ...(node_id !== '' && node), created_at }
   })
-  return { follows, ...pageOf(page, await countFollows(read, actor.id, filter)) }
+  return { follows, ...pageOf(page, await countFollows(read, ctx.actor.id, filter)) }
 }
 
 /** Reads the titles of nodes in organisations here, where the caller is still a member. */
-async function titlesOf(deps: Deps, actor: Person, rows: readonly Follow[]): Promise<ReadonlyMap<string, string>> {
+async function titlesOf(ctx: Ctx<Person>, rows: readonly Follow[]): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   const orgs = groupedBy(
     rows.filter(({ node_id }) => node_id !== ''),
     ({ org_id }) => org_id,
   )
   for (const [orgId, some] of orgs) {
-    if ((await findRole(deps.index.read, orgId, actor.id)) === undefined) continue
+    if ((await findRole(ctx.index.read, orgId, ctx.actor.id)) === undefined) continue
     const titles = await readTitles(
-      deps.index.read,
+      ctx.index.read,
       seesOf(orgId),
       some.map(({ node_id }) => node_id),
     )

@@ -4,7 +4,7 @@ import { type PullNow, readPullsNow } from '../../../index/derived/involved.ts'
 import { readTitles } from '../../../index/derived/node-queries.ts'
 import { listMembersById } from '../../../index/derived/org-queries.ts'
 import { findLog, type Log } from '../../../index/log/events.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { authorizeOrg, seesOf } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../targets.ts'
@@ -51,19 +51,19 @@ interface InboxItemView {
 }
 
 /** Lists what happened in all organisations of the caller here, the newest first. @throws ValidationError */
-export async function listInbox(deps: Deps, actor: Person, query: InboxQuery) {
-  const elsewhere = await deps.placement.listOrgsElsewhere(actor.id)
-  const { logs, names } = await listInboxOrgs(deps, actor)
-  const page = await readPage(deps, actor, { logs, names, query })
+export async function listInbox(ctx: Ctx<Person>, query: InboxQuery) {
+  const elsewhere = await ctx.placement.listOrgsElsewhere(ctx.actor.id)
+  const { logs, names } = await listInboxOrgs(ctx)
+  const page = await readPage(ctx, { logs, names, query })
   return { ...page, elsewhere: Object.fromEntries(elsewhere.map(({ id, name }) => [id, name])) }
 }
 
 /** Lists what happened in an organisation. @throws errors of `authorizeOrg`; ValidationError */
-export async function listOrgInbox(deps: Deps, actor: Person, at: OrgAt, query: InboxQuery) {
-  const { org } = await authorizeOrg(deps, actor, at, 'reader')
-  const log = await findLog(deps.events.read, org.id)
+export async function listOrgInbox(ctx: Ctx<Person>, at: OrgAt, query: InboxQuery) {
+  const { org } = await authorizeOrg(ctx, at, 'reader')
+  const log = await findLog(ctx.events.read, org.id)
   const names = new Map([[org.id, org.name]])
-  return readPage(deps, actor, { logs: log ? [log] : [], names, query, orgId: org.id })
+  return readPage(ctx, { logs: log ? [log] : [], names, query, orgId: org.id })
 }
 
 interface PageOf {
@@ -73,11 +73,11 @@ interface PageOf {
   readonly orgId?: string
 }
 
-async function readPage(deps: Deps, actor: Person, { logs, names, query, orgId }: PageOf) {
+async function readPage(ctx: Ctx<Person>, { logs, names, query, orgId }: PageOf) {
   const budget = { ...rowsOfPage }
-  const streams = await openStreams(deps, actor, { logs, query, budget, ...(orgId !== undefined && { orgId }) })
+  const streams = await openStreams(ctx, { logs, query, budget, ...(orgId !== undefined && { orgId }) })
   const found = await collect(streams, query.limit)
-  const items = await toViews(deps, found, names)
+  const items = await toViews(ctx, found, names)
   const now = encodePositions(logs.map(({ org_id, seq }) => [org_id, seq]))
   const next = streams.every(({ isOver }) => isOver)
     ? undefined
@@ -87,8 +87,7 @@ async function readPage(deps: Deps, actor: Person, { logs, names, query, orgId }
 
 /** Opens a stream for each organisation. A page that continues another has only the organisations of that one. */
 async function openStreams(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   {
     logs,
     query: { after, unread = false },
@@ -97,15 +96,15 @@ async function openStreams(
   }: Pick<PageOf, 'logs' | 'query' | 'orgId'> & { readonly budget: Budget },
 ): Promise<OrgStream[]> {
   const positions = after === undefined ? undefined : parsePositions(after, ['query', 'after'])
-  const interestsIn = await readInterests(deps, actor, orgId)
-  const marks = await readMarks(deps, actor, logs)
+  const interestsIn = await readInterests(ctx, orgId)
+  const marks = await readMarks(ctx, logs)
   return logs.flatMap((log) => {
     const before = positions ? positions.get(endOf(log.org_id)) : log.seq + 1
     if (before === undefined) return []
     const read = marks.get(log.org_id) ?? { seq: 0, items: new Map() }
     const sees = seesOf(log.org_id)
     const options = { log, sees, interests: interestsIn(log.org_id), read, before, onlyUnread: unread, budget }
-    return [new OrgStream(deps, options)]
+    return [new OrgStream(ctx, options)]
   })
 }
 

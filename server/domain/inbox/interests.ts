@@ -2,7 +2,7 @@
 import { listFollows } from '../../../index/credentials/follows.ts'
 import { listMuted } from '../../../index/credentials/read-marks.ts'
 import { listInvolved } from '../../../index/derived/involved.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import type { Person } from '../actor.ts'
 import { groupedBy } from './grouped-by.ts'
@@ -12,11 +12,13 @@ import { type Interests, keyOfPull } from './reasons.ts'
 const mostRows = 1_000
 
 /** Reads the interests of a user in each organisation, or in one. */
-export async function readInterests(deps: Deps, { id }: Person, orgId?: string): Promise<(orgId: string) => Interests> {
-  const { read } = deps.credentials
-  const follows = await listFollows(read, id, { orgId }, { limit: mostRows, offset: 0 })
-  const pulls = await listInvolved(deps.index.read, { userId: id, orgId, limit: limits.inboxPulls })
-  const muted = new Set((await listMuted(read, id, mostRows)).map(({ node_id, number }) => keyOfPull(node_id, number)))
+export async function readInterests(ctx: Ctx<Person>, orgId?: string): Promise<(orgId: string) => Interests> {
+  const { read } = ctx.credentials
+  const follows = await listFollows(read, ctx.actor.id, { orgId }, { limit: mostRows, offset: 0 })
+  const pulls = await listInvolved(ctx.index.read, { userId: ctx.actor.id, orgId, limit: limits.inboxPulls })
+  const muted = new Set(
+    (await listMuted(read, ctx.actor.id, mostRows)).map(({ node_id, number }) => keyOfPull(node_id, number)),
+  )
   const followsBy = groupedBy(follows, ({ org_id }) => org_id)
   const pullsBy = groupedBy(pulls, ({ org_id }) => org_id)
   return (one) => {
@@ -24,7 +26,7 @@ export async function readInterests(deps: Deps, { id }: Person, orgId?: string):
     const those = (scope: string) =>
       new Map(all.filter((row) => row.node_id !== '' && row.scope === scope).map((row) => [row.node_id, row.since]))
     return {
-      userId: id,
+      userId: ctx.actor.id,
       orgSince: all.find(({ node_id }) => node_id === '')?.since,
       nodes: those('node'),
       trees: those('tree'),

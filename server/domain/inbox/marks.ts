@@ -5,7 +5,7 @@ import { listInboxMarks, putInboxMark } from '../../../index/credentials/inbox-m
 import type { InboxMark } from '../../../index/credentials/schema.ts'
 import type { Position } from '../../../index/log/chain.ts'
 import { findLog, findPosition, isPosition, type Log } from '../../../index/log/events.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, requireSignedIn } from '../access.ts'
@@ -33,22 +33,18 @@ export function encodeItemId(subject: string, seq: number): string {
 }
 
 /** Reads what the user has read. If a log was lost or rolled back since, its current end counts, and stays. */
-export async function readMarks(
-  deps: Deps,
-  actor: Person,
-  logs: readonly Log[],
-): Promise<ReadonlyMap<string, ReadUpTo>> {
+export async function readMarks(ctx: Ctx<Person>, logs: readonly Log[]): Promise<ReadonlyMap<string, ReadUpTo>> {
   const only = logs.length === 1 ? logs[0]?.org_id : undefined
-  const marks = await listInboxMarks(deps.credentials.read, actor.id, only)
+  const marks = await listInboxMarks(ctx.credentials.read, ctx.actor.id, only)
   const byOrg = new Map(marks.map((mark) => [mark.org_id, mark]))
   const found = new Map<string, ReadUpTo>()
   for (const log of logs) {
     const mark = byOrg.get(log.org_id)
     if (mark === undefined) found.set(log.org_id, nothing)
-    else if (await isOfLog(deps, log, mark)) found.set(log.org_id, toReadUpTo(mark))
+    else if (await isOfLog(ctx, log, mark)) found.set(log.org_id, toReadUpTo(mark))
     else {
       found.set(log.org_id, { seq: log.seq, items: new Map() })
-      await keepEnd(deps, actor, log, mark)
+      await keepEnd(ctx, log, mark)
     }
   }
   return found
@@ -69,25 +65,24 @@ async function isOfLog({ events }: Deps, log: Log, { seq, chain }: Position): Pr
 }
 
 /** Replaces a mark of a lost log, so that later events are unread. */
-async function keepEnd(deps: Deps, actor: Person, { org_id, seq, chain }: Log, lost: InboxMark): Promise<void> {
-  await change(deps, actor, org_id, (now) =>
+async function keepEnd(ctx: Ctx<Person>, { org_id, seq, chain }: Log, lost: InboxMark): Promise<void> {
+  await change(ctx, org_id, (now) =>
     now && (now.seq !== lost.seq || now.chain !== lost.chain) ? undefined : { seq, chain, read_items: '[]' },
   )
 }
 
 /** Changes the mark of an organisation, if `next` returns one. */
 async function change(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   orgId: string,
   next: (now: InboxMark | undefined) => Pick<InboxMark, 'seq' | 'chain' | 'read_items'> | undefined,
 ): Promise<void> {
-  await deps.credentials.write(async (trx) => {
-    await lockAccount(trx, actor.id)
-    await requireSignedIn(trx, actor)
-    const [now] = await listInboxMarks(trx, actor.id, orgId)
+  await ctx.credentials.write(async (trx) => {
+    await lockAccount(trx, ctx.actor.id)
+    await requireSignedIn(trx, ctx.actor)
+    const [now] = await listInboxMarks(trx, ctx.actor.id, orgId)
     const mark = next(now)
-    if (mark) await putInboxMark(trx, { ...mark, account_id: actor.id, org_id: orgId, at: deps.now().toISOString() })
+    if (mark) await putInboxMark(trx, { ...mark, account_id: ctx.actor.id, org_id: orgId, at: ctx.now().toISOString() })
   })
 }
 
@@ -99,43 +94,43 @@ export interface InboxMarkInput {
 }
 
 /** Marks everything up to a position, or one item, as read. @throws errors of `authorizeOrg`; ValidationError */
-export async function putOrgInboxMark(deps: Deps, actor: Person, at: OrgAt, input: InboxMarkInput): Promise<void> {
+export async function putOrgInboxMark(ctx: Ctx<Person>, at: OrgAt, input: InboxMarkInput): Promise<void> {
   const { cursor, item } = input
   if ((cursor === undefined) === (item === undefined))
     throw invalid(['body'], 'Send either the cursor up to which all is read, or the item that is read')
   const positions = cursor === undefined ? undefined : parsePositions(cursor, ['body', 'cursor'])
-  await authorizeOrg(deps, actor, at, 'reader')
-  const log = await findLog(deps.events.read, at.org_id)
+  await authorizeOrg(ctx, at, 'reader')
+  const log = await findLog(ctx.events.read, at.org_id)
   if (log === undefined) return
-  await readMarks(deps, actor, [log])
-  if (positions) await markAll(deps, actor, log, positions)
-  else if (item !== undefined) await markItem(deps, actor, log, item)
+  await readMarks(ctx, [log])
+  if (positions) await markAll(ctx, log, positions)
+  else if (item !== undefined) await markItem(ctx, log, item)
 }
 
 /** Marks everything up to a position as read, in all organisations of the caller here. @throws ValidationError */
-export async function putInboxMarks(deps: Deps, actor: Person, { cursor }: { readonly cursor: string }): Promise<void> {
+export async function putInboxMarks(ctx: Ctx<Person>, { cursor }: { readonly cursor: string }): Promise<void> {
   const positions = parsePositions(cursor, ['body', 'cursor'])
-  const { logs } = await listInboxOrgs(deps, actor)
-  await readMarks(deps, actor, logs)
-  for (const log of logs) await markAll(deps, actor, log, positions)
+  const { logs } = await listInboxOrgs(ctx)
+  await readMarks(ctx, logs)
+  for (const log of logs) await markAll(ctx, log, positions)
 }
 
 /** Moves the mark to a position. It never goes back. Items below it need no mark any more. */
-async function markAll(deps: Deps, actor: Person, log: Log, positions: Positions): Promise<void> {
+async function markAll(ctx: Ctx<Person>, log: Log, positions: Positions): Promise<void> {
   const seq = Math.min(positions.get(endOf(log.org_id)) ?? 0, log.seq)
-  const position = seq === log.seq ? log : await findPosition(deps.events.read, log.org_id, seq)
+  const position = seq === log.seq ? log : await findPosition(ctx.events.read, log.org_id, seq)
   if (!position) return
-  await change(deps, actor, log.org_id, (now) => {
+  await change(ctx, log.org_id, (now) => {
     if (now && now.seq >= seq) return undefined
     const left = parseItems(now?.read_items ?? '[]').filter(([, last]) => last > seq)
     return { seq, chain: position.chain, read_items: JSON.stringify(left) }
   })
 }
 
-async function markItem(deps: Deps, actor: Person, log: Log, item: string): Promise<void> {
+async function markItem(ctx: Ctx<Person>, log: Log, item: string): Promise<void> {
   const [, number = '', subject = ''] = /^([1-9][0-9]{0,14})\.([0-9a-f]{16})$/.exec(item) ?? []
   const seq = Math.min(Number(number), log.seq)
-  await change(deps, actor, log.org_id, (now) => {
+  await change(ctx, log.org_id, (now) => {
     const mark = now ?? { seq: log.base_seq, chain: log.base_chain, read_items: '[]' }
     const items = parseItems(mark.read_items)
     const known = items.find(([one]) => one === subject)?.[1] ?? mark.seq

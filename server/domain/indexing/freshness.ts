@@ -11,7 +11,7 @@ import { findNode, type NodeRow } from '../../../index/derived/node-queries.ts'
 import { findOrgRow, type OrgRow } from '../../../index/derived/org-queries.ts'
 import { wholeOrg } from '../../../index/derived/sees.ts'
 import { isDatabaseStorageError } from '../../../index/sqlite/database.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import {
   authorizeNode,
@@ -59,7 +59,7 @@ export function createSettling(): Settling {
       const { org_id: orgId, node_id: nodeId } = named
       if (orgId === undefined) return settledBy(actor, named, nothing, nothing)
       const who = actor.kind === 'person' ? actor.id : ''
-      const org = await outcomeOf(once(known, `org ${orgId} ${who}`, () => settleOrg(deps, actor, orgId)))
+      const org = await outcomeOf(once(known, `org ${orgId} ${who}`, () => settleOrg({ ...deps, actor }, orgId)))
       const seen = 'error' in org ? undefined : org.value
       const isSeen = seen !== undefined && isShownTo(seen) && !isClosed(seen.org)
       if (!isSeen || nodeId === undefined) return settledBy(actor, named, org, nothing)
@@ -110,15 +110,15 @@ function resultOf<T>(outcome: Outcome<T>): T | undefined {
 }
 
 /** Returns the access to a node that no path names, after settling it. @throws errors of `authorizeNode` */
-export async function authorizeFresh(deps: Deps, actor: Actor, at: NodeAt, need: Need): Promise<NodeAccess> {
-  const settled = await createSettling().settle(deps, actor, at)
-  return authorizeNode({ ...deps, settled }, actor, at, need)
+export async function authorizeFresh(ctx: Ctx, at: NodeAt, need: Need): Promise<NodeAccess> {
+  const settled = await createSettling().settle(ctx, ctx.actor, at)
+  return authorizeNode({ ...ctx, settled, actor: ctx.actor }, at, need)
 }
 
 /** Returns the access to an organisation that no path names. @throws errors of `authorizeOrg` */
-export async function authorizeFreshOrg(deps: Deps, actor: Actor, at: OrgAt, need: Need): Promise<OrgAccess> {
-  const settled = await createSettling().settle(deps, actor, { org_id: at.org_id })
-  return authorizeOrg({ ...deps, settled }, actor, at, need)
+export async function authorizeFreshOrg(ctx: Ctx, at: OrgAt, need: Need): Promise<OrgAccess> {
+  const settled = await createSettling().settle(ctx, ctx.actor, { org_id: at.org_id })
+  return authorizeOrg({ ...ctx, settled, actor: ctx.actor }, at, need)
 }
 
 /**
@@ -141,9 +141,9 @@ export function reloadNode(deps: Deps, access: NodeAccess, need: Need): Promise<
 }
 
 /** Returns the organisation and the caller's role. A crash may have left it out of the index. */
-async function settleOrg(deps: Deps, actor: Actor, orgId: string): Promise<SeenOrg | undefined> {
-  const seen = await findSeenOrg(deps, actor, orgId)
-  return seen ?? ((await addLeftOut(deps, orgId)) ? findSeenOrg(deps, actor, orgId) : undefined)
+async function settleOrg(ctx: Ctx, orgId: string): Promise<SeenOrg | undefined> {
+  const seen = await findSeenOrg(ctx, ctx.actor, orgId)
+  return seen ?? ((await addLeftOut(ctx, orgId)) ? findSeenOrg(ctx, ctx.actor, orgId) : undefined)
 }
 
 /** Indexes an organisation without a row. False if it does not exist. */

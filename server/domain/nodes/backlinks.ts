@@ -1,13 +1,12 @@
 /** The texts that link to a node, with the words around each link. */
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { countLinkingNodes, listLinkingNodes } from '../../../index/derived/neighbours.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { excerptAt, type LinkExcerpt } from '../../markdown/excerpts.ts'
 import { folded } from '../../markdown/note-names.ts'
 import { linesOf } from '../../markdown/positions.ts'
 import { authorizeNode, type NodeAccess, type OrgAccess } from '../access.ts'
-import type { RequestContext } from '../actor.ts'
 import { authorizeNodeInOrg } from '../indexing/freshness.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { NodeAt } from '../targets.ts'
@@ -32,22 +31,21 @@ interface Backlink {
  * @throws AppError as authorizeNode, busy; the signal's reason
  */
 export async function listBacklinks(
-  deps: Deps,
-  context: RequestContext,
+  ctx: RequestCtx,
   at: NodeAt,
   { name, ...page }: Page & { readonly name?: string },
 ): Promise<{ backlinks: readonly Backlink[]; total: number; limit: number; offset: number }> {
-  const access = await authorizeNode(deps, context.actor, at, 'public')
+  const access = await authorizeNode(ctx, at, 'public')
   // A token that is limited to one node sees no other nodes.
   if (access.onlyNode !== undefined) return { backlinks: [], ...pageOf(page, 0) }
   const { node_id: nodeId } = at
-  const sources = await listLinkingNodes(deps.index.read, access.sees, nodeId, page)
+  const sources = await listLinkingNodes(ctx.index.read, access.sees, nodeId, page)
   const backlinks: Backlink[] = []
   for (const { id, title } of sources) {
-    const found = await linksFrom(deps, context, access, { from: id, to: nodeId, name })
+    const found = await linksFrom(ctx, access, { from: id, to: nodeId, name })
     if (found) backlinks.push({ node_id: id, title, ...found })
   }
-  return { backlinks, ...pageOf(page, await countLinkingNodes(deps.index.read, access.sees, nodeId)) }
+  return { backlinks, ...pageOf(page, await countLinkingNodes(ctx.index.read, access.sees, nodeId)) }
 }
 
 interface Asked {
@@ -58,16 +56,15 @@ interface Asked {
 
 /** Reads the links of one text to the node. Returns undefined if the text was deleted since. */
 async function linksFrom(
-  deps: Deps,
-  context: RequestContext,
+  ctx: RequestCtx,
   { org, role, person, sees }: OrgAccess,
   { from, to, name }: Asked,
 ): Promise<Omit<Backlink, 'node_id' | 'title'> | undefined> {
-  const access = await authorizeNodeInOrg(deps, { org, role, sees, ...(person && { person }) }, from, 'public').catch(
+  const access = await authorizeNodeInOrg(ctx, { org, role, sees, ...(person && { person }) }, from, 'public').catch(
     unlessGone,
   )
   if (access === undefined) return undefined
-  const listed = await readLinksOf(deps, context, access, access.node.head).catch((error: unknown) => {
+  const listed = await readLinksOf(ctx, access, access.node.head).catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'too_large') return undefined
     throw error
   })

@@ -9,11 +9,11 @@ import { applyChanges, type PathChange } from '../../../gitstore/objects/tree-ch
 import { listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { RequestCtx } from '../../base/deps.ts'
 import { invalid, type Problem, ValidationError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg } from '../access.ts'
-import { callerOf, type Person, type RequestContext } from '../actor.ts'
+import { callerOf, type Person } from '../actor.ts'
 import { applyFileChanges, type Change, type FileChange, fileChanges } from '../branches/commit-changes.ts'
 import { requireKnownType } from '../branches/type-rules.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
@@ -60,36 +60,30 @@ interface Written extends Pick<BatchOutcome, 'id' | 'head'> {
  * @throws AppError as writeBatch, busy
  * @throws ValidationError its problems are located below `["body", "nodes", position]`
  */
-export async function createNodes(
-  deps: Deps,
-  context: RequestContext<Person>,
-  at: OrgAt,
-  batch: Batch,
-): Promise<{ nodes: Written[] }> {
-  const outcomes = await write(deps, context, at, batch, 'refuse')
+export async function createNodes(ctx: RequestCtx<Person>, at: OrgAt, batch: Batch): Promise<{ nodes: Written[] }> {
+  const outcomes = await write(ctx, at, batch, 'refuse')
   return { nodes: outcomes.map(({ status, ...created }) => created) }
 }
 
 /** Creates new nodes, and makes one commit to each existing node that differs. @throws the errors of createNodes */
-export async function putNodes(deps: Deps, context: RequestContext<Person>, at: OrgAt, batch: Batch) {
-  return { nodes: await write(deps, context, at, batch, 'update') }
+export async function putNodes(ctx: RequestCtx<Person>, at: OrgAt, batch: Batch) {
+  return { nodes: await write(ctx, at, batch, 'update') }
 }
 
 async function write(
-  deps: Deps,
-  context: RequestContext<Person>,
+  ctx: RequestCtx<Person>,
   at: OrgAt,
   { nodes: sent }: Batch,
   existing: BatchOptions['existing'],
 ): Promise<(BatchOutcome & { ref?: string })[]> {
-  const { actor, signal } = context
-  await authorizeOrg(deps, actor, at, 'editor')
+  const { signal } = ctx.request
+  await authorizeOrg(ctx, at, 'editor')
   refuseMany(sent)
   if (existing === 'update') refuseNameless(sent)
-  return semaphore.run({ caller: callerOf(context), signal }, async () => {
-    const nodes = await batchNodes(sent, (...change) => requireKnownType(deps, at.org_id, ...change))
+  return semaphore.run({ caller: callerOf(ctx), signal }, async () => {
+    const nodes = await batchNodes(sent, (...change) => requireKnownType(ctx, at.org_id, ...change))
     const options = { existing, locate: createLocator(sent, nodes) }
-    const outcomes = await writeBatch(deps, actor, at, nodes, options).catch((error: unknown) => {
+    const outcomes = await writeBatch(ctx, at, nodes, options).catch((error: unknown) => {
       throw error instanceof ValidationError
         ? new ValidationError(error.problems.map(createWording(sent, nodes)))
         : error

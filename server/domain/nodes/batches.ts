@@ -12,7 +12,7 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, type Problem, ValidationError } from '../../base/errors.ts'
 import { authorizeOrg, type NodeAccess, type OrgAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -103,21 +103,20 @@ const maxProblems = 100
  * @throws GitError storage_*, busy; the reason of `deps.draining`, between two slices
  */
 export async function writeBatch(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   at: OrgAt,
   nodes: readonly BatchNode[],
   options: BatchOptions,
 ): Promise<BatchOutcome[]> {
-  const access = await authorizeOrg(deps, actor, at, 'editor')
+  const access = await authorizeOrg(ctx, at, 'editor')
   const outcomes = new Map<string, BatchOutcome>()
-  const batch: Batch = { deps, actor, access, options, coming: new Set(), lost: new Set(), outcomes }
+  const batch: Batch = { deps: ctx, actor: ctx.actor, access, options, coming: new Set(), lost: new Set(), outcomes }
   const items = await itemsOf(batch, nodes)
   for (const { node, existing } of items) if (!existing) batch.coming.add(node.id)
   // An import keeps the slices that fit.
-  if (!options.refused) await requireRoomForNodes(deps, at.org_id, batch.coming.size)
+  if (!options.refused) await requireRoomForNodes(ctx, at.org_id, batch.coming.size)
   for (let from = 0; from < items.length; ) {
-    if (from > 0) deps.draining.throwIfAborted()
+    if (from > 0) ctx.draining.throwIfAborted()
     const slice = await buildSlice(batch, items, from)
     await writeSlice(batch, slice.built)
     from = slice.end
@@ -231,7 +230,7 @@ async function create(batch: Batch, built: readonly Built[]): Promise<void> {
     const nodes: CompleteNode[] = []
     for (const one of built) {
       // Lists are sorted by the time of this.
-      nodes.push(await completeNode(deps, actor, access.org.id, newNodeOf(one)))
+      nodes.push(await completeNode({ ...deps, actor }, access.org.id, newNodeOf(one)))
       await nextTurn()
     }
     await take(nodes.flatMap(({ objects }) => [...objects.values()]))
@@ -275,7 +274,7 @@ async function update(batch: Batch, { at, node, existing, head, move }: Built, c
   const { deps, actor, options, outcomes } = batch
   const { id } = node
   try {
-    const commit = await commitToBranch(deps, actor, existing, {
+    const commit = await commitToBranch({ ...deps, actor }, existing, {
       branch: requireBranchName('main'),
       message: node.changeMessage ?? node.message,
       expectedHead: head === null ? null : undefined,

@@ -1,9 +1,8 @@
 /** The recent changes of an organisation: its nodes by their latest commit on main. */
 import { isGitError } from '../../../gitstore/errors.ts'
 import { countNodesByChange, listNodesByChange } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { authorizeOrg } from '../access.ts'
-import type { Actor } from '../actor.ts'
 import { type Commit, readCommits, withinPage } from '../branches/commit-views.ts'
 import { slugOf } from '../format/slug.ts'
 import { nodeRepo } from '../layout.ts'
@@ -25,13 +24,13 @@ const mostCounted = 10_000
  *
  * @throws AppError as authorizeOrg
  */
-export async function listChanges(deps: Deps, actor: Actor, at: OrgAt, { limit, ...ends }: ChangesQuery) {
-  const { read } = deps.index
-  const { sees } = await authorizeOrg(deps, actor, at, 'public')
+export async function listChanges(ctx: Ctx, at: OrgAt, { limit, ...ends }: ChangesQuery) {
+  const { read } = ctx.index
+  const { sees } = await authorizeOrg(ctx, at, 'public')
   const range = { before: positionOf(ends.before), after: positionOf(ends.after) }
   const rows = await listNodesByChange(read, sees, range, limit + 1)
   const page = rows.slice(0, limit)
-  const commits = await Promise.all(page.map(({ id, head }) => readHead(deps, at, id, head)))
+  const commits = await Promise.all(page.map(({ id, head }) => readHead(ctx, at, id, head)))
   const kept = new Map(withinPage(commits.filter((one) => one !== undefined)).map((one) => [one.node_id, one]))
   const changes = page.map(({ id, head, ...row }) => {
     const commit = kept.get(id)

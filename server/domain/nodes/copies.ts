@@ -7,11 +7,11 @@ import { applyChanges, type PathChange } from '../../../gitstore/objects/tree-ch
 import { listFiles, readTree } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
-import { callerOf, type Person, type RequestContext } from '../actor.ts'
+import { callerOf, type Person } from '../actor.ts'
 import { changedJson, nodeJson, requireTitle } from '../format/node-files.ts'
 import { readContent } from '../format/node-format.ts'
 import { originProperties } from '../format/origin-properties.ts'
@@ -33,16 +33,16 @@ export interface CopyInput {
  *
  * @throws AppError too_large, node_exists; errors of `createNode`
  */
-export async function copyNode(deps: Deps, context: RequestContext<Person>, at: NodeAt, input: CopyInput) {
-  const { actor, signal } = context
-  const access = await authorizeNode(deps, actor, at, 'editor')
+export async function copyNode(ctx: RequestCtx<Person>, at: NodeAt, input: CopyInput) {
+  const { signal } = ctx.request
+  const access = await authorizeNode(ctx, at, 'editor')
   const title = input.title ?? [...`Copy of ${access.node.title}`].slice(0, limits.title).join('')
   requireTitle(title)
-  const created = await semaphore.run({ caller: callerOf(context), signal }, async () => {
+  const created = await semaphore.run({ caller: callerOf(ctx), signal }, async () => {
     const tree = access.node.head === null ? null : (await readCommit(access.repo, access.node.head)).tree
     if (tree !== null) await refuseLarge(access.repo, tree)
-    const changes = tree === null ? undefined : await changesOf(deps, access, tree, title)
-    return createNodeFrom(deps, actor, access, {
+    const changes = tree === null ? undefined : await changesOf(ctx, access, tree, title)
+    return createNodeFrom(ctx, access, {
       title,
       ...(input.id === undefined ? {} : { id: input.id.toLowerCase() }),
       ...(tree !== null && changes !== undefined
@@ -56,7 +56,7 @@ export async function copyNode(deps: Deps, context: RequestContext<Person>, at: 
       locate: () => ['path', 'node_id'],
     })
   })
-  return readCreated(deps, access, created)
+  return readCreated(ctx, access, created)
 }
 
 /** @throws AppError too_large */

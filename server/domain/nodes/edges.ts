@@ -6,7 +6,7 @@ import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { NodeConnection } from '../../../index/derived/neighbours.ts'
 import { findNode, readTitles } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -31,12 +31,12 @@ interface Expectation {
 }
 
 /** Adds a parent or changes its label. Makes no commit if nothing changes. */
-export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: { label?: string } & Expectation) {
+export async function putParent(ctx: Ctx<Person>, at: ParentAt, input: { label?: string } & Expectation) {
   const { parent_id: parentId } = at
-  const access = await authorizeNode(deps, actor, at, 'editor')
-  if (!(await findNode(deps.index.read, access.sees, parentId)))
+  const access = await authorizeNode(ctx, at, 'editor')
+  if (!(await findNode(ctx.index.read, access.sees, parentId)))
     throw new AppError('parent_not_found', 'The parent does not exist in this organisation')
-  await changeEdge(deps, actor, access, input.expected_head, {
+  await changeEdge(ctx, access, input.expected_head, {
     message: `Add parent ${parentId}`,
     folder: 'parents',
     id: parentId,
@@ -46,14 +46,14 @@ export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: 
     },
     locate: () => ['path', 'parent_id'],
   }).catch(unlessUnchanged)
-  return nodeAfter(deps, access)
+  return nodeAfter(ctx, access)
 }
 
 /** Removes a parent, which may be a deleted node. @throws AppError parent_not_found; as commitToBranch */
-export async function removeParent(deps: Deps, actor: Person, at: ParentAt, input: Expectation): Promise<void> {
+export async function removeParent(ctx: Ctx<Person>, at: ParentAt, input: Expectation): Promise<void> {
   const { parent_id: parentId } = at
-  const access = await authorizeNode(deps, actor, at, 'editor')
-  await changeEdge(deps, actor, access, input.expected_head, {
+  const access = await authorizeNode(ctx, at, 'editor')
+  await changeEdge(ctx, access, input.expected_head, {
     message: `Remove parent ${parentId}`,
     folder: 'parents',
     id: parentId,
@@ -75,16 +75,11 @@ export interface ConnectionInput extends Expectation {
  *
  * @throws AppError connection_exists
  */
-export async function addConnection(
-  deps: Deps,
-  actor: Person,
-  at: NodeAt,
-  input: ConnectionInput,
-): Promise<NodeConnection> {
-  const access = await authorizeNode(deps, actor, at, 'editor')
+export async function addConnection(ctx: Ctx<Person>, at: NodeAt, input: ConnectionInput): Promise<NodeConnection> {
+  const access = await authorizeNode(ctx, at, 'editor')
   const { id = newConnectionId(), target, type = defaultConnectionType, label = '' } = input
   requireTarget(target)
-  await changeEdge(deps, actor, access, input.expected_head, {
+  await changeEdge(ctx, access, input.expected_head, {
     message: `Connect to ${target}`,
     folder: 'connections',
     id,
@@ -95,7 +90,7 @@ export async function addConnection(
     },
     locate: () => ['body', 'target'],
   })
-  return asConnection(deps, access, { id, target, type, label })
+  return asConnection(ctx, access, { id, target, type, label })
 }
 
 /**
@@ -104,15 +99,14 @@ export async function addConnection(
  * @throws AppError connection_not_found; as commitToBranch
  */
 export async function updateConnection(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   at: ConnectionAt,
   input: Partial<ConnectionInput>,
 ): Promise<NodeConnection> {
   const { connection_id: id } = at
-  const access = await authorizeNode(deps, actor, at, 'editor')
+  const access = await authorizeNode(ctx, at, 'editor')
   let connection: ConnectionEntity | undefined
-  await changeEdge(deps, actor, access, input.expected_head, {
+  await changeEdge(ctx, access, input.expected_head, {
     message: `Edit connection ${id}`,
     folder: 'connections',
     id,
@@ -126,14 +120,14 @@ export async function updateConnection(
     locate: () => ['body', 'target'],
   }).catch(unlessUnchanged)
   if (!connection) throw connectionMissing()
-  return asConnection(deps, access, connection)
+  return asConnection(ctx, access, connection)
 }
 
 /** Removes a connection. @throws AppError connection_not_found; as commitToBranch */
-export async function removeConnection(deps: Deps, actor: Person, at: ConnectionAt, input: Expectation): Promise<void> {
+export async function removeConnection(ctx: Ctx<Person>, at: ConnectionAt, input: Expectation): Promise<void> {
   const { connection_id: id } = at
-  const access = await authorizeNode(deps, actor, at, 'editor')
-  await changeEdge(deps, actor, access, input.expected_head, {
+  const access = await authorizeNode(ctx, at, 'editor')
+  await changeEdge(ctx, access, input.expected_head, {
     message: `Remove connection ${id}`,
     folder: 'connections',
     id,
@@ -154,8 +148,7 @@ interface EdgeChange {
 }
 
 async function changeEdge(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   access: NodeAccess,
   expectedHead: string | null | undefined,
   { message, folder, id, bytes, locate }: EdgeChange,
@@ -178,7 +171,7 @@ async function changeEdge(
     build,
     locate,
   }
-  return commitToBranch(deps, actor, access, request)
+  return commitToBranch(ctx, access, request)
 }
 
 export function newConnectionId(): string {

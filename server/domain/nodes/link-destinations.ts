@@ -3,7 +3,7 @@ import { posix } from 'node:path'
 import * as gitLimits from '../../../gitstore/limits.ts'
 import { listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { RequestCtx } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { decoded, type Resolve } from '../../markdown/link-resolver.ts'
 import { isOutside, type Link, linkOf } from '../../markdown/markdown-facts.ts'
@@ -12,7 +12,6 @@ import { fileResolver, type NodeResolver, type VaultNode } from '../../markdown/
 import { attachments, namedPath } from '../../markdown/vault-paths.ts'
 import type { WrittenLink } from '../../markdown/written-links.ts'
 import type { NodeAccess } from '../access.ts'
-import type { RequestContext } from '../actor.ts'
 import { createLargeRead } from '../branches/large-reads.ts'
 import type { NodeContent } from '../format/node-format.ts'
 import { liesIn, nodeFile, textFile } from '../format/paths.ts'
@@ -43,17 +42,12 @@ const tooManyFiles = 'This tree has over 100,000 files and folders, 64 levels or
  *
  * @throws AppError too_large, busy: the repository's tree; the signal's reason
  */
-export async function* destinationsOf(
-  deps: Deps,
-  context: RequestContext,
-  access: NodeAccess,
-  known: Known,
-): AsyncGenerator<Destination> {
+export async function* destinationsOf(ctx: RequestCtx, access: NodeAccess, known: Known): AsyncGenerator<Destination> {
   const { node } = access
   const { content, resolve, links } = known
   const own = content.properties.source_path
   const source = typeof own === 'string' ? own : undefined
-  const connected = await connectedNodes(deps, access, content.connections, source !== undefined)
+  const connected = await connectedNodes(ctx, access, content.connections, source !== undefined)
   const byPath = (link: Link) => unlessMade(connected, link, resolve.byPath(source ?? textFile, link), node.id)
   let inNode: InNode | undefined
   for (const link of links) {
@@ -63,7 +57,7 @@ export async function* destinationsOf(
     else if (found) yield toNode(found, link)
     else if (path) {
       const paths = inNode ? [] : links.map(linkOf).filter((one) => one !== undefined && !byPath(one))
-      inNode ??= await lookInto(deps, context, access, { ...known, source, connected, paths })
+      inNode ??= await lookInto(ctx, access, { ...known, source, connected, paths })
       yield inNode(link, path)
     } else yield link.target.startsWith('#') ? toNode(node, link) : { kind: 'missing', reason: 'empty' }
   }
@@ -96,12 +90,11 @@ interface Unresolved extends Known {
 
 /** Returns a function that resolves links by the node's files and connections, and by names. */
 async function lookInto(
-  deps: Deps,
-  context: RequestContext,
+  ctx: RequestCtx,
   access: NodeAccess,
   { tree, content, resolve, source, connected, paths }: Unresolved,
 ): Promise<InNode> {
-  const listed = await createLargeRead(context)(tooManyFiles, (pace) => listFiles(access.repo, tree, { pace }))
+  const listed = await createLargeRead(ctx)(tooManyFiles, (pace) => listFiles(access.repo, tree, { pace }))
   const plain = listed.filter(({ path, mode }) => mode !== '160000' && isPlain(path))
   const files = plain.map(({ path }) => path)
   const oids = new Map(plain.map(({ path, oid }) => [path, oid]))
@@ -113,7 +106,7 @@ async function lookInto(
   const unknown = paths.filter((path) => path !== undefined).filter((path) => !isNode(byConnection(path)))
   const { connections } = content
   const naming = { connections, isImported: source !== undefined, byAlias: resolve.byAlias }
-  const findNamed = await namedNodes(deps, access, unknown, naming)
+  const findNamed = await namedNodes(ctx, access, unknown, naming)
   return (link, path) => {
     const file = findFile(path)
     const oid = file === undefined ? undefined : oids.get(file)

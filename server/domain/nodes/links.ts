@@ -7,14 +7,14 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import { listSources } from '../../../index/derived/source-paths.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { piecesOf } from '../../markdown/markdown-facts.ts'
 import { type NodeResolver, nodeResolver } from '../../markdown/vault-nodes.ts'
 import type { WrittenLink } from '../../markdown/written-links.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
-import { callerOf, type RequestContext } from '../actor.ts'
+import { callerOf } from '../actor.ts'
 import { type FileFacts, readFileFacts } from '../branches/file-facts.ts'
 import { type ImmutableAnswer, immutableAnswer } from '../branches/immutable-answers.ts'
 import { readTree, resolveRevision } from '../branches/revisions.ts'
@@ -74,40 +74,32 @@ interface Links {
  * @throws AppError as authorizeNode, branch_not_found, too_large, busy; the signal's reason
  */
 export async function readLinks(
-  deps: Deps,
-  context: RequestContext,
+  ctx: RequestCtx,
   at: NodeAt,
   { revision = 'main' }: { readonly revision?: string },
 ): Promise<ImmutableAnswer<Links>> {
-  const access = await authorizeNode(deps, context.actor, at, 'public')
-  return readLinksOf(deps, context, access, await resolveRevision(access, revision))
+  const access = await authorizeNode(ctx, at, 'public')
+  return readLinksOf(ctx, access, await resolveRevision(access, revision))
 }
 
 /** Lists the links at a commit. @throws AppError too_large, busy; the signal's reason */
 export async function readLinksOf(
-  deps: Deps,
-  context: RequestContext,
+  ctx: RequestCtx,
   access: NodeAccess,
   head: Oid | null,
 ): Promise<ImmutableAnswer<Links>> {
   const { node, org } = access
   // Read before the rows: the response may be cached under an older version than its own, never under a newer one.
-  const { epoch, version } = (await findOrgRow(deps.index.read, org.id)) ?? {}
+  const { epoch, version } = (await findOrgRow(ctx.index.read, org.id)) ?? {}
   const seen = access.onlyNode === undefined ? '' : ' of this node'
   return immutableAnswer(`links ${node.id} ${head} ${epoch} ${version}${seen}`, sizeOf, () =>
-    semaphore.run({ caller: callerOf(context), signal: context.signal }, () =>
-      linksAt(deps, context, access, head, `${org.id} ${epoch} ${version}`),
+    semaphore.run({ caller: callerOf(ctx), signal: ctx.request.signal }, () =>
+      linksAt(ctx, access, head, `${org.id} ${epoch} ${version}`),
     ),
   )
 }
 
-async function linksAt(
-  deps: Deps,
-  context: RequestContext,
-  access: NodeAccess,
-  head: Oid | null,
-  version: string,
-): Promise<Links> {
+async function linksAt(ctx: RequestCtx, access: NodeAccess, head: Oid | null, version: string): Promise<Links> {
   const { node, repo } = access
   const none = { node_id: node.id, links: [], truncated: false }
   if (head === null) return none
@@ -118,13 +110,13 @@ async function linksAt(
     throw isGitError(error, 'limit_exceeded') ? new AppError('too_large', tooLarge, {}, { cause: error }) : error
   })
   const { written, truncated } = await writtenIn(bytes.toString('utf8'))
-  const resolve = written.length === 0 ? nowhere : await resolverOf(deps, access, version)
+  const resolve = written.length === 0 ? nowhere : await resolverOf(ctx, access, version)
   const links: ListedLink[] = []
   const began = performance.now()
   let [characters, turn] = [0, began]
   const connections = await connectionsAt(access, head, content)
   const known = { tree, content: { ...content, connections }, resolve, links: written }
-  for await (const destination of destinationsOf(deps, context, access, known)) {
+  for await (const destination of destinationsOf(ctx, access, known)) {
     const link = written[links.length]
     if (!link) break
     const listed = { ...link, target: link.target.slice(0, targetCharacters), ...destination }

@@ -5,7 +5,7 @@ import { type StagedRepos, stageRepos } from '../../../gitstore/new-repos.ts'
 import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { orgIsGone, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withGraphLockOn } from '../branches/branch-commits.ts'
@@ -44,23 +44,22 @@ export interface CompleteNode extends NewNode {
 }
 
 /** Adds the commit and the ledger to the node's objects. */
-export async function completeNode(deps: Deps, actor: Person, orgId: string, node: NewNode): Promise<CompleteNode> {
+export async function completeNode(ctx: Ctx<Person>, orgId: string, node: NewNode): Promise<CompleteNode> {
   const { id, title, draft, first } = node
-  const created_at = deps.now().toISOString()
-  const head = first && ('head' in first ? first.head : await commitFirst(deps, actor, draft, first, created_at))
-  const ledger = await startLedger(draft, { id, org_id: orgId, title, created_at }, actor)
+  const created_at = ctx.now().toISOString()
+  const head = first && ('head' in first ? first.head : await commitFirst(ctx, draft, first, created_at))
+  const ledger = await startLedger(draft, { id, org_id: orgId, title, created_at }, ctx.actor)
   return { ...node, head, ledger }
 }
 
 function commitFirst(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   draft: ObjectDraft,
   { tree, message }: { readonly tree: Oid; readonly message: string },
   created_at: string,
 ): Promise<Oid> {
-  const person = signature(actor, created_at)
-  const text = withVia(message, trailerOf(deps, actor))
+  const person = signature(ctx.actor, created_at)
+  const text = withVia(message, trailerOf(ctx, ctx.actor))
   return draft.commit({ tree, parents: [], author: person, committer: person, message: text })
 }
 
@@ -162,7 +161,7 @@ function withIntents(
 /** Checks again, under the lock, that the order is allowed. */
 async function recheck(orgId: string, { deps, actor, nodes, judge }: Order): Promise<void> {
   await judge()
-  await recheckAccess(deps, actor, orgId, 'editor')
+  await recheckAccess({ ...deps, actor }, orgId, 'editor')
   const chosen = nodes.filter(({ isFresh }) => !isFresh).map(({ id }) => id)
   if (chosen.length > 0) await refuseTaken(deps, orgId, chosen)
 }

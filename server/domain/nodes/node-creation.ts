@@ -7,7 +7,7 @@ import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
 import { areFewEdges } from '../../../index/derived/new-neighbours.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import type { NodeRow } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { invalid, ValidationError } from '../../base/errors.ts'
 import { authorizeOrg, type OrgAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -54,13 +54,13 @@ export type NodeFiles = ReadonlyMap<string, Buffer>
  * @throws AppError node_exists, quota_exceeded
  * @throws ValidationError edges break the graph's rules, or there is content without a first commit
  */
-export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: NodeInput) {
-  const access = await authorizeOrg(deps, actor, at, 'editor')
+export async function createNode(ctx: Ctx<Person>, at: OrgAt, input: NodeInput) {
+  const access = await authorizeOrg(ctx, at, 'editor')
   const { parents = [], connections = [], initialize = true } = input
   requireTitle(input.title)
   if (!initialize) refuseContent(input)
   refuseWrongParents(parents)
-  const content = await withTemplate(deps, access, input)
+  const content = await withTemplate(ctx, access, input)
   const edges = inputConnections(connections, ['body'], requireNodeId).map(({ id, made, ...edge }) => ({
     path: edgeFile('connections', id ?? made),
     bytes: connectionJson(edge),
@@ -69,7 +69,7 @@ export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: No
   if (content.text_content !== undefined) files.set(textFile, textBytes(content.text_content))
   for (const parent of parents) files.set(edgeFile('parents', parent), asJson({}))
   for (const { path, bytes } of edges) files.set(path, bytes)
-  const created = await createNodeFrom(deps, actor, access, {
+  const created = await createNodeFrom(ctx, access, {
     title: input.title,
     ...(initialize ? { build: (draft: ObjectDraft) => buildTree(draft, null, files) } : {}),
     hasParents: parents.length > 0,
@@ -85,7 +85,7 @@ export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: No
     if (!(error instanceof ValidationError)) throw error
     throw new ValidationError(error.problems.map((problem) => wordConnectionProblem(problem, connections)))
   })
-  return readCreated(deps, access, created)
+  return readCreated(ctx, access, created)
 }
 
 /** Describes a node that was just created. @throws the errors of readResult */
@@ -156,22 +156,21 @@ export interface CreatedNode {
 
 /** Creates and indexes a node. @throws AppError quota_exceeded, node_exists, forbidden */
 export async function createNodeFrom(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   { org }: Pick<OrgAccess, 'org'>,
   seed: NodeSeed,
 ): Promise<CreatedNode> {
   const id = seed.id ?? newId()
   const make = async (take: TakeRoom): Promise<CreatedNode> => {
-    const built = await buildFirst(deps, org, id, seed)
-    if (seed.id !== undefined) await refuseTaken(deps, org.id, [id])
-    const node = await completeNode(deps, actor, org.id, built)
+    const built = await buildFirst(ctx, org, id, seed)
+    if (seed.id !== undefined) await refuseTaken(ctx, org.id, [id])
+    const node = await completeNode(ctx, org.id, built)
     await take(node.objects.values())
-    const judge = () => judgeEdges(deps, org, node, seed.locate)
-    const [rows] = await createInTurn(org.id, { deps, actor, nodes: [node], judge })
+    const judge = () => judgeEdges(ctx, org, node, seed.locate)
+    const [rows] = await createInTurn(org.id, { deps: ctx, actor: ctx.actor, nodes: [node], judge })
     return node.isFresh ? { id, rows } : { id }
   }
-  return withRoomForNodes(deps, org.id, 1, () => withByteRoom(deps, org.id, make))
+  return withRoomForNodes(ctx, org.id, 1, () => withByteRoom(ctx, org.id, make))
 }
 
 /** Builds what main has first, in memory. @throws ValidationError it breaks a rule */

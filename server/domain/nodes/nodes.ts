@@ -20,11 +20,11 @@ import {
 import { newNeighbours } from '../../../index/derived/new-neighbours.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, authorizeOrg, type NodeAccess, type OrgAccess, recheckAccess } from '../access.ts'
-import type { Actor, Person } from '../actor.ts'
+import type { Person } from '../actor.ts'
 import { commitToBranch } from '../branches/branch-commits.ts'
 import { requireBranchName } from '../branches/revisions.ts'
 import { findTypeOf, requireKnownType } from '../branches/type-rules.ts'
@@ -62,13 +62,12 @@ export interface NodePatch extends PropertyPatch {
 
 /** Lists nodes, by default the oldest first. */
 export async function listNodes(
-  deps: Deps,
-  actor: Actor,
+  ctx: Ctx,
   at: OrgAt,
   query: Page & { tag?: string; parent_id?: string; order?: 'created' | 'changed' },
 ) {
-  const { sees } = await authorizeOrg(deps, actor, at, 'public')
-  const { rows, total } = await listNodeRows(deps.index.read, sees, query, limits.listedPropertiesBytes)
+  const { sees } = await authorizeOrg(ctx, at, 'public')
+  const { rows, total } = await listNodeRows(ctx.index.read, sees, query, limits.listedPropertiesBytes)
   return { nodes: await toListed(rows), ...pageOf(query, total) }
 }
 
@@ -87,8 +86,8 @@ type ListedRow = Omit<SummaryRow, 'properties'> & { readonly properties: string 
 
 const omitted = { properties_omitted: true as const }
 
-export async function readNode(deps: Deps, actor: Actor, at: NodeAt) {
-  return toNode(deps, await authorizeNode(deps, actor, at, 'public'))
+export async function readNode(ctx: Ctx, at: NodeAt) {
+  return toNode(ctx, await authorizeNode(ctx, at, 'public'))
 }
 
 export function toNode(deps: Deps, access: NodeAccess) {
@@ -140,38 +139,38 @@ export function nodeAfter(deps: Deps, access: NodeAccess): ReturnType<typeof toN
 }
 
 /** Lists the connections that the node holds, and those that lead to it. */
-export async function listConnections(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
+export async function listConnections(ctx: Ctx, at: NodeAt, page: Page) {
   const { node_id: nodeId } = at
-  const { onlyNode, sees } = await authorizeNode(deps, actor, at, 'public')
+  const { onlyNode, sees } = await authorizeNode(ctx, at, 'public')
   if (onlyNode !== undefined) {
-    const { connections, total } = await readOwnConnections(deps.index.read, sees, nodeId, page)
+    const { connections, total } = await readOwnConnections(ctx.index.read, sees, nodeId, page)
     return { connections, ...pageOf(page, total) }
   }
-  const { num_connections } = await countsOf(deps.index.read, sees, nodeId)
-  const connections = await readConnections(deps.index.read, sees, nodeId, page)
+  const { num_connections } = await countsOf(ctx.index.read, sees, nodeId)
+  const connections = await readConnections(ctx.index.read, sees, nodeId, page)
   return { connections, ...pageOf(page, num_connections) }
 }
 
 /** Changes a node with one commit on main, or with none if nothing changes. */
-export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: NodePatch) {
-  const access = await authorizeNode(deps, actor, at, 'editor')
+export async function updateNode(ctx: Ctx<Person>, at: NodeAt, patch: NodePatch) {
+  const access = await authorizeNode(ctx, at, 'editor')
   if (patch.title !== undefined) requireTitle(patch.title)
   refuseWrongMerge(patch, ['body'])
   const text = patch.text_content === undefined ? {} : { text: textBytes(patch.text_content) }
-  await commitToBranch(deps, actor, access, {
+  await commitToBranch(ctx, access, {
     branch: requireBranchName('main'),
     message: patch.message ?? 'Edit node',
     expectedHead: patch.expected_head,
     addsParents: false,
     build: async (draft, tree) => {
-      if (patch.properties) await requireKnownType(deps, at.org_id, draft, tree, patch.properties, ['body'])
+      if (patch.properties) await requireKnownType(ctx, at.org_id, draft, tree, patch.properties, ['body'])
       return patchTree(draft, tree, access.node, { ...patch, ...text })
     },
     locate: (_, steps = []) => ['body', ...locateProperty(patch, steps)],
   }).catch((error: unknown) => {
     if (!(error instanceof AppError) || error.code !== 'no_changes') throw error
   })
-  return nodeAfter(deps, access)
+  return nodeAfter(ctx, access)
 }
 
 /**
@@ -179,28 +178,28 @@ export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: N
  *
  * @throws errors of authorizeNode; AppError rule_would_end, outcome_unknown
  */
-export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise<void> {
-  const access = await authorizeNode(deps, actor, at, 'maintainer')
-  await keepingRules(deps, at, () => moveToTrash(deps, actor, at, access))
+export async function deleteNode(ctx: Ctx<Person>, at: NodeAt): Promise<void> {
+  const access = await authorizeNode(ctx, at, 'maintainer')
+  await keepingRules(ctx, at, () => moveToTrash(ctx, at, access))
 }
 
-async function moveToTrash(deps: Deps, actor: Person, at: NodeAt, { repo, node }: NodeAccess): Promise<void> {
+async function moveToTrash(ctx: Ctx<Person>, at: NodeAt, { repo, node }: NodeAccess): Promise<void> {
   const { org_id: orgId, node_id: nodeId } = at
-  const now = deps.now()
-  const trashed = trashedNodeRepo(deps.store, orgId, nodeId, now)
+  const now = ctx.now()
+  const trashed = trashedNodeRepo(ctx.store, orgId, nodeId, now)
   await makeFolder(dirname(trashed.dir))
-  await withNodeIntent(deps, orgId, [nodeId], async () => {
-    await updateRefs(deps.store, [{ repo, ref: ledgerRef }], async () => {
-      await recheckAccess(deps, actor, orgId, 'maintainer')
-      await recordDeletion(deps, actor, { repo, title: node.title }, now)
-      await noteIntents(deps, actor, [{ repo, ref: ledgerRef, to: null }])
+  await withNodeIntent(ctx, orgId, [nodeId], async () => {
+    await updateRefs(ctx.store, [{ repo, ref: ledgerRef }], async () => {
+      await recheckAccess(ctx, orgId, 'maintainer')
+      await recordDeletion(ctx, ctx.actor, { repo, title: node.title }, now)
+      await noteIntents(ctx, ctx.actor, [{ repo, ref: ledgerRef, to: null }])
       await moveRepo(repo.dir, trashed.dir)
       // If it is gone, the node was restored at once.
       await ignoreMissing(unlink(join(trashed.dir, `${ledgerRef}.lock`)))
       return { moves: [], value: undefined }
     })
-    await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
-      deps.log.error({ err: error, orgId, nodeId }, 'a deleted node is still indexed')
+    await indexNode(ctx, orgId, nodeId).catch((error: unknown) => {
+      ctx.log.error({ err: error, orgId, nodeId }, 'a deleted node is still indexed')
       throw new AppError(
         'outcome_unknown',
         'The node was deleted, but lists may still show it. Read again before you repeat the request',

@@ -9,9 +9,8 @@ import {
   type TagRow,
 } from '../../../index/derived/tags.ts'
 import { folded } from '../../../index/derived/title-order.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { authorizeOrg } from '../access.ts'
-import type { Actor } from '../actor.ts'
 import { slugOf } from '../format/slug.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import type { OrgAt } from '../targets.ts'
@@ -26,11 +25,11 @@ interface TagQuery extends Page, TagFilter {
  *
  * @throws AppError as authorizeOrg
  */
-export async function listOrgTags(deps: Deps, actor: Actor, at: OrgAt, query: TagQuery) {
-  const { sees } = await authorizeOrg(deps, actor, at, 'public')
+export async function listOrgTags(ctx: Ctx, at: OrgAt, query: TagQuery) {
+  const { sees } = await authorizeOrg(ctx, at, 'public')
   const { q = '', ...page } = query
   const { rows, total } =
-    q.trim() === '' ? await listOrgTagRows(deps.index.read, sees, page) : await listMatching(deps, sees, query)
+    q.trim() === '' ? await listOrgTagRows(ctx.index.read, sees, page) : await listMatching(ctx, sees, query)
   const tags = rows.map(({ tag, nodes, within }) => ({ name: tag, num_nodes: nodes, num_nodes_within: within }))
   return { tags, ...pageOf(page, total) }
 }
@@ -51,10 +50,10 @@ interface TaggedQuery extends Page {
 }
 
 /** Lists the nodes with a tag, in the order of their titles. @throws AppError as authorizeOrg */
-export async function listTaggedNodes(deps: Deps, actor: Actor, at: OrgAt, query: TaggedQuery) {
-  const { sees } = await authorizeOrg(deps, actor, at, 'public')
+export async function listTaggedNodes(ctx: Ctx, at: OrgAt, query: TaggedQuery) {
+  const { sees } = await authorizeOrg(ctx, at, 'public')
   const { tag, exact: isExact = false, limit, offset } = query
-  const db = deps.index.read
+  const db = ctx.index.read
   const { nodes, within } = await countTagged(db, sees, tag)
   const rows = await listTaggedRows(db, sees, { tag, isExact, limit, offset })
   return {

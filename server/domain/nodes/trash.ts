@@ -11,10 +11,10 @@ import { createYielder } from '../../../gitstore/yielder.ts'
 import { isAncestor } from '../../../index/derived/edges.ts'
 import { findNode, readOrgsOf } from '../../../index/derived/node-queries.ts'
 import { wholeOrg } from '../../../index/derived/sees.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg, orgNotFoundError, recheckAccess } from '../access.ts'
-import type { Actor, Person } from '../actor.ts'
+import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { refuseProblems, withGraphLockOn } from '../branches/branch-commits.ts'
 import { type Mover, noteIntents } from '../event-log/note-intents.ts'
@@ -36,14 +36,14 @@ import { toNode } from './nodes.ts'
 import { nodeExistsError, nodeTakenError } from './taken-ids.ts'
 
 /** Lists the deleted nodes, the last deleted first. @throws errors of authorizeOrg */
-export async function listTrash(deps: Deps, actor: Actor, at: OrgAt, page: Page) {
-  await authorizeOrg(deps, actor, at, 'maintainer')
-  const all = await listTrashed(deps.store, at.org_id)
+export async function listTrash(ctx: Ctx, at: OrgAt, page: Page) {
+  await authorizeOrg(ctx, at, 'maintainer')
+  const all = await listTrashed(ctx.store, at.org_id)
   const nodes = []
   for (const one of newestOf(all, page)) {
     const read = await readTrashed(one)
     // It was restored or purged since the folder was read.
-    if (read !== undefined) nodes.push({ ...read, kept_until: keptUntil(deps, one) })
+    if (read !== undefined) nodes.push({ ...read, kept_until: keptUntil(ctx, one) })
   }
   return { nodes, ...pageOf(page, all.length) }
 }
@@ -57,20 +57,20 @@ export async function listTrash(deps: Deps, actor: Actor, at: OrgAt, page: Page)
  *   quota_exceeded, rule_would_end
  * @throws ValidationError one of its parents is now below it
  */
-export async function restoreNode(deps: Deps, actor: Person, at: NodeAt, input: { readonly deleted_at?: string }) {
-  const access = await authorizeOrg(deps, actor, at, 'maintainer')
-  const copy = await findCopy(deps.store, at, input.deleted_at)
+export async function restoreNode(ctx: Ctx<Person>, at: NodeAt, input: { readonly deleted_at?: string }) {
+  const access = await authorizeOrg(ctx, at, 'maintainer')
+  const copy = await findCopy(ctx.store, at, input.deleted_at)
   // An id that is not valid is not the name of a folder.
-  if (isId(at.node_id) && repoExists(nodeRepo(deps.store, at.org_id, at.node_id)))
+  if (isId(at.node_id) && repoExists(nodeRepo(ctx.store, at.org_id, at.node_id)))
     throw nodeExistsError(at.org_id, at.node_id)
   if (copy === undefined) throw notInTrash()
-  await withRoomForNodes(deps, at.org_id, 1, () =>
-    putBack(deps, at, copy, actor, async () => {
-      await recheckAccess(deps, actor, at.org_id, 'maintainer')
+  await withRoomForNodes(ctx, at.org_id, 1, () =>
+    putBack(ctx, at, copy, ctx.actor, async () => {
+      await recheckAccess(ctx, at.org_id, 'maintainer')
     }),
   )
-  await audit(deps, { action: 'node.restored', actor, orgId: access.org.id, nodeId: at.node_id })
-  return readResult(deps, async () => toNode(deps, await authorizeNodeInOrg(deps, access, at.node_id, 'public')))
+  await audit(ctx, { action: 'node.restored', actor: ctx.actor, orgId: access.org.id, nodeId: at.node_id })
+  return readResult(ctx, async () => toNode(ctx, await authorizeNodeInOrg(ctx, access, at.node_id, 'public')))
 }
 
 /** Finds a copy of the node in the trash. @param deletedAt ISO 8601; undefined: the newest copy */

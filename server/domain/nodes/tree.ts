@@ -14,11 +14,10 @@ import {
   type PlacedNode,
   readLevel,
 } from '../../../index/derived/tree-queries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, authorizeOrg } from '../access.ts'
-import type { Actor } from '../actor.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { NodeAt, OrgAt } from '../targets.ts'
 
@@ -47,10 +46,10 @@ interface Part {
  * @throws AppError as authorizeOrg, node_not_found
  * @throws ValidationError for parameters that exclude each other, and for a damaged cursor
  */
-export async function listTree(deps: Deps, actor: Actor, at: OrgAt, query: TreeQuery) {
+export async function listTree(ctx: Ctx, at: OrgAt, query: TreeQuery) {
   const { org_id: orgId } = at
-  const { index } = deps
-  const { sees } = await authorizeOrg(deps, actor, at, 'public')
+  const { index } = ctx
+  const { sees } = await authorizeOrg(ctx, at, 'public')
   const { under, limit } = query
   requireOnePlace(query)
   const after = query.after === undefined ? undefined : placeOf(query.after)
@@ -61,8 +60,8 @@ export async function listTree(deps: Deps, actor: Actor, at: OrgAt, query: TreeQ
   const words = query.q === undefined ? [] : wordsOf(query.q)
   const part =
     words.length > 0
-      ? await filtered(deps, level, words, { ...query, after })
-      : await read(deps, level, { ...query, after })
+      ? await filtered(ctx, level, words, { ...query, after })
+      : await read(ctx, level, { ...query, after })
   const nodes = part.nodes.slice(0, limit)
   const children = await countChildren(
     index.read,
@@ -82,9 +81,9 @@ export async function listTree(deps: Deps, actor: Actor, at: OrgAt, query: TreeQ
  *
  * @throws AppError as authorizeNode
  */
-export async function readPath(deps: Deps, actor: Actor, at: NodeAt) {
-  const { onlyNode, sees } = await authorizeNode(deps, actor, at, 'public')
-  const above = await listFirstAncestors(deps.index.read, sees, at.node_id, limits.treePath + 1)
+export async function readPath(ctx: Ctx, at: NodeAt) {
+  const { onlyNode, sees } = await authorizeNode(ctx, at, 'public')
+  const above = await listFirstAncestors(ctx.index.read, sees, at.node_id, limits.treePath + 1)
   if (onlyNode !== undefined) return { nodes: [], truncated: above.length > 0 }
   const seen = new Set([at.node_id])
   const distinct = above.filter(({ id }) => !seen.has(id) && seen.add(id))

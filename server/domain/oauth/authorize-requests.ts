@@ -1,6 +1,6 @@
 /** The request of a program for consent. It comes from anywhere, so every part is judged. Source: OAuth 2.1 §4.1.1. */
 
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import type { Access, Person } from '../actor.ts'
 import { type Client, findClient } from './clients.ts'
 import { ReturnedError, UnknownProgramError } from './errors.ts'
@@ -52,14 +52,13 @@ interface JudgedParts {
  * @throws ReturnedError anything else is wrong
  */
 export async function judgeRequest(
-  deps: Deps,
-  person: Person,
+  ctx: Ctx<Person>,
   { issuer, sent, countFetch }: JudgedParts,
 ): Promise<AuthorizeRequest> {
   const repeated = requestParameters.find((name) => sent.getAll(name).length > 1)
   if (repeated !== undefined) throw new UnknownProgramError(`The request has the parameter ${repeated} more than once`)
   const parameter = (name: (typeof requestParameters)[number]) => sent.get(name) ?? undefined
-  const client = await findClient(deps, person, parameter('client_id') ?? '', countFetch)
+  const client = await findClient(ctx, parameter('client_id') ?? '', countFetch)
   const redirectUri = parameter('redirect_uri')
   if (redirectUri === undefined || !client.redirectUris.some((uri) => isSameRedirect(uri, redirectUri)))
     throw new UnknownProgramError('The request has a redirect URI that the program has not registered')

@@ -2,7 +2,7 @@
 
 import { hasGrantOfClient } from '../../../index/credentials/oauth.ts'
 import type { OauthGrant } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import type { Person } from '../actor.ts'
 import { isDocumentUrl } from './documents.ts'
 import { OAuthError, UnknownProgramError } from './errors.ts'
@@ -37,16 +37,11 @@ type OAuthConfig = Pick<Deps['config'], 'oauthRedirects' | 'oauthClients'>
  * @param countFetch counts a fetch of the user, and refuses too many
  * @throws UnknownProgramError; errors of `countFetch`
  */
-export async function findClient(
-  deps: Deps,
-  _person: Person,
-  clientId: string,
-  countFetch: () => Promise<void>,
-): Promise<Client> {
-  const { config } = deps
+export async function findClient(ctx: Ctx<Person>, clientId: string, countFetch: () => Promise<void>): Promise<Client> {
+  const { config } = ctx
   if (clientId.startsWith('https:')) {
     requireDocumentUrl(config, clientId)
-    return { id: clientId, kind: 'document', ...(await readMetadata(deps, clientId, countFetch)) }
+    return { id: clientId, kind: 'document', ...(await readMetadata(ctx, clientId, countFetch)) }
   }
   const client = judgeDynamicClient(config, clientId)
   if (client === undefined)

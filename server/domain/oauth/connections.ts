@@ -19,7 +19,7 @@ import {
   listGrants,
 } from '../../../index/credentials/oauth.ts'
 import type { OauthGrant } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { requireSignedIn, requireVerifiedEmail } from '../access.ts'
@@ -71,16 +71,16 @@ interface MyConnection {
  * @throws AppError forbidden (the caller is not a session), email_unverified, org_not_found, node_not_found,
  *   too_many_connections, invalid_token (the session has just ended)
  */
-export async function connect(deps: Deps, actor: Person, request: AuthorizeRequest, consent: Consent): Promise<string> {
-  requireSession(actor)
-  await requireVerifiedEmail(deps, actor)
+export async function connect(ctx: Ctx<Person>, request: AuthorizeRequest, consent: Consent): Promise<string> {
+  requireSession(ctx.actor)
+  await requireVerifiedEmail(ctx)
   const { access, org_id, node_id } = consent
   if (!includesAccess(request.access, access)) throw invalid(['body', 'access'], 'The program has not asked for this')
-  await requireReach(deps, actor, consent)
-  const now = deps.now()
+  await requireReach(ctx, consent)
+  const now = ctx.now()
   const grant: OauthGrant = {
     id: newId(),
-    account_id: actor.id,
+    account_id: ctx.actor.id,
     client_id: request.client.id,
     client_name: request.client.name,
     access,
@@ -92,12 +92,12 @@ export async function connect(deps: Deps, actor: Person, request: AuthorizeReque
     last_used_at: null,
   }
   const code = newToken('code')
-  await deps.credentials.write(async (trx) => {
-    await lockAccount(trx, actor.id)
-    await requireSignedIn(trx, actor)
-    await deleteDeadGrantsOf(trx, actor.id, grant.created_at)
-    if ((await countGrants(trx, actor.id, grant.created_at)) >= limits.connectedPrograms) {
-      const idlest = await findIdlestGrant(trx, actor.id)
+  await ctx.credentials.write(async (trx) => {
+    await lockAccount(trx, ctx.actor.id)
+    await requireSignedIn(trx, ctx.actor)
+    await deleteDeadGrantsOf(trx, ctx.actor.id, grant.created_at)
+    if ((await countGrants(trx, ctx.actor.id, grant.created_at)) >= limits.connectedPrograms) {
+      const idlest = await findIdlestGrant(trx, ctx.actor.id)
       if (idlest === undefined || Date.parse(idlest.last_used_at ?? idlest.created_at) > now.getTime() - idleMs)
         throw new AppError(
           'too_many_connections',
@@ -116,17 +116,17 @@ export async function connect(deps: Deps, actor: Person, request: AuthorizeReque
       expires_at,
       used_at: null,
     })
-    await queueNotice(deps, trx, 'connected', actor.id, { name: grant.client_name, access })
+    await queueNotice(ctx, trx, 'connected', ctx.actor.id, { name: grant.client_name, access })
   })
-  await connected(deps, actor, grant)
+  await connected(ctx, grant)
   return code
 }
 
 /** Runs once for each connection that a user has made. */
-async function connected(deps: Deps, actor: Person, { id, client_id, access, org_id, node_id }: OauthGrant) {
-  await audit(deps, {
+async function connected(ctx: Ctx<Person>, { id, client_id, access, org_id, node_id }: OauthGrant) {
+  await audit(ctx, {
     action: 'connection.created',
-    actor,
+    actor: ctx.actor,
     ...(org_id !== null && { orgId: org_id }),
     target: { type: 'connection', id },
     detail: { client_id: client_id.slice(0, 200), access, ...(node_id !== null && { node_id }) },
@@ -134,16 +134,16 @@ async function connected(deps: Deps, actor: Person, { id, client_id, access, org
 }
 
 /** Returns when the user last connected the program. Undefined: it is not connected. */
-export function lastConnected(deps: Deps, actor: Person, client: Client): Promise<string | undefined> {
-  return findLastConnected(deps.credentials.read, actor.id, client.id)
+export function lastConnected(ctx: Ctx<Person>, client: Client): Promise<string | undefined> {
+  return findLastConnected(ctx.credentials.read, ctx.actor.id, client.id)
 }
 
 /** Lists the caller's connections, newest first. */
-export async function listMyConnections(deps: Deps, actor: Person, page: Page) {
-  const { read } = deps.credentials
-  const now = deps.now().toISOString()
-  const rows = await listGrants(read, actor.id, now, page)
-  return { connections: rows.map(toConnection), ...pageOf(page, await countGrants(read, actor.id, now)) }
+export async function listMyConnections(ctx: Ctx<Person>, page: Page) {
+  const { read } = ctx.credentials
+  const now = ctx.now().toISOString()
+  const rows = await listGrants(read, ctx.actor.id, now, page)
+  return { connections: rows.map(toConnection), ...pageOf(page, await countGrants(read, ctx.actor.id, now)) }
 }
 
 /**
@@ -151,10 +151,10 @@ export async function listMyConnections(deps: Deps, actor: Person, page: Page) {
  *
  * @throws AppError connection_not_found, also for another user's
  */
-export async function endMyConnection(deps: Deps, actor: Person, connectionId: string): Promise<void> {
-  const ended = await deps.credentials.write((trx) => deleteGrant(trx, connectionId, actor.id))
+export async function endMyConnection(ctx: Ctx<Person>, connectionId: string): Promise<void> {
+  const ended = await ctx.credentials.write((trx) => deleteGrant(trx, connectionId, ctx.actor.id))
   if (!ended) throw new AppError('connection_not_found', 'Connection not found')
-  await audit(deps, { action: 'connection.ended', actor, target: { type: 'connection', id: connectionId } })
+  await audit(ctx, { action: 'connection.ended', actor: ctx.actor, target: { type: 'connection', id: connectionId } })
 }
 
 /** Ends all connections of a program, for the operator. Returns their number. */
@@ -184,12 +184,12 @@ function requireSession({ sessionId }: Person): void {
 }
 
 /** @throws ValidationError; AppError org_not_found, node_not_found */
-async function requireReach(deps: Deps, actor: Person, { org_id, node_id }: Consent): Promise<void> {
+async function requireReach(ctx: Ctx<Person>, { org_id, node_id }: Consent): Promise<void> {
   if (org_id === undefined && node_id !== undefined)
     throw invalid(['body', 'node_id'], 'A connection for a node also needs its organisation')
   if (org_id === undefined) return
-  if (node_id === undefined) await authorizeFreshOrg(deps, actor, { org_id: org_id }, 'public')
-  else await authorizeFresh(deps, actor, { org_id: org_id, node_id: node_id }, 'public')
+  if (node_id === undefined) await authorizeFreshOrg(ctx, { org_id: org_id }, 'public')
+  else await authorizeFresh(ctx, { org_id: org_id, node_id: node_id }, 'public')
 }
 
 function toConnection(row: OauthGrant): MyConnection {

@@ -1,6 +1,6 @@
 /** Limits of single organisations, which administrators set. */
 import { findLimit, putLimit } from '../../../index/credentials/limits.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import { orgNotFoundError } from '../access.ts'
 import { type Administrator, requireAdministrator } from '../accounts/administration.ts'
 import { audit } from '../audit/audit.ts'
@@ -20,18 +20,23 @@ export interface LimitChange {
  * @throws AppError forbidden, org_not_found
  */
 export async function changeLimits(
-  deps: Deps,
-  actor: Administrator,
+  ctx: Ctx<Administrator>,
   { org_id: orgId }: OrgAt,
   change: LimitChange,
 ): Promise<OrgUsage> {
-  requireAdministrator(actor)
-  if ((await findOrg(deps, orgId)) === undefined) throw orgNotFoundError()
-  await deps.credentials.write(async (trx) => {
+  requireAdministrator(ctx.actor)
+  if ((await findOrg(ctx, orgId)) === undefined) throw orgNotFoundError()
+  await ctx.credentials.write(async (trx) => {
     const { max_nodes = null, max_bytes = null } = (await findLimit(trx, orgId)) ?? {}
     await putLimit(trx, { org_id: orgId, max_nodes, max_bytes, ...change })
   })
-  await audit(deps, { action: 'org.limited', actor, orgId, target: { type: 'org', id: orgId }, detail: { ...change } })
-  await readLimits(deps, orgId)
-  return readOrgUsage(deps, orgId)
+  await audit(ctx, {
+    action: 'org.limited',
+    actor: ctx.actor,
+    orgId,
+    target: { type: 'org', id: orgId },
+    detail: { ...change },
+  })
+  await readLimits(ctx, orgId)
+  return readOrgUsage(ctx, orgId)
 }

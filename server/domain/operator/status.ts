@@ -2,7 +2,7 @@
 
 import { countAccountsByState } from '../../../index/credentials/accounts.ts'
 import { countAllRows, probeOrgs } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { type Administrator, requireAdministrator } from '../accounts/administration.ts'
 import { type Check, checksOf } from './checks.ts'
 import { type Sample, samplesIn } from './samples.ts'
@@ -63,10 +63,10 @@ const names: ReadonlySet<string> = new Set([
 ])
 
 /** Reads the state of the service from its metrics and databases. @throws AppError forbidden */
-export async function readServiceStatus(deps: Deps, actor: Administrator): Promise<ServiceStatus> {
-  requireAdministrator(actor)
-  const [samples, counted, isIndexRead] = await Promise.all([readSamples(deps), count(deps), canReadIndex(deps)])
-  const { version = '', node = '', git = '' } = (await deps.metrics.buildInfo.get()).values[0]?.labels ?? {}
+export async function readServiceStatus(ctx: Ctx<Administrator>): Promise<ServiceStatus> {
+  requireAdministrator(ctx.actor)
+  const [samples, counted, isIndexRead] = await Promise.all([readSamples(ctx), count(ctx), canReadIndex(ctx)])
+  const { version = '', node = '', git = '' } = (await ctx.metrics.buildInfo.get()).values[0]?.labels ?? {}
   const processes = processesIn(samples)
   const [oldest] = processes.map(({ started_at }) => started_at).sort()
   const storage = storageIn(samples)
@@ -79,8 +79,8 @@ export async function readServiceStatus(deps: Deps, actor: Administrator): Promi
     ...(oldest === undefined ? {} : { started_at: oldest }),
     ...(cell?.labels.cell === undefined ? {} : { cell: cell.labels.cell }),
     checks: checksOf({
-      ...{ samples, now: deps.now(), startedAt: oldest, isIndexRead, isAccountsRead: counted.accounts !== undefined },
-      isWhole: deps.partialIndex?.isWhole() ?? true,
+      ...{ samples, now: ctx.now(), startedAt: oldest, isIndexRead, isAccountsRead: counted.accounts !== undefined },
+      isWhole: ctx.partialIndex?.isWhole() ?? true,
     }),
     processes,
     ...(storage === undefined ? {} : { storage }),

@@ -6,7 +6,7 @@ import { deletePendingMembershipIn, findPendingMembership } from '../../../index
 import type { Account } from '../../../index/credentials/schema.ts'
 import { listMemberRows, type MemberRow } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import { type Ctx, type Deps, isPersons } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, includesRole, requireVerifiedEmail } from '../access.ts'
@@ -25,9 +25,9 @@ export interface Member extends MemberRow {
 }
 
 /** Lists the members in the order of joining. */
-export async function listMembers(deps: Deps, actor: Person, at: OrgAt, page: Page) {
-  await authorizeOrg(deps, actor, at, 'reader')
-  const { rows, total } = await listMemberRows(deps.index.read, at.org_id, page)
+export async function listMembers(ctx: Ctx<Person>, at: OrgAt, page: Page) {
+  await authorizeOrg(ctx, at, 'reader')
+  const { rows, total } = await listMemberRows(ctx.index.read, at.org_id, page)
   return { members: rows.map(toMember), ...pageOf(page, total) }
 }
 
@@ -41,26 +41,21 @@ function toMember(row: MemberRow): Member {
  *
  * @throws AppError account_not_found, email_unverified, forbidden (also for a bot), last_owner, too_many_members
  */
-export async function putMember(
-  deps: Deps,
-  actor: Person | Operator,
-  at: MemberAt,
-  { role }: { role: Role },
-): Promise<Member> {
-  if (actor.kind === 'person') await authorizeOrg(deps, actor, at, 'owner')
-  await requireVerifiedEmail(deps, actor)
-  const account = await findAccountAt(deps, at)
+export async function putMember(ctx: Ctx<Person | Operator>, at: MemberAt, { role }: { role: Role }): Promise<Member> {
+  if (isPersons(ctx)) await authorizeOrg(ctx, at, 'owner')
+  await requireVerifiedEmail(ctx)
+  const account = await findAccountAt(ctx, at)
   if (!account || isForeignBot(account, at))
     throw new AppError('account_not_found', 'There is no account with this e-mail address')
   requirePerson(account)
   const { id: user_id, name } = account
   const email = emailInGit(account)
-  const now = deps.now()
+  const now = ctx.now()
   let created_at = now.toISOString()
-  await changeOrg(deps, actor, at, 'member', async (record) => {
-    if (actor.kind === 'person') requireOwner(record, actor)
+  await changeOrg(ctx, ctx.actor, at, 'member', async (record) => {
+    if (ctx.actor.kind === 'person') requireOwner(record, ctx.actor)
     const changed = withRole(record, { id: user_id, email, name }, role, now)
-    await overruleInvitations(deps, at, { accountId: user_id, before: record, after: changed })
+    await overruleInvitations(ctx, at, { accountId: user_id, before: record, after: changed })
     created_at = changed.members.get(user_id)?.created_at ?? created_at
     return changed
   })
@@ -113,20 +108,20 @@ function requirePerson({ kind, id }: Account): void {
  *
  * @throws AppError member_not_found, last_owner
  */
-export async function removeMember(deps: Deps, actor: Person, at: MemberAt): Promise<void> {
-  const { role } = await authorizeOrg(deps, actor, at, 'reader')
+export async function removeMember(ctx: Ctx<Person>, at: MemberAt): Promise<void> {
+  const { role } = await authorizeOrg(ctx, at, 'reader')
   const key = emailKey(at.email)
-  const account = await findAccountAt(deps, at)
-  const leaving = account === undefined ? emailKey(actor.email) === key : account.id === actor.id
+  const account = await findAccountAt(ctx, at)
+  const leaving = account === undefined ? emailKey(ctx.actor.email) === key : account.id === ctx.actor.id
   if (!leaving && role !== 'owner') throw new AppError('forbidden', 'Only an owner can remove other members')
   if (account && !isForeignBot(account, at)) requirePerson(account)
-  await changeOrg(deps, actor, at, leaving ? 'leave' : 'remove', async (record) => {
+  await changeOrg(ctx, ctx.actor, at, leaving ? 'leave' : 'remove', async (record) => {
     const named = [...record.members].find(([, member]) => emailKey(member.email) === key)?.[0]
     const id = account !== undefined && record.members.has(account.id) ? account.id : named
     if (!id) throw new AppError('member_not_found', 'There is no member with this e-mail address')
-    if (!leaving) requireOwner(record, actor)
+    if (!leaving) requireOwner(record, ctx.actor)
     const changed = { ...withoutMember(record, id), ...leavingOf(record, id, account?.id === id ? account : undefined) }
-    await overruleInvitations(deps, at, { accountId: id, before: record, after: changed, leaving })
+    await overruleInvitations(ctx, at, { accountId: id, before: record, after: changed, leaving })
     return changed
   })
 }
@@ -164,9 +159,9 @@ export function isAloneIn({ members }: OrgRecord, accountId: string): boolean {
 }
 
 /** Updates the user's name and e-mail address in their member file, if it has others. */
-export async function updateMemberProfile(deps: Deps, person: Person, at: OrgAt): Promise<void> {
-  const { id, email, name } = person
-  await changeOrg(deps, person, at, 'email', (record) => {
+export async function updateMemberProfile(ctx: Ctx<Person>, at: OrgAt): Promise<void> {
+  const { id, email, name } = ctx.actor
+  await changeOrg(ctx, ctx.actor, at, 'email', (record) => {
     const known = record.members.get(id)
     if (known === undefined || (known.email === email && known.name === name)) return record
     const changed = { ...known, ...withFormerEmail(known, email), email, name }

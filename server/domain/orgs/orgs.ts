@@ -11,10 +11,10 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { moveRepo } from '../../../gitstore/repo-folders.ts'
 import { unfinishedName } from '../../../gitstore/temporary-names.ts'
 import type { Role } from '../../../index/derived/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import { authorizeOrg, branchPrefixOf, orgIsGone, type Rights, recheckAccess, requireVerifiedEmail } from '../access.ts'
-import type { Actor, Person } from '../actor.ts'
+import type { Person } from '../actor.ts'
 import { readOrgTypes } from '../branches/type-rules.ts'
 import { requireRoomInOrg } from '../byte-quota.ts'
 import { rulesForMain } from '../consent/branch-rules.ts'
@@ -85,19 +85,21 @@ export interface OrgChange extends Partial<OrgInput> {
  * @throws GitError repo_exists if a given id is already used in any cell
  * @throws AppError email_unverified, moving, outcome_unknown, quota_exceeded; ValidationError a rule is invalid
  */
-export async function createOrg(deps: Deps, actor: Person, input: OrgInput, given?: string): Promise<Org> {
-  if (given !== undefined) return writeOrg(deps, actor, input, given)
-  await requireVerifiedEmail(deps, actor)
-  await deps.placement.requireOpen()
-  return withRoomForOrg(deps, actor.id, () => writeOrg(deps, actor, input, newId()))
+export async function createOrg(ctx: Ctx<Person>, input: OrgInput, given?: string): Promise<Org> {
+  if (given !== undefined) return writeOrg(ctx, input, given)
+  await requireVerifiedEmail(ctx)
+  await ctx.placement.requireOpen()
+  return withRoomForOrg(ctx, ctx.actor.id, () => writeOrg(ctx, input, newId()))
 }
 
-async function writeOrg(deps: Deps, actor: Person, input: OrgInput, id: string): Promise<Org> {
+async function writeOrg(ctx: Ctx<Person>, input: OrgInput, id: string): Promise<Org> {
   const completed = completeRules(input.rules ?? [])
-  const now = deps.now()
+  const now = ctx.now()
   const created_at = now.toISOString()
-  const making = join(deps.store.root, unfinishedName())
-  const members = new Map([[actor.id, { email: actor.email, name: actor.name, role: 'owner' as const, created_at }]])
+  const making = join(ctx.store.root, unfinishedName())
+  const members = new Map([
+    [ctx.actor.id, { email: ctx.actor.email, name: ctx.actor.name, role: 'owner' as const, created_at }],
+  ])
   const rules = admitRules({ org: {}, members }, completed, new Set())
   const record = {
     org: requireFit({
@@ -112,21 +114,21 @@ async function writeOrg(deps: Deps, actor: Person, input: OrgInput, id: string):
     }),
     members,
   }
-  await deps.placement.claim(id)
+  await ctx.placement.claim(id)
   await mkdir(making)
   await createRepo(join(making, orgRepository), async (draft) => {
-    const head = await commitOrg(draft, null, record, actor, now, 'create')
-    await noteIntents(deps, actor, [{ repo: orgRepo(deps.store, id), ref: main, to: head }])
+    const head = await commitOrg(draft, null, record, ctx.actor, now, 'create')
+    await noteIntents(ctx, ctx.actor, [{ repo: orgRepo(ctx.store, id), ref: main, to: head }])
     return new Map([[main, head]])
   })
-  await withNodeIntent(deps, id, [], async () => {
-    await moveRepo(making, orgFolder(deps.store, id)).catch(async (error: unknown) => {
+  await withNodeIntent(ctx, id, [], async () => {
+    await moveRepo(making, orgFolder(ctx.store, id)).catch(async (error: unknown) => {
       await rm(making, { recursive: true, force: true })
       throw error
     })
-    await indexChangedOrg(deps, id, () => deps.placement.declare(id, 'here'))
+    await indexChangedOrg(ctx, id, () => ctx.placement.declare(id, 'here'))
   })
-  return readResult(deps, () => readOrg(deps, actor, { org_id: id }))
+  return readResult(ctx, () => readOrg(ctx, { org_id: id }))
 }
 
 /**
@@ -134,48 +136,48 @@ async function writeOrg(deps: Deps, actor: Person, input: OrgInput, id: string):
  *
  * One that was deleted, or that another cell has, is not created again.
  */
-export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string): Promise<void> {
+export async function ensurePersonalOrg(ctx: Ctx<Person>, orgId: string): Promise<void> {
   // It may have been created while the directory of cells did not answer.
-  if (await findAnyOrg(deps, orgId)) return tryUpdateCard(deps, orgId)
-  const trash = await listNames(trashFolder(deps.store))
+  if (await findAnyOrg(ctx, orgId)) return tryUpdateCard(ctx, orgId)
+  const trash = await listNames(trashFolder(ctx.store))
   if (trash.some((name) => name.startsWith(`${orgId}.`))) return
-  await createOrg(deps, actor, { name: actor.name }, orgId).catch((error: unknown) => {
+  await createOrg(ctx, { name: ctx.actor.name }, orgId).catch((error: unknown) => {
     // Another process created it first.
     if (!isGitError(error, 'repo_exists')) throw error
   })
 }
 
 /** Lists the caller's organisations in all cells, oldest first. */
-export async function listOrgs(deps: Deps, actor: Person, page: Page) {
-  const { rows, total } = await deps.placement.listOrgsOf(deps.index.read, actor.id, page)
-  return { orgs: rows.map((row) => toOrg(row, { role: row.role, person: actor })), ...pageOf(page, total) }
+export async function listOrgs(ctx: Ctx<Person>, page: Page) {
+  const { rows, total } = await ctx.placement.listOrgsOf(ctx.index.read, ctx.actor.id, page)
+  return { orgs: rows.map((row) => toOrg(row, { role: row.role, person: ctx.actor })), ...pageOf(page, total) }
 }
 
-export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org> {
-  const access = await authorizeOrg(deps, actor, at, 'public')
+export async function readOrg(ctx: Ctx, at: OrgAt): Promise<Org> {
+  const access = await authorizeOrg(ctx, at, 'public')
   const org = toOrg(access.org, access)
   if (access.role === null) return org
   const embeddings = embeddingsChoice(access.org)
   return {
     ...org,
-    rules: await readRules(deps, access.org),
-    rules_for_main: await rulesForMain(deps, access.org),
-    unknown_types: (await readOrgTypes(deps, at.org_id)).refusesUnknown ? 'refuse' : 'allow',
+    rules: await readRules(ctx, access.org),
+    rules_for_main: await rulesForMain(ctx, access.org),
+    unknown_types: (await readOrgTypes(ctx, at.org_id)).refusesUnknown ? 'refuse' : 'allow',
     ...(embeddings !== null && { embeddings }),
-    usage: await readOrgUsage(deps, at.org_id),
+    usage: await readOrgUsage(ctx, at.org_id),
   }
 }
 
 /** @throws AppError org_not_found, forbidden; ValidationError if a rule is invalid or the organisation has another vault */
-export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: OrgChange): Promise<Org> {
-  const { org: before, sees } = await authorizeOrg(deps, actor, at, 'owner')
-  if (input.published && !before.published) await requireVerifiedEmail(deps, actor)
+export async function updateOrg(ctx: Ctx<Person>, at: OrgAt, input: OrgChange): Promise<Org> {
+  const { org: before, sees } = await authorizeOrg(ctx, at, 'owner')
+  if (input.published && !before.published) await requireVerifiedEmail(ctx)
   // Taking back what is public is always allowed.
-  if (JSON.stringify(input) !== '{"published":false}') await requireRoomInOrg(deps, at.org_id, JSON.stringify(input))
+  if (JSON.stringify(input) !== '{"published":false}') await requireRoomInOrg(ctx, at.org_id, JSON.stringify(input))
   const completed = input.rules && completeRules(input.rules)
-  const nodes = await findNodesIn(deps, sees, completed ?? [])
-  await changeOrg(deps, actor, at, 'edit', (record) => {
-    requireOwner(record, actor)
+  const nodes = await findNodesIn(ctx, sees, completed ?? [])
+  await changeOrg(ctx, ctx.actor, at, 'edit', (record) => {
+    requireOwner(record, ctx.actor)
     const { description, rules: _, unknown_types, embeddings, ...others } = input
     const { vault_id } = record.org
     if (vault_id !== undefined && (input.vault_id ?? vault_id) !== vault_id)
@@ -187,25 +189,25 @@ export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Org
     return JSON.stringify(org) === JSON.stringify(record.org) ? record : { ...record, org }
   })
   // Also without a change: the request may repeat one that failed after its commit.
-  if (input.embeddings !== undefined) await eraseRefused(deps, at)
-  return readOrg(deps, actor, at)
+  if (input.embeddings !== undefined) await eraseRefused(ctx, at)
+  return readOrg(ctx, at)
 }
 
 /** Records the vault of an import, if the organisation has none. @throws errors of `changeOrg`; AppError forbidden */
-export async function adoptVault(deps: Deps, actor: Person, at: OrgAt, vaultId: string): Promise<void> {
-  await authorizeOrg(deps, actor, at, 'editor')
-  await changeOrg(deps, actor, at, 'import', async (record) => {
-    await recheckAccess(deps, actor, at.org_id, 'editor')
+export async function adoptVault(ctx: Ctx<Person>, at: OrgAt, vaultId: string): Promise<void> {
+  await authorizeOrg(ctx, at, 'editor')
+  await changeOrg(ctx, ctx.actor, at, 'import', async (record) => {
+    await recheckAccess(ctx, at.org_id, 'editor')
     if (record.org.vault_id !== undefined) return record
     return { ...record, org: { ...record.org, vault_id: vaultId } }
   })
 }
 
 /** @throws AppError org_not_found, forbidden */
-export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
-  await authorizeOrg(deps, actor, at, 'owner')
-  await moveOrgToTrash(deps, at, actor, (record) => {
-    if (record) requireOwner(record, actor)
+export async function deleteOrg(ctx: Ctx<Person>, at: OrgAt): Promise<void> {
+  await authorizeOrg(ctx, at, 'owner')
+  await moveOrgToTrash(ctx, at, ctx.actor, (record) => {
+    if (record) requireOwner(record, ctx.actor)
     return true
   })
 }

@@ -2,9 +2,8 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listNodesAfter, listNodeTitles } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import { authorizeOrg, type OrgAccess } from '../access.ts'
-import type { Actor } from '../actor.ts'
 import { cloneUrl } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { OrgAt } from '../targets.ts'
@@ -28,11 +27,11 @@ const rowsAtOnce = 1_000
 /**
  * Lists the repositories that the caller may clone. Owners get the organisation's first, then the nodes', oldest first.
  */
-export async function listRepositories(deps: Deps, actor: Actor, at: OrgAt, input: Page & Addressed) {
+export async function listRepositories(ctx: Ctx, at: OrgAt, input: Page & Addressed) {
   const { base, ...page } = input
-  const access = await authorizeOrg(deps, actor, at, 'public')
+  const access = await authorizeOrg(ctx, at, 'public')
   const own = ownRepository(access, base)
-  const { rows, total } = await listNodeTitles(deps.index.read, access.sees, {
+  const { rows, total } = await listNodeTitles(ctx.index.read, access.sees, {
     limit: page.limit - (page.offset === 0 ? own.length : 0),
     offset: Math.max(0, page.offset - own.length),
   })
@@ -44,12 +43,12 @@ export async function listRepositories(deps: Deps, actor: Actor, at: OrgAt, inpu
 }
 
 /** Lists all clone URLs, in the order of `listRepositories`. */
-export async function listCloneUrls(deps: Deps, actor: Actor, at: OrgAt, { base }: Addressed): Promise<string[]> {
-  const access = await authorizeOrg(deps, actor, at, 'public')
+export async function listCloneUrls(ctx: Ctx, at: OrgAt, { base }: Addressed): Promise<string[]> {
+  const access = await authorizeOrg(ctx, at, 'public')
   const urls = ownRepository(access, base).map(({ clone_url }) => clone_url)
   let last = { created_at: '', id: '' }
   for (;;) {
-    const rows = await listNodesAfter(deps.index.read, access.sees, last, rowsAtOnce)
+    const rows = await listNodesAfter(ctx.index.read, access.sees, last, rowsAtOnce)
     urls.push(...rows.map(({ id }) => cloneUrl(base, at.org_id, id)))
     last = rows.at(-1) ?? last
     if (rows.length < rowsAtOnce) return urls

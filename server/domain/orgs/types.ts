@@ -5,11 +5,11 @@ import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { recheckAccess } from '../access.ts'
-import type { Person, RequestContext } from '../actor.ts'
+import type { Person } from '../actor.ts'
 import { readBounded } from '../branches/large-reads.ts'
 import { readOrgTypes } from '../branches/type-rules.ts'
 import { readRecord } from '../format/org-format.ts'
@@ -63,14 +63,13 @@ export interface StoredChange {
  * @throws ValidationError another type has an alias
  */
 export async function changeType(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   { org_id: orgId, type_name: name }: TypeAt,
   { definition, expected }: StoredChange,
 ): Promise<void> {
-  const repo = orgRepo(deps.store, orgId)
-  await commitToOrg(deps, actor, { org_id: orgId }, async (draft, head) => {
-    await recheckAccess(deps, actor, orgId, 'maintainer')
+  const repo = orgRepo(ctx.store, orgId)
+  await commitToOrg(ctx, ctx.actor, { org_id: orgId }, async (draft, head) => {
+    await recheckAccess(ctx, orgId, 'maintainer')
     const { org } = await readRecord(repo, head)
     const { types, files } = await readTypes(repo, head, org.unknown_types === 'refuse')
     const known = findByName(types, name)
@@ -82,23 +81,18 @@ export async function changeType(
     }
     if (known && JSON.stringify(known.definition) === JSON.stringify(definition)) return head
     const message = definition === null ? `delete type ${name}` : `type ${name}`
-    return commitType(draft, head, { name, definition }, actor, deps.now(), message)
+    return commitType(draft, head, { name, definition }, ctx.actor, ctx.now(), message)
   })
 }
 
 /** Lists the commits that changed a type, newest first. @throws AppError type_not_found; errors of readFilteredLog */
-export async function readHistory(
-  deps: Deps,
-  context: RequestContext,
-  { org_id: orgId, type_name: name }: TypeAt,
-  page: Page,
-) {
-  const repo = orgRepo(deps.store, orgId)
+export async function readHistory(ctx: RequestCtx, { org_id: orgId, type_name: name }: TypeAt, page: Page) {
+  const repo = orgRepo(ctx.store, orgId)
   const head = readRef(repo, main)
   if (head === null) throw typeNotFound(name)
   const path = typeFile(name)
   const { total, oids } = await readFilteredLog(repo, head, { path }, page, (walk) =>
-    readBounded(deps, context, 'The history of the organisation is too long to search', walk),
+    readBounded(ctx, 'The history of the organisation is too long to search', walk),
   )
   if (total === 0) throw typeNotFound(name)
   const history = []

@@ -4,11 +4,11 @@ import { rebase } from '../../../gitstore/history/rebase.ts'
 import { type RefName, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess, requireRole } from '../access.ts'
-import { callerOf, type Person, type RequestContext } from '../actor.ts'
+import { callerOf, type Person } from '../actor.ts'
 import { addsParents, headMovedError, problemsOf, refuseProblems, withGraphLockIf } from '../branches/branch-commits.ts'
 import { readTree } from '../branches/revisions.ts'
 import { requireBytesLeft } from '../byte-quota.ts'
@@ -42,11 +42,11 @@ export const semaphore = createCallerSemaphore({
  *   source_branch_missing, target_branch_missing, too_many_commits, pull_request_required, busy, quota_exceeded; the reason of `signal`, after which nothing
  *   moves
  */
-export async function updatePullBranch(deps: Deps, context: RequestContext<Person>, at: PullAt): Promise<PullRequest> {
-  const { actor, signal } = context
-  const access = await authorizeNode(deps, actor, at, 'contributor')
+export async function updatePullBranch(ctx: RequestCtx<Person>, at: PullAt): Promise<PullRequest> {
+  const { signal } = ctx.request
+  const access = await authorizeNode(ctx, at, 'contributor')
   const { repo, history } = access
-  const row = await findPullRow(deps, at)
+  const row = await findPullRow(ctx, at)
   requireRole(access, { ref: branchRef(row.source_branch) })
   if (row.status !== 'open') throw new AppError(row.status, `The pull request is ${row.status}`)
   const source: RefName = { repo, ref: branchRef(row.source_branch) }
@@ -55,52 +55,51 @@ export async function updatePullBranch(deps: Deps, context: RequestContext<Perso
   const onto = readRef(repo, branchRef(row.target_branch))
   if (!from) throw new AppError('source_branch_missing', sentence.source_branch_missing)
   if (!onto) throw new AppError('target_branch_missing', sentence.target_branch_missing)
-  if (await history.contains(from, onto)) return toPull(deps, access, row)
-  await requireFreeBranch(deps, at, { ref: source.ref, head: from })
+  if (await history.contains(from, onto)) return toPull(ctx, access, row)
+  await requireFreeBranch(ctx, at, { ref: source.ref, head: from })
   if (source.ref === main) {
     if (!(await history.contains(onto, from))) throw new AppError('branch_protected', '`main` cannot be rewritten')
   }
-  await requireBytesLeft(deps, at.org_id)
+  await requireBytesLeft(ctx, at.org_id)
   const { ahead } = await history.divergence(onto, from)
   if (ahead > limits.rebasedCommits)
     throw tooManyCommits(
       `The pull request has ${ahead} commits; the service can rebase at most ${limits.rebasedCommits}`,
     )
-  const head = await semaphore.run({ caller: callerOf(context), signal }, () =>
-    rebased(deps, actor, access, { from, onto, signal }),
+  const head = await semaphore.run({ caller: callerOf(ctx), signal }, () =>
+    rebased(ctx, access, { from, onto, signal }),
   )
   signal.throwIfAborted()
   const adds = source.ref === main && (await addsParents(repo, await readTree(repo, from), await readTree(repo, head)))
-  await withGraphLockIf(deps, access, adds, () =>
-    updateRefs(deps.store, [source, ledger], async (current) => {
+  await withGraphLockIf(ctx, access, adds, () =>
+    updateRefs(ctx.store, [source, ledger], async (current) => {
       if (current(source) !== from)
         throw headMovedError('The source branch has moved since the update began; nothing was changed', current(source))
-      await recheckCommit(deps, actor, at, { ref: source.ref, head: from })
+      await recheckCommit(ctx, at, { ref: source.ref, head: from })
       refuseProblems(
-        await problemsOf(deps, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head)),
+        await problemsOf(ctx, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head)),
         () => ['body'],
       )
       const before = current(ledger) ?? access.node.ledger
-      const to = await keepPushers(deps, actor, access, before, { from, onto, head })
+      const to = await keepPushers(ctx, access, before, { from, onto, head })
       const moves = [{ ...source, to: head }, ...(to === before ? [] : [{ ...ledger, to }])]
-      return withIntent(deps, actor, { moves, value: undefined })
+      return withIntent(ctx, ctx.actor, { moves, value: undefined })
     }),
   )
-  await tryIndexNode(deps, at.org_id, at.node_id)
-  return pullAfter(deps, access, at)
+  await tryIndexNode(ctx, at.org_id, at.node_id)
+  return pullAfter(ctx, access, at)
 }
 
 /** Records the users who pushed the commits for the rebased ones. Returns the ledger commit. */
 async function keepPushers(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   access: NodeAccess,
   ledger: Oid,
   { from, onto, head }: { readonly from: Oid; readonly onto: Oid; readonly head: Oid },
 ): Promise<Oid> {
   const { pushers } = await readCommitMakers(access, ledger, { target: onto, head: from })
   const commits = pushers.size === 0 ? [] : await access.history.between(onto, head)
-  return appendPushed(access.repo, ledger, { commits, userIds: [...pushers], ...changedBy(deps, actor) })
+  return appendPushed(access.repo, ledger, { commits, userIds: [...pushers], ...changedBy(ctx, ctx.actor) })
 }
 
 interface Update {
@@ -109,16 +108,11 @@ interface Update {
   readonly signal: AbortSignal
 }
 
-async function rebased(
-  deps: Deps,
-  actor: Person,
-  { repo, history }: NodeAccess,
-  { from, onto, signal }: Update,
-): Promise<Oid> {
+async function rebased(ctx: Ctx<Person>, { repo, history }: NodeAccess, { from, onto, signal }: Update): Promise<Oid> {
   const commits = [...(await history.between(onto, from))].reverse()
   try {
-    const reword = (message: string) => withVia(message, trailerOf(deps, actor))
-    return await rebase(repo, { commits, onto, committer: signature(actor, deps.now()), reword, signal })
+    const reword = (message: string) => withVia(message, trailerOf(ctx, ctx.actor))
+    return await rebase(repo, { commits, onto, committer: signature(ctx.actor, ctx.now()), reword, signal })
   } catch (error) {
     if (isGitError(error, 'limit_exceeded'))
       throw tooManyCommits('The folders that the commits change are too large to rebase here')

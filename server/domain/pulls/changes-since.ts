@@ -3,10 +3,10 @@ import { isReachable } from '../../../gitstore/history/history.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { RequestCtx } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
-import type { Person, RequestContext } from '../actor.ts'
+import type { Person } from '../actor.ts'
 import { type CommitDiff, readTreeDiff } from '../branches/commit-views.ts'
 import { createLargeRead, readBounded } from '../branches/large-reads.ts'
 import { findTree, resolveCommit } from '../branches/revisions.ts'
@@ -39,16 +39,16 @@ interface Differences {
  * @throws AppError pull_request_not_found, commit_not_found, and the errors of changesSince
  * @throws ValidationError the base is not an ancestor of the commit
  */
-export async function getPullChangesSince(deps: Deps, context: RequestContext<Person>, at: PullAt, query: SinceQuery) {
-  const access = await authorizeNode(deps, context.actor, at, 'reader')
+export async function getPullChangesSince(ctx: RequestCtx<Person>, at: PullAt, query: SinceQuery) {
+  const access = await authorizeNode(ctx, at, 'reader')
   const { history } = access
-  const { target_commit, source_commit } = await toPull(deps, access, await findPullRow(deps, at))
-  const head = await requireReviewed(deps, context, access, query.commit)
+  const { target_commit, source_commit } = await toPull(ctx, access, await findPullRow(ctx, at))
+  const head = await requireReviewed(ctx, access, query.commit)
   if (query.base !== undefined && !(await history.contains(head, query.base)))
     throw invalid(['query', 'base'], 'The base must be an ancestor of the commit', query.base)
   const approved = { base: query.base ?? (await mergeBaseOf(history, target_commit, head)), head }
   const present = { base: await mergeBaseOf(history, target_commit, source_commit), head: source_commit }
-  const found = await changesSince(deps, context, access, { approved, present, query })
+  const found = await changesSince(ctx, access, { approved, present, query })
   if (!found) throw commitNotFound(source_commit)
   return { node_id: at.node_id, commit: head, base: approved.base, source_commit, merge_base: present.base, ...found }
 }
@@ -68,25 +68,24 @@ interface Comparing {
  * @throws the signal's reason, and the errors of mergeApproved
  */
 async function changesSince(
-  deps: Deps,
-  context: RequestContext,
+  ctx: RequestCtx,
   { node, repo }: Pick<NodeAccess, 'node' | 'repo'>,
   { approved, present, query }: Comparing,
 ): Promise<Differences | undefined> {
   const [before, to] = [await findTree(repo, approved.head), await findTree(repo, present.head)]
   if (before === null || to === null) return undefined
-  const merged = await mergeApproved(repo, approved, present, context.signal)
+  const merged = await mergeApproved(repo, approved, present, ctx.request.signal)
   const isMerged = merged.outcome === 'merged'
   const from = isMerged ? merged.tree : before
   const reader: Repo = isMerged ? merged.repo : repo
   const pair = { base: approved.head, target: present.head }
   const trees = { nodeId: node.id, ...pair, from, to }
   const basis = isMerged ? ('merge' as const) : ('heads' as const)
-  const changes = await readTreeDiff(reader, trees, createLargeRead(context))
+  const changes = await readTreeDiff(reader, trees, createLargeRead(ctx))
   if (query.text !== 'true') return { basis, changes }
   const key = `since ${node.id} ${approved.head} ${present.head} ${from}`
   const compared = { key, nodeId: node.id, repo: reader, pair, trees: async () => ({ from, to }) }
-  return { basis, changes, text: (await textDiffOf(deps, context, compared, query)).body }
+  return { basis, changes, text: (await textDiffOf(ctx, compared, query)).body }
 }
 
 /**
@@ -94,13 +93,13 @@ async function changesSince(
  *
  * @throws AppError commit_not_found, too_large, busy; the signal's reason
  */
-async function requireReviewed(deps: Deps, context: RequestContext, access: NodeAccess, commit: Oid): Promise<Oid> {
+async function requireReviewed(ctx: RequestCtx, access: NodeAccess, commit: Oid): Promise<Oid> {
   const visible = await resolveCommit(access, commit)
   if (visible !== undefined) return visible
   const { repo } = access
   const ledger = readRef(repo, ledgerRef)
   if (ledger === null || !(await findCommit(repo, commit))) throw commitNotFound(commit)
-  const isKept = await readBounded(deps, context, tooLong, (bounds) => isReachable(repo, ledger, commit, bounds))
+  const isKept = await readBounded(ctx, tooLong, (bounds) => isReachable(repo, ledger, commit, bounds))
   if (!isKept) throw commitNotFound(commit)
   return commit
 }

@@ -8,10 +8,10 @@ import { listAbove } from '../../../index/derived/edges.ts'
 import { countsOf } from '../../../index/derived/neighbours.ts'
 import { readTitles } from '../../../index/derived/node-queries.ts'
 import type { Sees } from '../../../index/derived/sees.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
-import type { Person, RequestContext } from '../actor.ts'
+import type { Person } from '../actor.ts'
 import { readDiff } from '../branches/commit-views.ts'
 import { createLargeRead } from '../branches/large-reads.ts'
 import { findTree } from '../branches/revisions.ts'
@@ -23,32 +23,27 @@ import { toPull } from './pull-state.ts'
 import { findPullRow } from './pulls.ts'
 
 /** Lists the changed entities. @throws AppError as readCommitPair, too_large, busy; the signal's reason */
-export async function readPullChanges(deps: Deps, context: RequestContext<Person>, at: PullAt) {
-  const { access, pair } = await readCommitPair(deps, context.actor, at)
-  return readDiff(access.repo, at.node_id, pair.base, pair.target, createLargeRead(context))
+export async function readPullChanges(ctx: RequestCtx<Person>, at: PullAt) {
+  const { access, pair } = await readCommitPair(ctx, at)
+  return readDiff(access.repo, at.node_id, pair.base, pair.target, createLargeRead(ctx))
 }
 
 /** Returns the changed hunks. @throws the errors of textDiff */
-export async function readPullDiff(deps: Deps, context: RequestContext<Person>, at: PullAt, query: DiffQuery) {
-  const { access, pair } = await readCommitPair(deps, context.actor, at)
-  return textDiff(deps, context, access, pair, query)
+export async function readPullDiff(ctx: RequestCtx<Person>, at: PullAt, query: DiffQuery) {
+  const { access, pair } = await readCommitPair(ctx, at)
+  return textDiff(ctx, access, pair, query)
 }
 
 /** Returns the changes as a patch. @throws the errors of patchOf */
-export async function readPullPatch(
-  deps: Deps,
-  context: RequestContext<Person>,
-  at: PullAt,
-  query: DiffQuery,
-): Promise<Buffer> {
-  const { access, pair } = await readCommitPair(deps, context.actor, at)
-  return patchOf(deps, context, access, pair, query)
+export async function readPullPatch(ctx: RequestCtx<Person>, at: PullAt, query: DiffQuery): Promise<Buffer> {
+  const { access, pair } = await readCommitPair(ctx, at)
+  return patchOf(ctx, access, pair, query)
 }
 
 /** The merge base of source and target, and the source's commit. */
-async function readCommitPair(deps: Deps, actor: Person, at: PullAt) {
-  const access = await authorizeNode(deps, actor, at, 'reader')
-  const pull = await toPull(deps, access, await findPullRow(deps, at))
+async function readCommitPair(ctx: Ctx<Person>, at: PullAt) {
+  const access = await authorizeNode(ctx, at, 'reader')
+  const pull = await toPull(ctx, access, await findPullRow(ctx, at))
   const { target_commit, source_commit } = pull
   const fork = await access.history.mergeBase(target_commit, source_commit)
   const pair: CommitPair = { base: fork ?? null, target: source_commit }
@@ -64,14 +59,14 @@ const targetLength = 200
  * Returns the effects of a merge on the graph. Edges are compared with those of the merge base, as in the changes.
  * Ancestors, and the nodes that exist, are those of the current graph.
  */
-export async function readPullImpact(deps: Deps, actor: Person, at: PullAt) {
-  const { access, pair, pull } = await readCommitPair(deps, actor, at)
+export async function readPullImpact(ctx: Ctx<Person>, at: PullAt) {
+  const { access, pair, pull } = await readCommitPair(ctx, at)
   const { repo, org, sees, node } = access
   const before = await readContent(repo, await findTree(repo, pair.base))
   const after = await readContent(repo, await findTree(repo, pair.target))
   const [old, fresh] = [edgesOf(node.id, before), edgesOf(node.id, after)]
   const [added, removed] = [edgesBeyond(old, fresh), edgesBeyond(fresh, old)]
-  const titles = await titlesOf(deps, sees, [...removed, ...fresh.values()])
+  const titles = await titlesOf(ctx, sees, [...removed, ...fresh.values()])
   const isShown = ({ source, target }: NamedEdge): boolean => titles.has(source) && titles.has(target)
   const isAlone = access.onlyNode !== undefined
   const titleOf = (id: string) => (isAlone && id !== node.id ? '' : (titles.get(id) ?? ''))
@@ -83,7 +78,7 @@ export async function readPullImpact(deps: Deps, actor: Person, at: PullAt) {
   })
   const isMain = pull.target_branch === 'main'
   const isPublic = isMain && org.published === 1
-  const above = isMain ? await ancestors(deps, access, before, after) : nothing
+  const above = isMain ? await ancestors(ctx, access, before, after) : nothing
   const lists = {
     edges_added: added.map(toView),
     edges_removed: removed.map(toView),
@@ -102,7 +97,7 @@ export async function readPullImpact(deps: Deps, actor: Person, at: PullAt) {
     edges_removed: lists.edges_removed.slice(0, limits.impactItems),
     ancestors: { gained: listed.gained.slice(0, limits.impactItems), lost: listed.lost.slice(0, limits.impactItems) },
     descendants_affected:
-      gained.length + lost.length > 0 ? (await countsOf(deps.index.read, sees, node.id)).num_descendants : 0,
+      gained.length + lost.length > 0 ? (await countsOf(ctx.index.read, sees, node.id)).num_descendants : 0,
     dangling: lists.dangling.slice(0, limits.impactItems),
     public: { appears: appears.slice(0, limits.impactItems), disappears: disappears.slice(0, limits.impactItems) },
     truncated: isLong || isCut,

@@ -1,7 +1,7 @@
 /** Changes the ledger of a node under its lock, then indexes the node. */
 import { type Decision, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import { type Need, type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withIntent } from '../event-log/note-intents.ts'
@@ -14,18 +14,17 @@ import { ledgerRef } from '../layout.ts'
  * @throws AppError invalid_token, forbidden; the errors of `decide`
  */
 export async function changeLedger<T>(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   { repo, org, node }: NodeAccess,
   need: Need,
   decide: (ledger: Oid) => Promise<Decision<T>>,
   also: readonly { repo: Repo; ref: string }[] = [],
 ): Promise<T> {
   const ledger = { repo, ref: ledgerRef }
-  const value = await updateRefs(deps.store, [ledger, ...also], async (current) => {
-    await recheckAccess(deps, actor, org.id, need)
-    return withIntent(deps, actor, await decide(current(ledger) ?? node.ledger))
+  const value = await updateRefs(ctx.store, [ledger, ...also], async (current) => {
+    await recheckAccess(ctx, org.id, need)
+    return withIntent(ctx, ctx.actor, await decide(current(ledger) ?? node.ledger))
   })
-  await tryIndexNode(deps, org.id, node.id)
+  await tryIndexNode(ctx, org.id, node.id)
   return value
 }

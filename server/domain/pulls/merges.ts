@@ -3,7 +3,7 @@ import { type Decision, type RefName, updateRefs } from '../../../gitstore/refs/
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -40,19 +40,19 @@ export interface MergeInput {
  *
  * @throws AppError with its merge_reason as code, head_moved, forbidden, token_scope
  */
-export async function mergePull(deps: Deps, actor: Person, at: PullAt, input: MergeInput): Promise<PullRequest> {
-  let access = await authorizeNode(deps, actor, at, 'editor')
-  requireOverridable(actor, access, input)
+export async function mergePull(ctx: Ctx<Person>, at: PullAt, input: MergeInput): Promise<PullRequest> {
+  let access = await authorizeNode(ctx, at, 'editor')
+  requireOverridable(ctx.actor, access, input)
   let graph: Graph = 'unlocked'
-  for (let tries = 0; tries < maxTries; tries++, access = await reloadNode(deps, access, 'editor')) {
-    const row = await findPullRow(deps, at)
-    const rules = await rulesOfBranch(deps, access.org, at.node_id, row.target_branch)
+  for (let tries = 0; tries < maxTries; tries++, access = await reloadNode(ctx, access, 'editor')) {
+    const row = await findPullRow(ctx, at)
+    const rules = await rulesOfBranch(ctx, access.org, at.node_id, row.target_branch)
     requireRole(access, mergeRoleOf(rules))
-    const ahead = await judgeAhead(deps, access, row, rules)
-    const merge = () => attempt(deps, actor, access, row, { ...input, graph, ahead })
-    const outcome = await withGraphLockIf(deps, access, graph === 'locked', merge)
-    await tryIndexNode(deps, at.org_id, at.node_id)
-    if (outcome === 'merged') return pullAfter(deps, access, at)
+    const ahead = await judgeAhead(ctx, access, row, rules)
+    const merge = () => attempt(ctx, access, row, { ...input, graph, ahead })
+    const outcome = await withGraphLockIf(ctx, access, graph === 'locked', merge)
+    await tryIndexNode(ctx, at.org_id, at.node_id)
+    if (outcome === 'merged') return pullAfter(ctx, access, at)
     if (outcome === 'graph must be locked') graph = 'locked'
   }
   throw new AppError('busy', 'The branches keep moving; try again in a moment')
@@ -104,8 +104,7 @@ async function judgeAhead(
 
 /** Merges every pull request whose head the new head contains. A merge that adds a parent edge needs the graph lock. */
 async function attempt(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   access: NodeAccess,
   row: PullRow,
   { graph, ahead, ...input }: Attempt,
@@ -113,7 +112,7 @@ async function attempt(
   const { repo, org, node } = access
   const ledger: RefName = { repo, ref: ledgerRef }
   const target: RefName = { repo, ref: branchRef(row.target_branch) }
-  return updateRefs(deps.store, [ledger, target], async (current): Promise<Decision<Outcome>> => {
+  return updateRefs(ctx.store, [ledger, target], async (current): Promise<Decision<Outcome>> => {
     const before = current(ledger)
     if (!before) throw new AppError('pull_request_not_found', 'Pull request not found')
     const record = await readPull(repo, before, row.number)
@@ -123,13 +122,13 @@ async function attempt(
         `The target of the pull request is now ${excerpt(record.target_branch)}; nothing was changed`,
       )
     if (record.status === 'merged') return repeated(record, input)
-    const rules = await rulesNow(deps, org.id, node.id, row.target_branch)
-    await recheckAccess(deps, actor, org.id, input.override ? 'owner' : mergeRoleOf(rules))
-    const { from, to } = await mergeable(deps, access, record, input)
+    const rules = await rulesNow(ctx, org.id, node.id, row.target_branch)
+    await recheckAccess(ctx, org.id, input.override ? 'owner' : mergeRoleOf(rules))
+    const { from, to } = await mergeable(ctx, access, record, input)
     const isCompared = rules.length === 0 || (ahead?.from === from && ahead.to === to)
     if (!isCompared) return { moves: [], value: 'heads have moved' }
-    const judgement = await judgeMerge(deps, access, record, rules, { ledger: before, from, to })
-    const overridden = requireConsent(deps, actor, judgement, input)
+    const judgement = await judgeMerge(ctx, access, record, rules, { ledger: before, from, to })
+    const overridden = requireConsent(ctx, judgement, input)
     if (
       target.ref === main &&
       graph === 'unlocked' &&
@@ -138,20 +137,20 @@ async function attempt(
       return { moves: [], value: 'graph must be locked' }
     }
     const situation = {
-      open: await openPullsAt(deps.index.read, { repo, nodeId: node.id }, before),
+      open: await openPullsAt(ctx.index.read, { repo, nodeId: node.id }, before),
       moves: new Map([[row.target_branch, { before: from, after: to }]]),
       // The source is not locked. It may have moved since its head was judged.
       headOf: (branch: string) => (branch === record.source_branch ? to : readRef(repo, branchRef(branch))),
     }
-    const { events } = await reconcileMoves(access, situation, changedBy(deps, actor))
+    const { events } = await reconcileMoves(access, situation, changedBy(ctx, ctx.actor))
     const written = events.map((event) =>
       event.record.number === row.number ? withOverride(event, overridden) : event,
     )
     const moves = [
       { ...target, to },
-      { ...ledger, to: await writeEvents(access, before, written, actor.id) },
+      { ...ledger, to: await writeEvents(access, before, written, ctx.actor.id) },
     ]
-    return withIntent(deps, actor, { moves, value: 'merged' })
+    return withIntent(ctx, ctx.actor, { moves, value: 'merged' })
   })
 }
 
@@ -161,17 +160,17 @@ async function attempt(
  *
  * @throws AppError the first reason as code
  */
-function requireConsent(
-  deps: Deps,
-  { id, name }: Person,
-  judgement: PullJudgement,
-  { override }: MergeInput,
-): Overridden | undefined {
+function requireConsent(ctx: Ctx<Person>, judgement: PullJudgement, { override }: MergeInput): Overridden | undefined {
   const [first] = judgement.reasons
   if (first === undefined) return undefined
   if (override && judgement.mayOverride) {
     const reason = override.reason.trim()
-    return { by: { id, name }, at: deps.now().toISOString(), reason, reasons: judgement.reasons }
+    return {
+      by: { id: ctx.actor.id, name: ctx.actor.name },
+      at: ctx.now().toISOString(),
+      reason,
+      reasons: judgement.reasons,
+    }
   }
   const { detail } = toRefusal(first, judgement)
   const note = override ? '. A rule lets nobody override it' : ''

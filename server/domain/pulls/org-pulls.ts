@@ -2,10 +2,10 @@
 import { findNode } from '../../../index/derived/node-queries.ts'
 import { listOrgPullRows, type OrgPullFilter, type OrgPullRow } from '../../../index/derived/org-pulls.ts'
 import { findMemberByEmail } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
-import { callerOf, type Person, type RequestContext } from '../actor.ts'
+import { callerOf, type Person } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { OrgAt } from '../targets.ts'
@@ -36,21 +36,21 @@ const semaphore = createCallerSemaphore({
  *
  * @throws AppError as authorizeOrg, busy; node_not_found: `under`
  */
-export async function listOrgPulls(deps: Deps, context: RequestContext<Person>, at: OrgAt, query: OrgPullQuery) {
-  const { actor, signal } = context
-  const { read } = deps.index
-  const { sees } = await authorizeOrg(deps, actor, at, 'reader')
+export async function listOrgPulls(ctx: RequestCtx<Person>, at: OrgAt, query: OrgPullQuery) {
+  const { signal } = ctx.request
+  const { read } = ctx.index
+  const { sees } = await authorizeOrg(ctx, at, 'reader')
   const { status = 'open', order = 'newest', author, reviewer, under } = query
-  const reviewerId = reviewer === undefined ? undefined : await findReviewer(deps, actor, at, reviewer)
+  const reviewerId = reviewer === undefined ? undefined : await findReviewer(ctx, at, reviewer)
   const filter = {
     ...{ status, order },
     ...byAgentOf(query),
-    ...(author === undefined ? {} : { author: author === 'me' ? actor.email : author }),
+    ...(author === undefined ? {} : { author: author === 'me' ? ctx.actor.email : author }),
     ...(reviewerId === undefined ? {} : { reviewer: reviewerId }),
   }
   if (under === undefined) return toPage(query, await listOrgPullRows(read, sees, filter, query))
   if (!(await findNode(read, sees, under))) throw new AppError('node_not_found', 'Node not found')
-  const found = await semaphore.run({ caller: callerOf(context), signal }, () =>
+  const found = await semaphore.run({ caller: callerOf(ctx), signal }, () =>
     listOrgPullRows(read, sees, { ...filter, under }, query),
   )
   return toPage(query, found)
@@ -58,8 +58,7 @@ export async function listOrgPulls(deps: Deps, context: RequestContext<Person>, 
 
 /** The id of a member; an empty string if there is none. */
 async function findReviewer(
-  { index }: Deps,
-  actor: Person,
+  { index, actor }: Ctx<Person>,
   { org_id: orgId }: OrgAt,
   reviewer: string,
 ): Promise<string> {

@@ -9,7 +9,7 @@ import type { Move } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findPull, listPullRows, type PullRow } from '../../../index/derived/pulls.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -69,23 +69,23 @@ export interface PullPatch {
  *   head_moved
  * @throws ValidationError a branch does not exist, or both are the same
  */
-export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: PullInput): Promise<PullRequest> {
+export async function openPull(ctx: Ctx<Person>, at: NodeAt, input: PullInput): Promise<PullRequest> {
   const need = { ref: branchRef(input.source_branch) }
-  const access = await authorizeNode(deps, actor, at, need)
+  const access = await authorizeNode(ctx, at, need)
   const { repo } = access
   refuseLongText(['body', 'description'], input.description)
-  await requireRoomFor(deps, at.org_id, input.description)
-  const reviewers = await requireReviewers(deps, at, input.reviewers ?? [], actor.id)
-  const judged = input.require_mergeable ? await mergeableHeads(deps, access, input) : undefined
-  const number = await changeLedger(deps, actor, access, need, async (ledger) => {
+  await requireRoomFor(ctx, at.org_id, input.description)
+  const reviewers = await requireReviewers(ctx, at, input.reviewers ?? [], ctx.actor.id)
+  const judged = input.require_mergeable ? await mergeableHeads(ctx, access, input) : undefined
+  const number = await changeLedger(ctx, access, need, async (ledger) => {
     const { source, target } = branchHeads(repo, input, ['source_branch', 'target_branch'])
-    await refusePair(deps, access, ledger, input)
+    await refusePair(ctx, access, ledger, input)
     if (judged && (judged.to !== source || judged.from !== target))
       throw headMovedError(
         'A branch has moved since it was checked; nothing was opened',
         judged.from === target ? source : target,
       )
-    const { append, number } = await appendOpened(deps, actor, access, ledger, {
+    const { append, number } = await appendOpened(ctx, access, ledger, {
       ...input,
       reviewers,
       source,
@@ -93,7 +93,7 @@ export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: Pul
     })
     return { moves: [append], value: number }
   })
-  return pullAfter(deps, access, { ...at, number })
+  return pullAfter(ctx, access, { ...at, number })
 }
 
 interface Opening extends Omit<PullInput, 'require_mergeable' | 'reviewers'> {
@@ -105,13 +105,12 @@ interface Opening extends Omit<PullInput, 'require_mergeable' | 'reviewers'> {
 
 /** Appends a new pull request to the ledger. The caller holds its lock, and has called `refusePair`. */
 export async function appendOpened(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   { repo, history }: NodeAccess,
   ledger: Oid,
   { source, target, reviewers, ...input }: Opening,
 ): Promise<{ readonly append: Move; readonly number: number }> {
-  const event = changedBy(deps, actor)
+  const event = changedBy(ctx, ctx.actor)
   const number = (await readLastNumber(repo, ledger)) + 1
   const fields = {
     id: newId(),
@@ -119,7 +118,7 @@ export async function appendOpened(
     ...pick(input),
     status: 'open' as const,
     author: event.by,
-    author_id: actor.id,
+    author_id: ctx.actor.id,
     created_at: event.at,
     ...event,
     ...(event.via && { opened_via: event.via }),
@@ -152,27 +151,26 @@ const semaphore = createSemaphore({ running: 8 })
 
 /** Lists pull requests, newest first. */
 export async function listPulls(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   at: NodeAt,
   query: Page & { status?: 'open' | 'merged' | 'closed' | 'all'; via?: 'agent' | 'person' },
 ) {
-  const access = await authorizeNode(deps, actor, at, 'reader')
+  const access = await authorizeNode(ctx, at, 'reader')
   const { rows, total } = await listPullRows(
-    deps.index.read,
+    ctx.index.read,
     at.node_id,
     { status: query.status ?? 'open', ...byAgentOf(query) },
     query,
   )
-  const factsOf = await readReviewFacts(deps, access, rows)
-  const read = (row: PullRow) => toPullWith(deps, access, row, factsOf(row.number))
+  const factsOf = await readReviewFacts(ctx, access, rows)
+  const read = (row: PullRow) => toPullWith(ctx, access, row, factsOf(row.number))
   const pull_requests = await Promise.all(rows.map((row) => semaphore.run({}, () => read(row))))
   return { pull_requests, ...pageOf(query, total) }
 }
 
-export async function readPullRequest(deps: Deps, actor: Person, at: PullAt): Promise<PullRequest> {
-  const access = await authorizeNode(deps, actor, at, 'reader')
-  return toPull(deps, access, await findPullRow(deps, at))
+export async function readPullRequest(ctx: Ctx<Person>, at: PullAt): Promise<PullRequest> {
+  const access = await authorizeNode(ctx, at, 'reader')
+  return toPull(ctx, access, await findPullRow(ctx, at))
 }
 
 /** Reads the pull request after a change. @throws the errors of readResult */
@@ -188,28 +186,27 @@ export function pullAfter(deps: Deps, access: NodeAccess, at: PullAt): Promise<P
  * @throws AppError merged (a merged pull request cannot change), pull_request_exists, and as branchHeads;
  *   ValidationError
  */
-export async function updatePull(deps: Deps, actor: Person, at: PullAt, patch: PullPatch): Promise<PullRequest> {
-  const access = await authorizeNode(deps, actor, at, 'contributor')
-  const row = await findPullRow(deps, at)
+export async function updatePull(ctx: Ctx<Person>, at: PullAt, patch: PullPatch): Promise<PullRequest> {
+  const access = await authorizeNode(ctx, at, 'contributor')
+  const row = await findPullRow(ctx, at)
   const need = { opened: fromRow(row) }
   requireRole(access, need)
   const { title = '', description = '' } = patch
   refuseLongText(['body', 'description'], description)
   // Closing and merging are always allowed. Each event repeats the description.
   if (title + description !== '' || patch.status !== 'closed')
-    await requireRoomFor(deps, at.org_id, patch.description ?? row.description)
+    await requireRoomFor(ctx, at.org_id, patch.description ?? row.description)
   const pin = { repo: access.repo, ref: pinRef(row.number) }
   await changeLedger(
-    deps,
-    actor,
+    ctx,
     access,
     need,
     async (ledger) => {
       const before = await readPull(access.repo, ledger, row.number)
       if (before.status === 'merged') throw new AppError('merged', 'A merged pull request cannot be changed')
-      const change = await patched(deps, access, ledger, before, patch, changedBy(deps, actor))
+      const change = await patched(ctx, access, ledger, before, patch, changedBy(ctx, ctx.actor))
       if (!change) return { moves: [], value: undefined }
-      const to = await appendPulls(access.repo, ledger, [{ ...change, userId: actor.id }])
+      const to = await appendPulls(access.repo, ledger, [{ ...change, userId: ctx.actor.id }])
       const append: Move = { repo: access.repo, ref: ledgerRef, to }
       if (change.event === 'close')
         return { moves: [{ ...pin, to: change.record.source_commit }, append], value: undefined }
@@ -218,16 +215,16 @@ export async function updatePull(deps: Deps, actor: Person, at: PullAt, patch: P
     },
     [pin],
   )
-  return pullAfter(deps, access, at)
+  return pullAfter(ctx, access, at)
 }
 
 /**
  * Lists the commits of a pull request, in the order of `git log`. They are those that the target does not have; of a
  * merged pull request, those that it brought in.
  */
-export async function listPullCommits(deps: Deps, actor: Person, at: PullAt, page: Page) {
-  const access = await authorizeNode(deps, actor, at, 'reader')
-  const pull = await toPull(deps, access, await findPullRow(deps, at))
+export async function listPullCommits(ctx: Ctx<Person>, at: PullAt, page: Page) {
+  const access = await authorizeNode(ctx, at, 'reader')
+  const pull = await toPull(ctx, access, await findPullRow(ctx, at))
   const oids = await access.history.between(pull.target_commit, pull.source_commit)
   return { commits: await readCommits(access.repo, at.node_id, slice(oids, page)), ...pageOf(page, oids.length) }
 }

@@ -8,11 +8,11 @@ import type { Decision } from '../../../gitstore/refs/ref-transaction.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
-import { callerOf, type Person, type RequestContext } from '../actor.ts'
+import { callerOf, type Person } from '../actor.ts'
 import { problemsOf, refuseProblems } from '../branches/branch-commits.ts'
 import { countRefRoom, pathProblems, tooManyRefsMessage } from '../branches/ref-rules.ts'
 import { readTree } from '../branches/revisions.ts'
@@ -44,30 +44,25 @@ export interface UndoInput {
  * @throws AppError branch_exists, branch_name_taken, quota_exceeded; the reason of `signal`, after which nothing has changed
  * @throws ValidationError the branch name or the resulting content is invalid
  */
-export async function undoPull(
-  deps: Deps,
-  context: RequestContext<Person>,
-  at: PullAt,
-  input: UndoInput,
-): Promise<PullRequest> {
-  const { actor, signal } = context
-  const access = await authorizeNode(deps, actor, at, 'editor')
+export async function undoPull(ctx: RequestCtx<Person>, at: PullAt, input: UndoInput): Promise<PullRequest> {
+  const { signal } = ctx.request
+  const access = await authorizeNode(ctx, at, 'editor')
   const named = input.source_branch === undefined ? undefined : requireName(input.source_branch)
-  const pull = await findPullRow(deps, at)
+  const pull = await findPullRow(ctx, at)
   if (pull.status !== 'merged')
     throw new AppError('not_merged', `Only a merged pull request can be undone; this one is ${pull.status}`)
-  await requireBytesLeft(deps, at.org_id)
+  await requireBytesLeft(ctx, at.org_id)
   const onto = targetHead(access, pull)
-  await refuseSecond(deps, access, access.node.ledger, pull, named)
+  await refuseSecond(ctx, access, access.node.ledger, pull, named)
   const title = input.title ?? titleOf(pull)
-  const head = await semaphore.run({ caller: callerOf(context), signal }, () =>
-    reverted(deps, access, pull, { actor, onto, title, signal }),
+  const head = await semaphore.run({ caller: callerOf(ctx), signal }, () =>
+    reverted(ctx, access, pull, { actor: ctx.actor, onto, title, signal }),
   )
   const branch = named ?? freeName(access, pull.number)
-  await refuseInvalid(deps, access, branch, { onto, head })
+  await refuseInvalid(ctx, access, branch, { onto, head })
   signal.throwIfAborted()
-  const number = await open(deps, actor, access, { pull, named, branch, head, title })
-  return pullAfter(deps, access, { ...at, number })
+  const number = await open(ctx, access, { pull, named, branch, head, title })
+  return pullAfter(ctx, access, { ...at, number })
 }
 
 interface Opening {
@@ -81,18 +76,18 @@ interface Opening {
 }
 
 /** Creates the branch and opens the pull request in one transaction. Returns its number. */
-async function open(deps: Deps, actor: Person, access: NodeAccess, opening: Opening): Promise<number> {
+async function open(ctx: Ctx<Person>, access: NodeAccess, opening: Opening): Promise<number> {
   const { pull, named, branch, head, title } = opening
   const { repo } = access
   const source = { repo, ref: branchRef(branch) }
   const decide = async (ledger: Oid): Promise<Decision<number>> => {
-    await refuseSecond(deps, access, ledger, pull, named)
-    const rights = await recheckAccess(deps, actor, access.org.id, 'editor')
-    await requireMaker(deps, access, { branch, to: head }, rights)
+    await refuseSecond(ctx, access, ledger, pull, named)
+    const rights = await recheckAccess(ctx, access.org.id, 'editor')
+    await requireMaker(ctx, access, { branch, to: head }, rights)
     if (readRef(repo, source.ref)) throw new AppError('branch_exists', `A branch ${excerpt(branch)} already exists`)
     if (countRefRoom(repo, 'heads') <= 0)
       throw new AppError('too_many_branches', `The node ${tooManyRefsMessage('heads')}`)
-    const { append, number } = await appendOpened(deps, actor, access, ledger, {
+    const { append, number } = await appendOpened(ctx, access, ledger, {
       title,
       description: descriptionOf(pull),
       source_branch: branch,
@@ -104,7 +99,7 @@ async function open(deps: Deps, actor: Person, access: NodeAccess, opening: Open
     })
     return { moves: [{ ...source, to: head }, append], value: number }
   }
-  return changeLedger(deps, actor, access, 'editor', decide, [source]).catch((error: unknown) => {
+  return changeLedger(ctx, access, 'editor', decide, [source]).catch((error: unknown) => {
     if (!isGitError(error, 'ref_name_taken')) throw error
     const detail = `A branch that conflicts with ${excerpt(branch)} exists: Git cannot have both a and a/b`
     throw new AppError('branch_name_taken', detail)

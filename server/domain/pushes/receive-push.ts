@@ -5,7 +5,7 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import type { Push, PushReport, RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { syncReceived } from '../../../gitstore/transfer/quarantine.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { pushAnswerOf } from '../../base/error-mapping.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
@@ -48,20 +48,19 @@ const nameTaken = pushAnswerOf(new GitError('ref_name_taken', 'A ref is a folder
  * push.
  */
 export async function receivePush(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   at: NodeAt,
   { commands, atomic }: Push,
   pageOf: PullPage,
 ): Promise<PushOutcome> {
-  const repo = nodeRepo(deps.store, at.org_id, at.node_id)
+  const repo = nodeRepo(ctx.store, at.org_id, at.node_id)
   let access: NodeAccess
   try {
-    await translateStorageErrors(deps.store, [{ repo }], () => syncReceived(repo))
+    await translateStorageErrors(ctx.store, [{ repo }], () => syncReceived(repo))
     // Access is checked again: receiving the pack may have taken minutes.
-    access = await authorizeFresh(deps, actor, at, 'contributor')
+    access = await authorizeFresh(ctx, at, 'contributor')
   } catch (error) {
-    const { reason, lines, logged } = explain(deps, error, pageOf)
+    const { reason, lines, logged } = explain(ctx, error, pageOf)
     return { refused: new Map(commands.map(({ ref }) => [ref, reason])), lines, reasons: [logged] }
   }
   const refused = refusedNames(commands)
@@ -77,33 +76,33 @@ export async function receivePush(
   const named = commands.filter(({ ref }) => !refused.has(ref))
   for (const group of atomic ? [sorted(named)] : groupsOf(named)) {
     try {
-      const outcome = await applyRefUpdates(deps, actor, access, group, atomic ? 'all or none' : 'each that may')
+      const outcome = await applyRefUpdates(ctx, access, group, atomic ? 'all or none' : 'each that may')
       lines.push(...linesOf(outcome.events))
       for (const [ref, cause] of outcome.refused) {
-        const explained = explain(deps, cause, pageOf)
+        const explained = explain(ctx, cause, pageOf)
         refused.set(ref, explained.reason)
         reasons.add(explained.logged)
         lines.push(...explained.lines.map((line) => `${printable(excerpt(shortName(ref)))}: ${line}`))
       }
       if (atomic) refuseRest(refused, group)
     } catch (error) {
-      const explained = explain(deps, error, pageOf)
+      const explained = explain(ctx, error, pageOf)
       for (const { ref } of group) if (!refused.has(ref)) refused.set(ref, explained.reason)
       reasons.add(explained.logged)
       lines.push(...explained.lines)
     }
   }
-  await tryIndexNode(deps, at.org_id, at.node_id)
+  await tryIndexNode(ctx, at.org_id, at.node_id)
   try {
     // The process may have been stopped since its last transaction.
-    deps.store.fence?.after()
+    ctx.store.fence?.after()
   } catch (error) {
-    for (const { ref } of named) if (!refused.has(ref)) refused.set(ref, explain(deps, error, pageOf).reason)
+    for (const { ref } of named) if (!refused.has(ref)) refused.set(ref, explain(ctx, error, pageOf).reason)
   }
   const moved = named.filter(({ ref }) => !refused.has(ref))
-  lines.push(...(await describeTypeAdvice(deps, access, moved)))
-  lines.push(...(await describeMovedSources(deps, access, moved, pageOf)))
-  return { refused, lines: [...lines, ...advice(deps, repo, commands, refused)], reasons: [...reasons] }
+  lines.push(...(await describeTypeAdvice(ctx, access, moved)))
+  lines.push(...(await describeMovedSources(ctx, access, moved, pageOf)))
+  return { refused, lines: [...lines, ...advice(ctx, repo, commands, refused)], reasons: [...reasons] }
 }
 
 /** Describes the push. Returns nothing if the storage fails: the refs have moved, and their report must not be lost. */

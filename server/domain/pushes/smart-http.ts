@@ -107,7 +107,7 @@ export async function openSmartHttp(
   const actor = credential?.person ?? anonymous
   if (name === orgName) {
     if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to see this')
-    await authorizeFreshOrg(deps, actor, at, 'owner')
+    await authorizeFreshOrg({ ...deps, actor }, at, 'owner')
     if (service === 'git-receive-pack') throw new AppError('forbidden', 'Only the service can write to org.git')
     return fetchService(orgRepo(deps.store, orgId), 'owner')
   }
@@ -117,12 +117,12 @@ export async function openSmartHttp(
     if (mode !== undefined) throw maintenanceError(mode, deps.now())
     if (deps.reserve.isFreed()) throw diskFullError()
     if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to push')
-    const access = await authorizeFresh(deps, actor, node, 'contributor')
+    const access = await authorizeFresh({ ...deps, actor }, node, 'contributor')
     refuseReadOnly(access.repo)
     await requireBytesLeft(deps, orgId)
-    return pushService(deps, access, (push) => receivePush(deps, actor, node, push, pageOf))
+    return pushService(deps, access, (push) => receivePush({ ...deps, actor }, node, push, pageOf))
   }
-  const access = await authorizeFresh(deps, actor, node, 'public')
+  const access = await authorizeFresh({ ...deps, actor }, node, 'public')
   return fetchService(access.repo, audienceOf(access.role), () => clonedTags(access))
 }
 

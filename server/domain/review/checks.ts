@@ -5,7 +5,7 @@ import { isOid, type Oid } from '../../../gitstore/repo.ts'
 import { type CheckRow, hasChecks, listChecks } from '../../../index/derived/checks.ts'
 import { hasEntryOn } from '../../../index/derived/entries.ts'
 import { listMembersById } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
@@ -50,32 +50,32 @@ export interface CheckInput {
  *
  * @throws AppError commit_not_found, check_exists, too_many_checks; ValidationError
  */
-export async function putCheck(deps: Deps, actor: Person, at: CheckAt, input: CheckInput): Promise<Check> {
-  const access = await authorizeNode(deps, actor, at, 'editor')
+export async function putCheck(ctx: Ctx<Person>, at: CheckAt, input: CheckInput): Promise<Check> {
+  const access = await authorizeNode(ctx, at, 'editor')
   const { state, description = '', url } = input
   if (url !== undefined && !isWebUrl(url)) throw invalid(['body', 'url'], 'This is not a valid URL of a page', url)
-  await requireRoomFor(deps, at.org_id, '')
-  const commit = await requireChecked(deps, access, at.commit_id)
+  await requireRoomFor(ctx, at.org_id, '')
+  const commit = await requireChecked(ctx, access, at.commit_id)
   const isOnMain = await isReachedByMain(access, commit)
-  const record = await changeLedger(deps, actor, access, 'editor', async (ledger) => {
+  const record = await changeLedger(ctx, access, 'editor', async (ledger) => {
     const { tree } = await readCommit(access.repo, ledger)
     const file = await findChecks(access.repo, tree, commit)
     const known = file === undefined ? none : parseChecks(commit, file)
-    const { by, at: now } = changedBy(deps, actor)
+    const { by, at: now } = changedBy(ctx, ctx.actor)
     const report: CheckRecord = {
       state,
       ...(description !== '' && { description }),
       ...(url !== undefined && { url }),
-      by: { id: actor.id, ...by },
+      by: { id: ctx.actor.id, ...by },
       at: now,
     }
     const before = known.checks.get(at.name)
     if (before !== undefined && 'by' in before) {
       if (isSame(before, report)) return { moves: [], value: before }
-      await requireOwn(deps, access, before, actor, at.name)
+      await requireOwn(ctx, access, before, ctx.actor, at.name)
     }
-    await requireRoom(deps, access, known, at.name)
-    const isFirst = file === undefined && !isOnMain && !(await hasEntryOn(deps.index.read, access.node.id, commit))
+    await requireRoom(ctx, access, known, at.name)
+    const isFirst = file === undefined && !isOnMain && !(await hasEntryOn(ctx.index.read, access.node.id, commit))
     const act = {
       commit,
       file: withCheck(known, commit, at.name, report),
@@ -135,10 +135,10 @@ async function requireRoom(deps: Deps, { org }: NodeAccess, { values }: ReadChec
 }
 
 /** Lists the checks of a commit by name. @throws AppError commit_not_found */
-export async function readChecks(deps: Deps, actor: Person, at: CheckedAt): Promise<CommitChecks> {
-  const access = await authorizeNode(deps, actor, at, 'reader')
-  const rows = await listChecks(deps.index.read, at.node_id, [at.commit_id])
-  if (rows.length === 0) await requireChecked(deps, access, at.commit_id)
+export async function readChecks(ctx: Ctx<Person>, at: CheckedAt): Promise<CommitChecks> {
+  const access = await authorizeNode(ctx, at, 'reader')
+  const rows = await listChecks(ctx.index.read, at.node_id, [at.commit_id])
+  if (rows.length === 0) await requireChecked(ctx, access, at.commit_id)
   return toCommitChecks(at.commit_id, rows)
 }
 

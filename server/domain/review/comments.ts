@@ -1,7 +1,7 @@
 /** Comments on pull requests. Each act is one commit of the ledger. */
 import { v7 as newId } from 'uuid'
 import { findEntryById, findEntryRow } from '../../../index/derived/entries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
@@ -57,27 +57,27 @@ export interface CommentPatch {
  * @throws AppError comment_exists (with its location), head_moved, merged, closed, too_many_comments, thread_not_found
  * @throws ValidationError
  */
-export async function createComment(deps: Deps, actor: Person, at: PullAt, input: NewComment): Promise<Comment> {
-  const access = await authorizeNode(deps, actor, at, 'reader')
-  await findPullRow(deps, at)
+export async function createComment(ctx: Ctx<Person>, at: PullAt, input: NewComment): Promise<Comment> {
+  const access = await authorizeNode(ctx, at, 'reader')
+  await findPullRow(ctx, at)
   const id = input.id?.toLowerCase() ?? newId()
   // The anchor of a repeated request may be gone by now.
-  const written = input.id === undefined ? undefined : await findEntryById(deps.index.read, at.node_id, id)
+  const written = input.id === undefined ? undefined : await findEntryById(ctx.index.read, at.node_id, id)
   if (written) throw commentExistsError(at, written)
-  const checked = await checkComment(deps, access, at, ['body'], input)
-  await requireRoomFor(deps, at.org_id, '')
-  const entry = await writeEntries(deps, actor, access, at, async (ledger) => {
-    const known = input.id === undefined ? undefined : await findById(deps, access, ledger.commit, id)
+  const checked = await checkComment(ctx, access, at, ['body'], input)
+  await requireRoomFor(ctx, at.org_id, '')
+  const entry = await writeEntries(ctx, access, at, async (ledger) => {
+    const known = input.id === undefined ? undefined : await findById(ctx, access, ledger.commit, id)
     if (known) throw commentExistsError(at, known)
     if (input.suggestion !== undefined) requireOpen(ledger.pull)
     requireRoom(ledger, 1)
     await requireThread(access, ledger, ['body'], input)
     const head = sourceHead(access, ledger.pull)
-    const record = toRecord({ id, ledger, head, actor, checked, input })
+    const record = toRecord({ id, ledger, head, actor: ctx.actor, checked, input })
     const entries = [{ entry: ledger.next, record }]
     return { value: ledger.next, message: `comment ${at.number} ${ledger.next}`, entries, head }
   })
-  return commentAfter(deps, access, { ...at, entry })
+  return commentAfter(ctx, access, { ...at, entry })
 }
 
 function commentExistsError(
@@ -175,10 +175,10 @@ export function toRecord({ id, ledger, head, actor, checked, input }: RecordPart
 }
 
 /** Reads a comment. @throws AppError comment_not_found */
-export async function readComment(deps: Deps, actor: Person, at: EntryAt): Promise<Comment> {
-  await authorizeNode(deps, actor, at, 'reader')
-  await findPullRow(deps, at)
-  return findComment(deps, at)
+export async function readComment(ctx: Ctx<Person>, at: EntryAt): Promise<Comment> {
+  await authorizeNode(ctx, at, 'reader')
+  await findPullRow(ctx, at)
+  return findComment(ctx, at)
 }
 
 async function findComment(deps: Deps, { node_id: nodeId, number, entry }: EntryAt): Promise<Comment> {
@@ -207,20 +207,20 @@ function commentAfter(deps: Deps, access: NodeAccess, at: EntryAt): Promise<Comm
  *
  * @throws AppError comment_not_found, comment_deleted, applied, merged, closed, forbidden; ValidationError
  */
-export async function updateComment(deps: Deps, actor: Person, at: EntryAt, patch: CommentPatch): Promise<Comment> {
-  const access = await authorizeNode(deps, actor, at, 'reader')
-  await findPullRow(deps, at)
+export async function updateComment(ctx: Ctx<Person>, at: EntryAt, patch: CommentPatch): Promise<Comment> {
+  const access = await authorizeNode(ctx, at, 'reader')
+  await findPullRow(ctx, at)
   const { text } = patch
   if (text !== undefined) refuseLongComment(['body', 'text'], text)
-  await checkNewSuggestion(deps, access, at, patch)
-  await requireRoomFor(deps, at.org_id, '')
+  await checkNewSuggestion(ctx, access, at, patch)
+  await requireRoomFor(ctx, at.org_id, '')
   const isNamed = patch.mentions !== undefined || text !== undefined
   const mentions = isNamed
-    ? await resolveMentions(deps, at, ['body', 'mentions'], text ?? '', patch.mentions)
+    ? await resolveMentions(ctx, at, ['body', 'mentions'], text ?? '', patch.mentions)
     : undefined
-  await writeEntries(deps, actor, access, at, async (ledger) => {
+  await writeEntries(ctx, access, at, async (ledger) => {
     const before = await requireComment(access, ledger, at.entry)
-    if (before.by.id !== actor.id)
+    if (before.by.id !== ctx.actor.id)
       throw new AppError('forbidden', 'Only the author of a comment can change it; answer it instead')
     if (before.deleted ?? before.erased)
       throw new AppError('comment_deleted', `The comment is ${before.deleted ? 'deleted' : 'erased'}; write a new one`)
@@ -235,7 +235,7 @@ export async function updateComment(deps: Deps, actor: Person, at: EntryAt, patc
       entries: [{ entry: at.entry, record: { ...record, edited: { by: ledger.user, at: ledger.at } } }],
     }
   })
-  return commentAfter(deps, access, at)
+  return commentAfter(ctx, access, at)
 }
 
 /** The record after a change. Undefined if it stays as it is. @param named the mentions, if they change */
@@ -277,12 +277,12 @@ function refuseApplied({ applied }: CommentRecord): void {
  *
  * @throws AppError comment_not_found, applied, forbidden
  */
-export async function deleteComment(deps: Deps, actor: Person, at: EntryAt): Promise<void> {
-  const access = await authorizeNode(deps, actor, at, 'reader')
-  await findPullRow(deps, at)
-  await writeEntries(deps, actor, access, at, async (ledger) => {
+export async function deleteComment(ctx: Ctx<Person>, at: EntryAt): Promise<void> {
+  const access = await authorizeNode(ctx, at, 'reader')
+  await findPullRow(ctx, at)
+  await writeEntries(ctx, access, at, async (ledger) => {
     const before = await requireComment(access, ledger, at.entry)
-    if (before.by.id !== actor.id) await recheckAccess(deps, actor, at.org_id, 'maintainer')
+    if (before.by.id !== ctx.actor.id) await recheckAccess(ctx, at.org_id, 'maintainer')
     if (before.deleted ?? before.erased) return { value: undefined }
     refuseApplied(before)
     const record = emptied(before, ledger)

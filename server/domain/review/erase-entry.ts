@@ -1,10 +1,10 @@
 /** Erases the text of one comment or review, for owners. The operator erases more (`grove erase`). */
 import { runGitOrThrow } from '../../../gitstore/native.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
-import { callerOf, type Person, type RequestContext } from '../actor.ts'
+import { callerOf, type Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { authorOf } from '../format/signatures.ts'
@@ -48,31 +48,39 @@ export interface Erasure {
  * @throws AppError pull_request_not_found, entry_not_found, too_many_commits, busy
  */
 export async function eraseEntry(
-  deps: Deps,
-  { actor, from, signal }: RequestContext<Person>,
+  ctx: RequestCtx<Person>,
   at: EntryAt,
   { reason }: { readonly reason?: string },
 ): Promise<Erasure> {
-  const access = await authorizeNode(deps, actor, at, 'owner')
+  const access = await authorizeNode(ctx, at, 'owner')
   const { number, entry } = at
   const file = await readTargetEntry(access.repo, at)
   await refuseLongLedger(access)
   const why = reason?.trim() ?? ''
-  const { rewritten, removed } = await semaphore.run({ caller: callerOf({ actor, from }), signal }, async () => {
-    const bounds = { signal: deps.draining, patienceMs }
-    if (isErased(file)) return { rewritten: 0, removed: await finishErasures(deps, access.repo, bounds) }
-    const recheck = () => recheckAccess(deps, actor, at.org_id, 'owner')
-    const by = { id: actor.id, ...authorOf(actor) }
-    return eraseFromLedger(deps, at, {
-      target: { number, entry },
-      by,
-      ...(why !== '' && { reason: why }),
-      recheck,
-      ...bounds,
-    })
-  })
+  const { rewritten, removed } = await semaphore.run(
+    { caller: callerOf(ctx), signal: ctx.request.signal },
+    async () => {
+      const bounds = { signal: ctx.draining, patienceMs }
+      if (isErased(file)) return { rewritten: 0, removed: await finishErasures(ctx, access.repo, bounds) }
+      const recheck = () => recheckAccess(ctx, at.org_id, 'owner')
+      const by = { id: ctx.actor.id, ...authorOf(ctx.actor) }
+      return eraseFromLedger(ctx, at, {
+        target: { number, entry },
+        by,
+        ...(why !== '' && { reason: why }),
+        recheck,
+        ...bounds,
+      })
+    },
+  )
   const { org_id: orgId, node_id: nodeId } = at
-  await audit(deps, { action: 'text.erased', actor, orgId, nodeId, detail: { number, entry, commits: rewritten } })
+  await audit(ctx, {
+    action: 'text.erased',
+    actor: ctx.actor,
+    orgId,
+    nodeId,
+    detail: { number, entry, commits: rewritten },
+  })
   return { entry, commits_rewritten: rewritten, objects_removed: removed, not_reached: notReached }
 }
 

@@ -1,6 +1,6 @@
 /** How far users have read conversations. These marks are the only part that does not follow from Git. */
 import { deleteReadMarksUntil, setReadMark } from '../../../index/credentials/read-marks.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { authorizeNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { findPullRow } from '../pulls/pulls.ts'
@@ -16,16 +16,16 @@ export interface ReadMarkInput {
 export const unseenMs = 90 * 24 * 60 * 60 * 1000
 
 /** Marks the entries up to a number as read. A mark never goes back, nor beyond the last entry. */
-export async function putReadMark(deps: Deps, actor: Person, at: PullAt, input: ReadMarkInput): Promise<void> {
-  await authorizeNode(deps, actor, at, 'reader')
-  const { last_entry } = await findPullRow(deps, at)
+export async function putReadMark(ctx: Ctx<Person>, at: PullAt, input: ReadMarkInput): Promise<void> {
+  await authorizeNode(ctx, at, 'reader')
+  const { last_entry } = await findPullRow(ctx, at)
   const mark = {
-    ...{ account_id: actor.id, org_id: at.org_id, node_id: at.node_id, number: at.number },
+    ...{ account_id: ctx.actor.id, org_id: at.org_id, node_id: at.node_id, number: at.number },
     entry: Math.min(input.entry, last_entry),
     ...(input.muted !== undefined && { muted: input.muted ? (1 as const) : (0 as const) }),
-    at: deps.now().toISOString(),
+    at: ctx.now().toISOString(),
   }
-  await deps.credentials.write((trx) => setReadMark(trx, mark))
+  await ctx.credentials.write((trx) => setReadMark(trx, mark))
 }
 
 /** Deletes marks that were set more than 90 days ago. */

@@ -2,7 +2,7 @@
 import { v7 as newId } from 'uuid'
 import { findEntryRow, listLastVerdicts, listReviewRows } from '../../../index/derived/entries.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -59,27 +59,34 @@ export interface ReviewPatch {
  * @throws AppError comment_exists, head_moved, own_pull_request, merged, closed, too_many_comments, thread_not_found
  * @throws ValidationError
  */
-export async function submitReview(deps: Deps, actor: Person, at: PullAt, input: NewReview): Promise<Review> {
-  const access = await authorizeNode(deps, actor, at, 'reader')
-  const row = await findPullRow(deps, at)
+export async function submitReview(ctx: Ctx<Person>, at: PullAt, input: NewReview): Promise<Review> {
+  const access = await authorizeNode(ctx, at, 'reader')
+  const row = await findPullRow(ctx, at)
   const { verdict = 'comment', text = '', comments = [] } = input
   requireWords(verdict, text, comments)
-  requireVerdictAllowed(actor, verdict, fromRow(row))
+  requireVerdictAllowed(ctx.actor, verdict, fromRow(row))
   const checked: CheckedComment[] = []
   for (const [n, comment] of comments.entries())
-    checked.push(await checkComment(deps, access, at, ['body', 'comments', n], comment))
+    checked.push(await checkComment(ctx, access, at, ['body', 'comments', n], comment))
   const id = input.id?.toLowerCase() ?? newId()
-  await requireRoomFor(deps, at.org_id, '')
-  const entry = await writeEntries(deps, actor, access, at, async (ledger) => {
-    const known = input.id === undefined ? undefined : await findById(deps, access, ledger.commit, id)
+  await requireRoomFor(ctx, at.org_id, '')
+  const entry = await writeEntries(ctx, access, at, async (ledger) => {
+    const known = input.id === undefined ? undefined : await findById(ctx, access, ledger.commit, id)
     if (known) throw reviewExistsError(at, known)
-    requireVerdictAllowed(actor, verdict, ledger.pull)
+    requireVerdictAllowed(ctx.actor, verdict, ledger.pull)
     const { head, base } = await requireReviewed(access, ledger, row, input.expected_source_commit)
     requireRoom(ledger, comments.length + 1)
     const entries: { entry: number; record: EntryRecord }[] = []
     for (const [n, one] of comments.entries()) {
       await requireThread(access, ledger, ['body', 'comments', n], one)
-      const parts = { id: newId(), ledger, head, actor, checked: checked[n] ?? { text: '', mentions: [] }, input: one }
+      const parts = {
+        id: newId(),
+        ledger,
+        head,
+        actor: ctx.actor,
+        checked: checked[n] ?? { text: '', mentions: [] },
+        input: one,
+      }
       entries.push({ entry: ledger.next + n, record: toRecord(parts) })
     }
     const last = ledger.next + comments.length
@@ -90,7 +97,7 @@ export async function submitReview(deps: Deps, actor: Person, at: PullAt, input:
     entries.push({ entry: last, record })
     return { value: last, message: `review ${at.number} ${last}`, entries, head }
   })
-  return reviewAfter(deps, access, { ...at, entry })
+  return reviewAfter(ctx, access, { ...at, entry })
 }
 
 function reviewExistsError(
@@ -137,18 +144,18 @@ async function requireReviewed(
 }
 
 /** Lists the reviews, oldest first. */
-export async function listReviews(deps: Deps, actor: Person, at: PullAt, page: Page) {
-  const access = await authorizeNode(deps, actor, at, 'reader')
-  const pull = await findPullRow(deps, at)
-  const { rows, total } = await listReviewRows(deps.index.read, at.node_id, at.number, page)
-  const stateOf = await readStates(deps, access, pull)
+export async function listReviews(ctx: Ctx<Person>, at: PullAt, page: Page) {
+  const access = await authorizeNode(ctx, at, 'reader')
+  const pull = await findPullRow(ctx, at)
+  const { rows, total } = await listReviewRows(ctx.index.read, at.node_id, at.number, page)
+  const stateOf = await readStates(ctx, access, pull)
   const reviews = rows.flatMap(({ entry, body }) => toReview(entry, body, stateOf) ?? [])
   return { reviews, ...pageOf(page, total) }
 }
 
 /** Reads a review. @throws AppError review_not_found */
-export async function readReview(deps: Deps, actor: Person, at: EntryAt): Promise<Review> {
-  return findReview(deps, await authorizeNode(deps, actor, at, 'reader'), at)
+export async function readReview(ctx: Ctx<Person>, at: EntryAt): Promise<Review> {
+  return findReview(ctx, await authorizeNode(ctx, at, 'reader'), at)
 }
 
 async function findReview(deps: Deps, access: NodeAccess, at: EntryAt): Promise<Review> {
@@ -193,17 +200,17 @@ function toReview(entry: number, body: string, stateOf: StateOf): Review | undef
  *
  * @throws AppError review_not_found, forbidden, merged, closed; ValidationError
  */
-export async function updateReview(deps: Deps, actor: Person, at: EntryAt, patch: ReviewPatch): Promise<Review> {
-  const access = await authorizeNode(deps, actor, at, 'reader')
-  await findPullRow(deps, at)
+export async function updateReview(ctx: Ctx<Person>, at: EntryAt, patch: ReviewPatch): Promise<Review> {
+  const access = await authorizeNode(ctx, at, 'reader')
+  await findPullRow(ctx, at)
   const reason = patch.reason?.trim() ?? ''
   if (patch.state === 'dismissed' && reason === '') throw invalid(['body', 'reason'], 'Say why the review is dismissed')
   refuseLongComment(['body', 'reason'], reason)
-  await writeEntries(deps, actor, access, at, async (ledger) => {
+  await writeEntries(ctx, access, at, async (ledger) => {
     const before = await entryAt(access, ledger, at.entry)
     if (before?.kind !== 'verdict') throw reviewNotFoundError()
-    if (patch.state === 'dismissed') await recheckAccess(deps, actor, at.org_id, 'maintainer')
-    else if (before.by.id !== actor.id)
+    if (patch.state === 'dismissed') await recheckAccess(ctx, at.org_id, 'maintainer')
+    else if (before.by.id !== ctx.actor.id)
       throw new AppError('forbidden', 'Only its author can withdraw a review; a maintainer can dismiss it')
     if (before.withdrawn || before.dismissed) return { value: undefined }
     if (ledger.pull.status !== 'open')
@@ -213,5 +220,5 @@ export async function updateReview(deps: Deps, actor: Person, at: EntryAt, patch
     const message = `${patch.state === 'withdrawn' ? 'withdraw' : 'dismiss'} ${at.number} ${at.entry}`
     return { value: undefined, message, entries: [{ entry: at.entry, record: { ...before, ...off } }] }
   })
-  return reviewAfter(deps, access, at)
+  return reviewAfter(ctx, access, at)
 }

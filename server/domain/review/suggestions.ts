@@ -8,7 +8,7 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { createYielder, entriesPerTurn } from '../../../gitstore/yielder.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -67,14 +67,9 @@ interface Suggestion {
  *   closed, head_moved, no_changes, pull_request_required, source_branch_missing, forbidden, quota_exceeded
  * @throws ValidationError a comment has no suggestion, or the resulting content breaks a rule
  */
-export async function applySuggestions(
-  deps: Deps,
-  actor: Person,
-  at: PullAt,
-  input: SuggestionsInput,
-): Promise<Applied> {
-  const access = await authorizeNode(deps, actor, at, 'contributor')
-  const row = await findPullRow(deps, at)
+export async function applySuggestions(ctx: Ctx<Person>, at: PullAt, input: SuggestionsInput): Promise<Applied> {
+  const access = await authorizeNode(ctx, at, 'contributor')
+  const row = await findPullRow(ctx, at)
   requireRole(access, { ref: branchRef(row.source_branch) })
   if (input.message !== undefined) {
     refuseLongText(['body', 'message'], input.message)
@@ -83,9 +78,8 @@ export async function applySuggestions(
   for (let ledger = access.node.ledger; ; ) {
     const chosen = await readChosen(access.repo, ledger, row.number, input.comments)
     const known = appliedCommit(chosen)
-    const outcome =
-      known === undefined ? await attempt(deps, actor, access, { row, ledger, chosen, input }) : { commit: known }
-    if ('commit' in outcome) return { pr: await pullAfter(deps, access, at), commit_id: outcome.commit }
+    const outcome = known === undefined ? await attempt(ctx, access, { row, ledger, chosen, input }) : { commit: known }
+    if ('commit' in outcome) return { pr: await pullAfter(ctx, access, at), commit_id: outcome.commit }
     ledger = outcome.ledger
   }
 }
@@ -144,15 +138,15 @@ interface Attempt {
 /** The commit. If the suggestions have changed, the ledger commit with which to try again. */
 type Outcome = { readonly commit: Oid } | { readonly ledger: Oid }
 
-async function attempt(deps: Deps, actor: Person, access: NodeAccess, asked: Attempt): Promise<Outcome> {
+async function attempt(ctx: Ctx<Person>, access: NodeAccess, asked: Attempt): Promise<Outcome> {
   const { row, input, chosen } = asked
   const { repo } = access
   const source = { repo, ref: branchRef(row.source_branch) }
   if (readRef(repo, source.ref) !== input.expected_source_commit) {
-    const ledger = await recoveredLedger(deps, repo)
+    const ledger = await recoveredLedger(ctx, repo)
     if (ledger !== asked.ledger) return { ledger }
   }
-  await requireMovable(deps, access, row, input)
+  await requireMovable(ctx, access, row, input)
   const head: Oid = input.expected_source_commit
   const { edits, paths } = await readEdits(repo, head, chosen)
   const draft = newObjectBatch(repo)
@@ -160,22 +154,22 @@ async function attempt(deps: Deps, actor: Person, access: NodeAccess, asked: Att
   const tree = await editTree(draft, before, edits)
   if (tree === before) throw new AppError('no_changes', 'The branch already has exactly this content')
   const check = async () =>
-    refuseProblems(await problemsOf(deps, access, draft.repo, source.ref, before, tree), (path) =>
+    refuseProblems(await problemsOf(ctx, access, draft.repo, source.ref, before, tree), (path) =>
       locate(paths, path, input),
     )
   await check()
   const adds = source.ref === main && (await addsParents(draft.repo, before, tree))
-  const message = await messageOf(deps, actor, { ...input, number: row.number }, chosen)
+  const message = await messageOf(ctx, ctx.actor, { ...input, number: row.number }, chosen)
   const decide = async (take: TakeRoom, ledger: Oid): Promise<Decision<Outcome>> => {
     if (ledger !== asked.ledger && !(await isSame(repo, ledger, row.number, chosen)))
       return { moves: [], value: { ledger } }
-    await requireMovable(deps, access, await readPull(repo, ledger, row.number), input)
+    await requireMovable(ctx, access, await readPull(repo, ledger, row.number), input)
     await check()
-    const { by, at } = changedBy(deps, actor)
-    const person = signature(actor, at)
-    const signed = withVia(message, trailerOf(deps, actor))
+    const { by, at } = changedBy(ctx, ctx.actor)
+    const person = signature(ctx.actor, at)
+    const signed = withVia(message, trailerOf(ctx, ctx.actor))
     const commit = await draft.commit({ tree, parents: [head], author: person, committer: person, message: signed })
-    const entries = entriesOf(chosen, { by: { id: actor.id, ...by }, at, commit })
+    const entries = entriesOf(chosen, { by: { id: ctx.actor.id, ...by }, at, commit })
     const subject = `apply ${row.number} ${chosen.map(({ entry }) => entry).join(' ')}`
     await take(draft.unsaved())
     await draft.save()
@@ -189,9 +183,9 @@ async function attempt(deps: Deps, actor: Person, access: NodeAccess, asked: Att
       value: { commit },
     }
   }
-  return withGraphLockIf(deps, access, adds, () =>
-    withByteRoom(deps, access.org.id, (take) =>
-      changeLedger(deps, actor, access, { ref: source.ref }, (ledger) => decide(take, ledger), [source]),
+  return withGraphLockIf(ctx, access, adds, () =>
+    withByteRoom(ctx, access.org.id, (take) =>
+      changeLedger(ctx, access, { ref: source.ref }, (ledger) => decide(take, ledger), [source]),
     ),
   )
 }

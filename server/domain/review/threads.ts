@@ -1,6 +1,6 @@
 /** The threads of a pull request, placed on its current head. */
 import { findEntryRow, listAnswers, listThreadRows, type ThreadState } from '../../../index/derived/entries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -44,12 +44,12 @@ interface ThreadQuery extends Page {
 const listedComments = 100
 
 /** Lists the threads by their first comments. */
-export async function listThreads(deps: Deps, actor: Person, at: PullAt, query: ThreadQuery) {
-  const access = await authorizeNode(deps, actor, at, 'reader')
-  const pull = await findPullRow(deps, at)
+export async function listThreads(ctx: Ctx<Person>, at: PullAt, query: ThreadQuery) {
+  const access = await authorizeNode(ctx, at, 'reader')
+  const pull = await findPullRow(ctx, at)
   const { state = 'all', path } = query
   const filter = { state, ...(path !== undefined && { path }) }
-  const { read } = deps.index
+  const { read } = ctx.index
   const { rows, total } = await listThreadRows(read, at.node_id, at.number, filter, query)
   const firsts = rows.flatMap((row) => {
     const first = commentOf(row)
@@ -111,27 +111,26 @@ function toPlace(placed: Placed | undefined) {
  * @throws AppError thread_not_found, forbidden
  */
 export async function updateThread(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   at: EntryAt,
   { resolved }: { readonly resolved: boolean },
 ): Promise<Comment> {
-  const access = await authorizeNode(deps, actor, at, 'reader')
-  await findPullRow(deps, at)
-  await writeEntries(deps, actor, access, at, async (ledger) => {
+  const access = await authorizeNode(ctx, at, 'reader')
+  await findPullRow(ctx, at)
+  await writeEntries(ctx, access, at, async (ledger) => {
     const before = await entryAt(access, ledger, at.entry)
     if (before?.kind !== 'comment' || (before.thread ?? at.entry) !== at.entry) throw threadNotFoundError()
-    const isOwn = before.by.id === actor.id || isOpener(actor, ledger.pull)
-    if (!isOwn) await recheckAccess(deps, actor, at.org_id, 'editor')
+    const isOwn = before.by.id === ctx.actor.id || isOpener(ctx.actor, ledger.pull)
+    if (!isOwn) await recheckAccess(ctx, at.org_id, 'editor')
     if ((before.resolved !== undefined) === resolved) return { value: undefined }
     const { resolved: _, ...open } = before
     const record: CommentRecord = resolved ? { ...open, resolved: { by: ledger.user, at: ledger.at } } : open
     const message = `${resolved ? 'resolve' : 'reopen-thread'} ${at.number} ${at.entry}`
     return { value: undefined, message, entries: [{ entry: at.entry, record }] }
   })
-  return readResult(deps, async () => {
-    await reloadNode(deps, access, 'reader')
-    return findFirst(deps, at)
+  return readResult(ctx, async () => {
+    await reloadNode(ctx, access, 'reader')
+    return findFirst(ctx, at)
   })
 }
 

@@ -1,6 +1,6 @@
 /** The timeline of a pull request: its comments, reviews and events, oldest first. */
 import { type EntryRow, listEntriesAfter } from '../../../index/derived/entries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import { authorizeNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { parseEntry } from '../ledger/entries.ts'
@@ -26,12 +26,12 @@ export interface TimelineQuery {
 }
 
 /** Lists entries by number. A page may be shorter than `limit`; `next` is there until the last one. */
-export async function readTimeline(deps: Deps, actor: Person, at: PullAt, { after = 0, limit }: TimelineQuery) {
-  const access = await authorizeNode(deps, actor, at, 'reader')
-  const pull = await findPullRow(deps, at)
-  const { rows, isLast } = await listEntriesAfter(deps.index.read, at.node_id, at.number, after, limit)
+export async function readTimeline(ctx: Ctx<Person>, at: PullAt, { after = 0, limit }: TimelineQuery) {
+  const access = await authorizeNode(ctx, at, 'reader')
+  const pull = await findPullRow(ctx, at)
+  const { rows, isLast } = await listEntriesAfter(ctx.index.read, at.node_id, at.number, after, limit)
   const hasReview = rows.some(({ kind }) => kind === 'verdict')
-  const stateOf = hasReview ? await readStates(deps, access, pull) : () => 'current' as const
+  const stateOf = hasReview ? await readStates(ctx, access, pull) : () => 'current' as const
   const entries = rows.map((row): TimelineEntry => {
     const { entry, at: created } = row
     const record = parseEntry(row.body)

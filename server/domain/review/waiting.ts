@@ -11,7 +11,7 @@ import {
   type WaitingFor,
   type WaitingRow,
 } from '../../../index/derived/waiting.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg, includesRole, seesOf } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -55,23 +55,23 @@ const maxRows = 500
 const maxRead = 50
 
 /** Lists the pull requests that wait for the caller here, the last active first. */
-export async function listWaiting(deps: Deps, actor: Person, page: Page) {
-  const elsewhere = await deps.placement.listOrgsElsewhere(actor.id)
-  const found = await findWaiting(deps, actor, undefined)
+export async function listWaiting(ctx: Ctx<Person>, page: Page) {
+  const elsewhere = await ctx.placement.listOrgsElsewhere(ctx.actor.id)
+  const found = await findWaiting(ctx, undefined)
   const others = Object.fromEntries(elsewhere.map(({ id, name }) => [id, name]))
   return { waiting: slice(found, page), ...pageOf(page, found.length), elsewhere: others }
 }
 
 /** Lists the pull requests of an organisation that wait for the caller. */
-export async function listOrgWaiting(deps: Deps, actor: Person, at: OrgAt, page: Page) {
-  const { sees } = await authorizeOrg(deps, actor, at, 'reader')
-  const found = await findWaiting(deps, actor, sees)
+export async function listOrgWaiting(ctx: Ctx<Person>, at: OrgAt, page: Page) {
+  const { sees } = await authorizeOrg(ctx, at, 'reader')
+  const found = await findWaiting(ctx, sees)
   return { waiting: slice(found, page), ...pageOf(page, found.length) }
 }
 
-async function findWaiting(deps: Deps, actor: Person, sees: Sees | undefined): Promise<WaitingPull[]> {
-  const { read } = deps.index
-  const mine: WaitingFor = { userId: actor.id, limit: maxRows, ...(sees && { sees }) }
+async function findWaiting(ctx: Ctx<Person>, sees: Sees | undefined): Promise<WaitingPull[]> {
+  const { read } = ctx.index
+  const mine: WaitingFor = { userId: ctx.actor.id, limit: maxRows, ...(sees && { sees }) }
   const found = new Map<string, { row: WaitingRow; reasons: Set<WaitingReason> }>()
   const add = (row: WaitingRow, reason: WaitingReason) => {
     const key = `${row.node_id} ${row.number}`
@@ -81,20 +81,20 @@ async function findWaiting(deps: Deps, actor: Person, sees: Sees | undefined): P
   }
   let left = maxRead
   for (const row of await listAskedReviews(read, mine)) {
-    if (row.verdict !== null && (left-- <= 0 || (await hasVerdict(deps, actor, row)))) continue
+    if (row.verdict !== null && (left-- <= 0 || (await hasVerdict(ctx, row)))) continue
     add(row, 'review_requested')
   }
-  for (const row of await findNamed(deps, actor, mine, ({ node_id, number }) => found.has(`${node_id} ${number}`)))
+  for (const row of await findNamed(ctx, mine, ({ node_id, number }) => found.has(`${node_id} ${number}`)))
     add(row, 'review_requested')
-  const since = new Date(deps.now().getTime() - unseenMs).toISOString()
+  const since = new Date(ctx.now().getTime() - unseenMs).toISOString()
   const unanswered = await listUnanswered(read, mine, since)
-  const isUnseen = await readMarksOf(deps, actor, unanswered)
+  const isUnseen = await readMarksOf(ctx, unanswered)
   for (const row of unanswered) {
     if (row.last_mention > row.last_own && isUnseen(row, row.last_mention)) add(row, 'mentioned')
     if (row.last_answer > row.last_own && isUnseen(row, row.last_answer, 'unless muted')) add(row, 'answered')
   }
   for (const row of await listOwnOpenPulls(read, { ...mine, limit: maxRead }))
-    for (const reason of await reasonsOfOwn(deps, actor, row)) add(row, reason)
+    for (const reason of await reasonsOfOwn(ctx, row)) add(row, reason)
   return [...found.values()].map(({ row, reasons }) => toWaiting(row, reasons)).sort(byActivity)
 }
 
@@ -105,24 +105,23 @@ async function findWaiting(deps: Deps, actor: Person, sees: Sees | undefined): P
  * @param isKnown true if the caller is asked for a review of it
  */
 async function findNamed(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   mine: WaitingFor,
   isKnown: (row: WaitingRow) => boolean,
 ): Promise<WaitingRow[]> {
-  const { read } = deps.index
+  const { read } = ctx.index
   const limit = maxRead
   const found: WaitingRow[] = []
   let left = maxRead
   for (const org of await listOrgsMentioning(read, { ...mine, limit })) {
     const named = new Map<string, boolean>()
-    for (const row of await listOpenOfOthers(read, { userId: actor.id, sees: seesOf(org.id), limit })) {
+    for (const row of await listOpenOfOthers(read, { userId: ctx.actor.id, sees: seesOf(org.id), limit })) {
       if (isKnown(row)) continue
       const { target_branch: branch } = row
-      if (!named.has(branch)) named.set(branch, (await rulesForAnyNode(deps, org, branch)).some(isNaming(actor)))
+      if (!named.has(branch)) named.set(branch, (await rulesForAnyNode(ctx, org, branch)).some(isNaming(ctx.actor)))
       if (!named.get(branch)) continue
       if (left-- <= 0) return found
-      if (await isAwaited(deps, actor, row)) found.push(row)
+      if (await isAwaited(ctx, row)) found.push(row)
     }
   }
   return found
@@ -134,18 +133,18 @@ function isNaming({ id }: Person) {
 }
 
 /** True if a rule that names the caller lacks approvals. A verdict on the current change ends it. */
-async function isAwaited(deps: Deps, actor: Person, row: WaitingRow): Promise<boolean> {
-  const { missing = [], verdicts = [] } = (await readCurrent(deps, actor, row))?.consent ?? {}
+async function isAwaited(ctx: Ctx<Person>, row: WaitingRow): Promise<boolean> {
+  const { missing = [], verdicts = [] } = (await readCurrent(ctx, row))?.consent ?? {}
   return (
-    missing.some(({ of }) => of.people?.includes(actor.id)) &&
-    verdicts.every(({ author_id, state }) => author_id !== actor.id || state !== 'current')
+    missing.some(({ of }) => of.people?.includes(ctx.actor.id)) &&
+    verdicts.every(({ author_id, state }) => author_id !== ctx.actor.id || state !== 'current')
   )
 }
 
 /** Returns a function that says whether an entry is above the caller's mark. */
-async function readMarksOf(deps: Deps, actor: Person, rows: readonly WaitingRow[]) {
+async function readMarksOf(ctx: Ctx<Person>, rows: readonly WaitingRow[]) {
   const nodes = [...new Set(rows.map(({ node_id }) => node_id))]
-  const marks = await listReadMarks(deps.credentials.read, actor.id, nodes)
+  const marks = await listReadMarks(ctx.credentials.read, ctx.actor.id, nodes)
   const byPull = new Map(marks.map((mark) => [`${mark.node_id} ${mark.number}`, mark]))
   return ({ node_id, number }: WaitingRow, entry: number, muting?: 'unless muted'): boolean => {
     const mark = byPull.get(`${node_id} ${number}`)
@@ -154,31 +153,31 @@ async function readMarksOf(deps: Deps, actor: Person, rows: readonly WaitingRow[
 }
 
 /** True if the caller's last verdict is on the current change. */
-async function hasVerdict(deps: Deps, actor: Person, row: WaitingRow): Promise<boolean> {
-  const verdicts = (await readCurrent(deps, actor, row))?.consent.verdicts ?? []
-  return verdicts.some(({ author_id, state }) => author_id === actor.id && state === 'current')
+async function hasVerdict(ctx: Ctx<Person>, row: WaitingRow): Promise<boolean> {
+  const verdicts = (await readCurrent(ctx, row))?.consent.verdicts ?? []
+  return verdicts.some(({ author_id, state }) => author_id === ctx.actor.id && state === 'current')
 }
 
 /** Returns the reasons why a pull request of the caller waits. */
-async function reasonsOfOwn(deps: Deps, actor: Person, row: WaitingRow): Promise<WaitingReason[]> {
+async function reasonsOfOwn(ctx: Ctx<Person>, row: WaitingRow): Promise<WaitingReason[]> {
   // Without entries there are neither verdicts nor threads.
   if (row.last_entry === 0) return []
   const threads: WaitingReason[] = row.open_threads > 0 ? ['open_threads'] : []
-  const pull = await readCurrent(deps, actor, row)
+  const pull = await readCurrent(ctx, row)
   if (!pull) return threads
   const { approvals, changes_requested, merge_role } = pull.consent
   if (changes_requested > 0) return ['changes_requested', ...threads]
   if (!pull.can_merge || approvals === 0 || threads.length > 0) return threads
-  const role = await findRole(deps.index.read, row.org_id, actor.id)
+  const role = await findRole(ctx.index.read, row.org_id, ctx.actor.id)
   return role && includesRole(role, merge_role) ? ['ready_to_merge'] : []
 }
 
 /** Reads a pull request. Undefined if it is gone by now. */
-async function readCurrent(deps: Deps, actor: Person, row: WaitingRow): Promise<PullRequest | undefined> {
+async function readCurrent(ctx: Ctx<Person>, row: WaitingRow): Promise<PullRequest | undefined> {
   const { org_id: orgId, node_id: nodeId, number } = row
   try {
-    const access = await authorizeFresh(deps, actor, { org_id: orgId, node_id: nodeId }, 'reader')
-    return await toPull(deps, access, await findPullRow(deps, { org_id: orgId, node_id: nodeId, number }))
+    const access = await authorizeFresh(ctx, { org_id: orgId, node_id: nodeId }, 'reader')
+    return await toPull(ctx, access, await findPullRow(ctx, { org_id: orgId, node_id: nodeId, number }))
   } catch (error) {
     if (error instanceof AppError && error.code.endsWith('_not_found')) return undefined
     throw error

@@ -4,7 +4,7 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { findEntryById, hasEntryOn } from '../../../index/derived/entries.ts'
 import { findEntriesLedger } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import type { NodeAccess } from '../access.ts'
@@ -45,22 +45,21 @@ export interface Written<T> {
  * @throws AppError pull_request_not_found; the errors of changeLedger and `decide`
  */
 export function writeEntries<T>(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   access: NodeAccess,
   { number }: PullAt,
   decide: (ledger: LockedLedger) => Promise<Written<T>>,
 ): Promise<T> {
   const { repo, node } = access
-  return changeLedger(deps, actor, access, 'reader', async (commit) => {
+  return changeLedger(ctx, access, 'reader', async (commit) => {
     const { tree } = await readCommit(repo, commit)
     const pull = await readPull(repo, commit, number)
-    const by = changedBy(deps, actor)
-    const user = { id: actor.id, ...by.by }
+    const by = changedBy(ctx, ctx.actor)
+    const user = { id: ctx.actor.id, ...by.by }
     const next = await nextEntry(repo, tree, number)
     const { value, message, entries = [], head } = await decide({ ...by, commit, tree, pull, user, next })
     if (message === undefined || entries.length === 0) return { moves: [], value }
-    const isNew = head !== undefined && !(await hasEntryOn(deps.index.read, node.id, head))
+    const isNew = head !== undefined && !(await hasEntryOn(ctx.index.read, node.id, head))
     const keep = isNew ? await findCommit(repo, head) : undefined
     const act = { number, message, entries, ...by, ...(keep && { keep: keep.oid }) }
     return { moves: [{ repo, ref: ledgerRef, to: await appendEntries(repo, commit, act) }], value }

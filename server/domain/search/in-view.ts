@@ -1,10 +1,10 @@
 /** Questions about another branch or an earlier time, which are read from Git first. */
 
 import type { View } from '../../../index/search/ranking/view.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { RequestCtx } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { type OrgAccess, requireRole } from '../access.ts'
-import { type Actor, callerOf, type RequestContext } from '../actor.ts'
+import { type Actor, callerOf } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { searchInTurn } from './queue.ts'
 import { readView, type Snapshot } from './snapshots.ts'
@@ -27,18 +27,17 @@ const rounds = 5
  * @throws AppError busy, and as requireMember and searchInTurn; errors of readView and `ask`
  */
 export async function askInView<T>(
-  deps: Deps,
-  context: RequestContext,
+  ctx: RequestCtx,
   access: OrgAccess,
   elsewhere: Snapshot,
   ask: (view: View) => Promise<T | 'moved' | undefined>,
 ): Promise<T> {
-  requireMember(context.actor, access)
+  requireMember(ctx.actor, access)
   const orgId = access.org.id
-  return semaphore.run({ caller: callerOf(context), orgId, signal: context.signal }, async () => {
+  return semaphore.run({ caller: callerOf(ctx), orgId, signal: ctx.request.signal }, async () => {
     for (let round = 0; round < rounds; round++) {
-      const view = await readView(deps, orgId, elsewhere)
-      const found = await searchInTurn(context, access, () => ask(view))
+      const view = await readView(ctx, orgId, elsewhere)
+      const found = await searchInTurn(ctx, access, () => ask(view))
       if (found !== 'moved') return found
     }
     throw new AppError('busy', 'The nodes are changing faster than they can be read; try again in a moment')

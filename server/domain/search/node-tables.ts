@@ -2,10 +2,10 @@
 
 import * as indexLimits from '../../../index/limits.ts'
 import { type Column, parseColumns } from '../../../index/properties/text-columns.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
-import { callerOf, type RequestContext } from '../actor.ts'
+import { callerOf } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { slugOf } from '../format/slug.ts'
 import { readNode } from '../nodes/nodes.ts'
@@ -52,25 +52,22 @@ export interface NodeTable {
  * @throws ValidationError filter_syntax and filter_too_large of `columns`; value_error as listMatching
  */
 export async function openNodeTable(
-  deps: Deps,
-  context: RequestContext,
+  ctx: RequestCtx,
   at: OrgAt,
   query: Omit<ListedQuery, 'limit' | 'offset'> & { columns?: string },
 ): Promise<NodeTable> {
-  const access = await authorizeOrg(deps, context.actor, at, 'public')
+  const access = await authorizeOrg(ctx, at, 'public')
   refuseOtherFilters(query, 'CSV')
   const { columns: text, ...filter } = query
   const columns =
     text === undefined
-      ? usualColumns(await searchInTurn(context, access, () => deps.search.listProperties(at.org_id)))
+      ? usualColumns(await searchInTurn(ctx, access, () => ctx.search.listProperties(at.org_id)))
       : located(['query', 'columns'], () => parseColumns(text))
   return {
     name: slugOf(access.org.name),
     columns: namesOf(columns),
-    send: (write, { signal, from }) =>
-      semaphore.run({ caller: callerOf({ actor: context.actor, from }), signal }, () =>
-        write(pagesOf(deps, { ...context, signal }, at, { columns, filter })),
-      ),
+    send: (write, { signal }) =>
+      semaphore.run({ caller: callerOf(ctx), signal }, () => write(pagesOf(ctx, at, { columns, filter }))),
   }
 }
 
@@ -102,17 +99,16 @@ function isPath(column: Column): column is Extract<Column, { property: unknown }
 }
 
 async function* pagesOf(
-  deps: Deps,
-  context: RequestContext,
+  ctx: RequestCtx,
   at: OrgAt,
   { columns, filter }: { readonly columns: readonly Column[]; readonly filter: { where?: string; sort?: string } },
 ): AsyncGenerator<readonly Row[]> {
   for (let offset = 0, total = 1; offset < total; offset += pageNodes) {
-    const page = await listMatching(deps, context, at, { ...filter, limit: pageNodes, offset })
+    const page = await listMatching(ctx, at, { ...filter, limit: pageNodes, offset })
     total = page.total
     const rows: Row[] = []
     for (const listed of page.nodes) {
-      const node = 'properties_omitted' in listed ? await wholeNode(deps, context, at, listed.id) : listed
+      const node = 'properties_omitted' in listed ? await wholeNode(ctx, at, listed.id) : listed
       if (node !== undefined) rows.push(columns.map((column) => cellOf(column, node)))
     }
     yield rows
@@ -120,9 +116,9 @@ async function* pagesOf(
 }
 
 /** Reads a node whose properties are too long for a page. Undefined: it has been deleted since. */
-async function wholeNode(deps: Deps, { actor }: RequestContext, { org_id: orgId }: OrgAt, nodeId: string) {
+async function wholeNode(ctx: RequestCtx, { org_id: orgId }: OrgAt, nodeId: string) {
   try {
-    return await readNode(deps, actor, { org_id: orgId, node_id: nodeId })
+    return await readNode(ctx, { org_id: orgId, node_id: nodeId })
   } catch (error) {
     if (error instanceof AppError && error.code === 'node_not_found') return undefined
     throw error

@@ -4,11 +4,10 @@ import type { ReadCondition } from '../../../index/properties/box-conditions.ts'
 import type { Filter, Subject } from '../../../index/properties/filter.ts'
 import type { PropertyAnswer, PropertyQuestion } from '../../../index/properties/query.ts'
 import { parseSort } from '../../../index/properties/text-sort.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { invalid, ValidationError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, type OrgAccess } from '../access.ts'
-import type { RequestContext } from '../actor.ts'
 import { toListed } from '../nodes/nodes.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { OrgAt } from '../targets.ts'
@@ -45,20 +44,14 @@ const usualValues = 20
  * @throws AppError as authorizeOrg, searchInTurn and askInView
  * @throws ValidationError filter_syntax, filter_too_large; as readView
  */
-export async function queryNodes(
-  deps: Deps,
-  context: RequestContext,
-  at: OrgAt,
-  query: NodeQuery,
-  part: Part = 'body',
-) {
+export async function queryNodes(ctx: RequestCtx, at: OrgAt, query: NodeQuery, part: Part = 'body') {
   const { org_id: orgId } = at
-  const access = await authorizeOrg(deps, context.actor, at, 'public')
-  const { conditions, ...question } = questionOf(deps, query, part)
+  const access = await authorizeOrg(ctx, at, 'public')
+  const { conditions, ...question } = questionOf(ctx, query, part)
   const elsewhere = snapshotOf(query, [part])
   const { nodes, total, facets, unknown } = await (elsewhere === undefined
-    ? searchInTurn(context, access, () => deps.search.query(orgId, question))
-    : askInView(deps, context, access, elsewhere, (view) => deps.search.queryIn(view, orgId, question)))
+    ? searchInTurn(ctx, access, () => ctx.search.query(orgId, question))
+    : askInView(ctx, access, elsewhere, (view) => ctx.search.queryIn(view, orgId, question)))
   return {
     nodes: await toListed(nodes),
     ...pageOf(query, total),
@@ -79,19 +72,14 @@ export interface ListedQuery extends Page {
 }
 
 /** Lists nodes by their properties, for a list that also has other filters. @throws errors of queryNodes */
-export function listMatching(deps: Deps, context: RequestContext, at: OrgAt, query: ListedQuery) {
+export function listMatching(ctx: RequestCtx, at: OrgAt, query: ListedQuery) {
   refuseOtherFilters(query, '`where` and `sort`')
-  return queryNodes(deps, context, at, query, 'query')
+  return queryNodes(ctx, at, query, 'query')
 }
 
 /** Lists the ids of all nodes of main that match. @throws errors of searchInTurn */
-export async function listMatchingIds(
-  deps: Deps,
-  context: RequestContext,
-  access: OrgAccess,
-  where: Filter,
-): Promise<ReadonlySet<string>> {
-  return new Set(await searchInTurn(context, access, () => deps.search.matching(access.org.id, where)))
+export async function listMatchingIds(ctx: RequestCtx, access: OrgAccess, where: Filter): Promise<ReadonlySet<string>> {
+  return new Set(await searchInTurn(ctx, access, () => ctx.search.matching(access.org.id, where)))
 }
 
 /** Refuses filters that the columns do not have. @throws ValidationError value_error */
@@ -103,9 +91,9 @@ export function refuseOtherFilters(query: Omit<ListedQuery, keyof Page>, beside:
 }
 
 /** Lists the names of properties with the kinds of their values, the most used first. */
-export async function listProperties(deps: Deps, context: RequestContext, at: OrgAt, page: Page) {
-  const access = await authorizeOrg(deps, context.actor, at, 'public')
-  const all = await searchInTurn(context, access, () => deps.search.listProperties(at.org_id))
+export async function listProperties(ctx: RequestCtx, at: OrgAt, page: Page) {
+  const access = await authorizeOrg(ctx, at, 'public')
+  const all = await searchInTurn(ctx, access, () => ctx.search.listProperties(at.org_id))
   const properties = all.slice(page.offset, page.offset + page.limit).map(({ name, nodes, ...kinds }) => ({
     name,
     num_nodes: nodes,

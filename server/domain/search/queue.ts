@@ -33,7 +33,7 @@ export async function searchInTurn<T>(
   { org }: OrgAccess,
   ask: () => Promise<T | undefined>,
 ): Promise<T> {
-  const answer = semaphore.run({ caller: callerOf(context), orgId: org.id, signal: context.signal }, ask)
+  const answer = semaphore.run({ caller: callerOf(context), orgId: org.id, signal: context.request.signal }, ask)
   const found = await withinTime(answer)
   if (found === undefined) throw new AppError('org_not_found', 'The organisation has been deleted')
   return found

@@ -3,10 +3,9 @@
 import type { Suggestions, SuggestQuestion } from '../../../index/search/answers/suggest.ts'
 import type { Scope } from '../../../index/search/ranking/scope.ts'
 import type { SearchQuestion } from '../../../index/search/retrieve.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
-import type { RequestContext } from '../actor.ts'
 import { refuseLongQuery } from '../format/limits.ts'
 import type { OrgAt } from '../targets.ts'
 import { filterIn, nearestNames, todayOf } from './filter-input.ts'
@@ -32,22 +31,22 @@ interface Question extends SearchQuestion {
  * @throws ValidationError embeddings_off, value_error for an offset with an expansion, and as readView
  * @throws the reason of `signal`
  */
-export async function retrieve(deps: Deps, context: RequestContext, at: OrgAt, asked: Question) {
+export async function retrieve(ctx: RequestCtx, at: OrgAt, asked: Question) {
   const { org_id: orgId } = at
-  const access = await authorizeOrg(deps, context.actor, at, 'public')
+  const access = await authorizeOrg(ctx, at, 'public')
   refuseLongQuery(asked.query)
   refuseOffset(asked)
   const elsewhere = snapshotOf(asked.scope, ['body', 'scope'])
-  const question = questionOf(deps, asked)
-  const answered = deps.metrics.searchSeconds.startTimer({ expansion: asked.expansion_depth })
-  const patient = patience(deps.config)
+  const question = questionOf(ctx, asked)
+  const answered = ctx.metrics.searchSeconds.startTimer({ expansion: asked.expansion_depth })
+  const patient = patience(ctx.config)
   const ask = (meaning?: AskedMeaning) => {
     const whole = () => ({ ...question, ...patient(), ...(meaning && { meaning }) })
     return elsewhere === undefined
-      ? searchInTurn(context, access, () => deps.search.ask(orgId, whole()))
-      : askInView(deps, context, access, elsewhere, (view) => deps.search.askIn(view, orgId, whole()))
+      ? searchInTurn(ctx, access, () => ctx.search.ask(orgId, whole()))
+      : askInView(ctx, access, elsewhere, (view) => ctx.search.askIn(view, orgId, whole()))
   }
-  const { answer, meaning } = await askByMeaning(deps, access, asked.mode ?? 'auto', context.signal, ask)
+  const { answer, meaning } = await askByMeaning(ctx, access, asked.mode ?? 'auto', ctx.request.signal, ask)
   answered()
   return { ...describedAnswer(answer), ...(meaning && { meaning }) }
 }
@@ -72,18 +71,11 @@ function refuseOffset({ offset = 0, expansion_depth }: Question): void {
 }
 
 /** Suggests titles. @throws AppError as authorizeOrg and searchInTurn; search_unavailable */
-export async function suggest(
-  deps: Deps,
-  context: RequestContext,
-  at: OrgAt,
-  question: SuggestQuestion,
-): Promise<Suggestions & Unindexed> {
-  const patient = patience(deps.config)
-  const access = await authorizeOrg(deps, context.actor, at, 'public')
-  const answered = deps.metrics.searchSeconds.startTimer({ expansion: 'suggest' })
-  const answer = await searchInTurn(context, access, () =>
-    deps.search.suggest(at.org_id, { ...question, ...patient() }),
-  )
+export async function suggest(ctx: RequestCtx, at: OrgAt, question: SuggestQuestion): Promise<Suggestions & Unindexed> {
+  const patient = patience(ctx.config)
+  const access = await authorizeOrg(ctx, at, 'public')
+  const answered = ctx.metrics.searchSeconds.startTimer({ expansion: 'suggest' })
+  const answer = await searchInTurn(ctx, access, () => ctx.search.suggest(at.org_id, { ...question, ...patient() }))
   answered()
   return answer
 }

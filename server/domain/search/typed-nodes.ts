@@ -1,9 +1,9 @@
 /** Types and their nodes: counts, problems, and the effect of new definitions. */
 
-import type { Deps } from '../../base/deps.ts'
+import type { RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg, type OrgAccess } from '../access.ts'
-import type { Person, RequestContext } from '../actor.ts'
+import type { Person } from '../actor.ts'
 import { readOrgTypes } from '../branches/type-rules.ts'
 import { requireRoomInOrg } from '../byte-quota.ts'
 import { changeType, readHistory, requireDefinition, requireType } from '../orgs/types.ts'
@@ -26,10 +26,10 @@ export interface TypeChange {
 }
 
 /** Lists the types by name. @throws AppError as authorizeOrg and searchInTurn */
-export async function listTypes(deps: Deps, context: RequestContext, at: OrgAt, page: Page) {
-  const access = await authorizeOrg(deps, context.actor, at, 'public')
-  const types = await readOrgTypes(deps, at.org_id)
-  const { nodesOf, undefinedTexts } = await countNodes(deps, context, access, types)
+export async function listTypes(ctx: RequestCtx, at: OrgAt, page: Page) {
+  const access = await authorizeOrg(ctx, at, 'public')
+  const types = await readOrgTypes(ctx, at.org_id)
+  const { nodesOf, undefinedTexts } = await countNodes(ctx, access, types)
   return {
     types: slice(types.types, page).map((type) => shown(type, nodesOf)),
     ...pageOf(page, types.types.length),
@@ -38,10 +38,10 @@ export async function listTypes(deps: Deps, context: RequestContext, at: OrgAt, 
 }
 
 /** @throws AppError type_not_found, and as authorizeOrg and searchInTurn */
-export async function readType(deps: Deps, context: RequestContext, at: TypeAt) {
-  const access = await authorizeOrg(deps, context.actor, at, 'public')
-  const { type, types } = await requireType(deps, at)
-  return shown(type, (await countNodes(deps, context, access, types)).nodesOf)
+export async function readType(ctx: RequestCtx, at: TypeAt) {
+  const access = await authorizeOrg(ctx, at, 'public')
+  const { type, types } = await requireType(ctx, at)
+  return shown(type, (await countNodes(ctx, access, types)).nodesOf)
 }
 
 /**
@@ -50,78 +50,71 @@ export async function readType(deps: Deps, context: RequestContext, at: TypeAt) 
  * @throws AppError version_moved, impact_changed, too_many_types, and as authorizeOrg and searchInTurn
  * @throws ValidationError the definition has faults
  */
-export async function putType(deps: Deps, context: RequestContext<Person>, at: TypeAt, input: TypeChange) {
-  const access = await authorizeOrg(deps, context.actor, at, 'maintainer')
+export async function putType(ctx: RequestCtx<Person>, at: TypeAt, input: TypeChange) {
+  const access = await authorizeOrg(ctx, at, 'maintainer')
   const definition = requireDefinition(input.definition)
-  await requireRoomInOrg(deps, at.org_id, JSON.stringify(definition))
-  const impact = await impactOf(deps, context, access, at, definition)
+  await requireRoomInOrg(ctx, at.org_id, JSON.stringify(definition))
+  const impact = await impactOf(ctx, access, at, definition)
   const { newly_broken, mended, still_broken } = impact
   if (newly_broken > (input.max_newly_broken ?? Infinity)) {
     const detail = `The definition would newly break ${counted(newly_broken, 'node')}; nothing was changed. Check it again`
     throw new AppError('impact_changed', detail, { newly_broken, mended, still_broken })
   }
-  await changeType(deps, context.actor, at, { definition, expected: input.expected_version })
-  const { type, types } = await requireType(deps, at)
-  const { nodesOf } = await countNodes(deps, context, access, types)
+  await changeType(ctx, at, { definition, expected: input.expected_version })
+  const { type, types } = await requireType(ctx, at)
+  const { nodesOf } = await countNodes(ctx, access, types)
   return { ...shown(type, nodesOf), impact }
 }
 
 /** Says what a definition would change. @throws errors of putType, except those of the change */
-export async function checkType(
-  deps: Deps,
-  context: RequestContext<Person>,
-  at: TypeAt,
-  input: { readonly definition: unknown },
-) {
-  const access = await authorizeOrg(deps, context.actor, at, 'reader')
-  return impactOf(deps, context, access, at, requireDefinition(input.definition))
+export async function checkType(ctx: RequestCtx<Person>, at: TypeAt, input: { readonly definition: unknown }) {
+  const access = await authorizeOrg(ctx, at, 'reader')
+  return impactOf(ctx, access, at, requireDefinition(input.definition))
 }
 
 /** @throws AppError type_not_found, version_moved, type_in_use, and as authorizeOrg and searchInTurn */
 export async function deleteType(
-  deps: Deps,
-  context: RequestContext<Person>,
+  ctx: RequestCtx<Person>,
   at: TypeAt,
   { expected_version, force = false }: { readonly expected_version?: string; readonly force?: boolean },
 ): Promise<void> {
-  const access = await authorizeOrg(deps, context.actor, at, 'maintainer')
-  const { type, types } = await requireType(deps, at)
-  const nodes = force ? 0 : (await countNodes(deps, context, access, types)).nodesOf(type)
+  const access = await authorizeOrg(ctx, at, 'maintainer')
+  const { type, types } = await requireType(ctx, at)
+  const nodes = force ? 0 : (await countNodes(ctx, access, types)).nodesOf(type)
   if (nodes > 0) {
     const have = nodes === 1 ? '1 node has' : `${nodes.toLocaleString('en')} nodes have`
     const detail = `${have} the type ${quote(at.type_name)}; nothing was changed. Send \`force\` to delete it anyway`
     throw new AppError('type_in_use', detail, { num_nodes: nodes })
   }
-  await changeType(deps, context.actor, at, { definition: null, expected: expected_version })
+  await changeType(ctx, at, { definition: null, expected: expected_version })
 }
 
 /** Lists the nodes that break rules of the type, the oldest first. @throws AppError as readType */
-export async function listTypeProblems(deps: Deps, context: RequestContext, at: TypeAt, page: Page) {
-  const access = await authorizeOrg(deps, context.actor, at, 'reader')
-  const { types } = await requireType(deps, at)
+export async function listTypeProblems(ctx: RequestCtx, at: TypeAt, page: Page) {
+  const access = await authorizeOrg(ctx, at, 'reader')
+  const { types } = await requireType(ctx, at)
   const judged = judgedIn(types.types, at.type_name)
-  const found = await searchInTurn(context, access, () => deps.search.listBroken({ orgId: at.org_id, judged, page }))
+  const found = await searchInTurn(ctx, access, () => ctx.search.listBroken({ orgId: at.org_id, judged, page }))
   return { problems: found.nodes.map((node) => shownNode(node, at.type_name)), ...pageOf(page, found.total) }
 }
 
 /** Lists the commits that changed a type, newest first. @throws AppError as readHistory and authorizeOrg */
-export async function listTypeHistory(deps: Deps, context: RequestContext, at: TypeAt, page: Page) {
-  await authorizeOrg(deps, context.actor, at, 'reader')
-  return readHistory(deps, context, at, page)
+export async function listTypeHistory(ctx: RequestCtx, at: TypeAt, page: Page) {
+  await authorizeOrg(ctx, at, 'reader')
+  return readHistory(ctx, at, page)
 }
 
 async function impactOf(
-  deps: Deps,
-  context: RequestContext,
+  ctx: RequestCtx,
   access: OrgAccess,
   { org_id: orgId, type_name: name }: TypeAt,
   definition: TypeDefinition,
 ) {
-  const { types } = await readOrgTypes(deps, orgId)
+  const { types } = await readOrgTypes(ctx, orgId)
   const others = types.filter((type) => type.name !== name)
   const before = judgedIn(types, name)
   const after = judgedIn([...others, { name, version: '', definition }], name)
-  const impact = await searchInTurn(context, access, () => deps.search.compareTypes({ orgId, before, after }))
+  const impact = await searchInTurn(ctx, access, () => ctx.search.compareTypes({ orgId, before, after }))
   return shownImpact(impact, name)
 }
 
@@ -138,8 +131,8 @@ function judgedIn(types: readonly NodeType[], name: string): JudgedType {
   return { name, types: types.map((type) => (type.name === name ? type : brief(type))) }
 }
 
-async function countNodes(deps: Deps, context: RequestContext, access: OrgAccess, types: OrgTypes) {
-  const counts = await searchInTurn(context, access, () => deps.search.countTypes(access.org.id))
+async function countNodes(ctx: RequestCtx, access: OrgAccess, types: OrgTypes) {
+  const counts = await searchInTurn(ctx, access, () => ctx.search.countTypes(access.org.id))
   const nodes = new Map<NodeType, number>()
   const unknown: [string, number][] = []
   for (const { text, nodes: count } of counts) {

@@ -9,7 +9,7 @@ import {
 } from '../../../index/log/deliveries.ts'
 import { updateHookState } from '../../../index/log/hook-states.ts'
 import type { DeliveryState } from '../../../index/log/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -46,17 +46,17 @@ export interface DeliveryFilter extends Page {
 }
 
 /** Lists the deliveries of a webhook, newest first. @throws AppError org_not_found, forbidden, webhook_not_found */
-export async function listDeliveries(deps: Deps, actor: Person, at: WebhookAt, { state, ...page }: DeliveryFilter) {
-  const { id } = await findOwnWebhook(deps, actor, at)
+export async function listDeliveries(ctx: Ctx<Person>, at: WebhookAt, { state, ...page }: DeliveryFilter) {
+  const { id } = await findOwnWebhook(ctx, at)
   const filter = { ...page, ...(state !== 'all' && { state }) }
-  const { rows, total } = await listDeliveryRows(deps.events.read, id, filter)
+  const { rows, total } = await listDeliveryRows(ctx.events.read, id, filter)
   return { deliveries: rows.map(toDelivery), ...pageOf(page, total) }
 }
 
 /** @throws AppError org_not_found, forbidden, webhook_not_found, delivery_not_found */
-export async function readDelivery(deps: Deps, actor: Person, at: DeliveryAt): Promise<DeliveryDetails> {
-  const hook = await findOwnWebhook(deps, actor, at)
-  const row = await findRow(deps, at)
+export async function readDelivery(ctx: Ctx<Person>, at: DeliveryAt): Promise<DeliveryDetails> {
+  const hook = await findOwnWebhook(ctx, at)
+  const row = await findRow(ctx, at)
   const sentMs = row.attempted_ms ?? row.next_ms
   const headers = headersOf(hook, row.event_id, Math.floor(sentMs / 1_000))
   return {
@@ -71,27 +71,26 @@ export async function readDelivery(deps: Deps, actor: Person, at: DeliveryAt): P
  *
  * @throws AppError org_not_found, forbidden, webhook_not_found, delivery_not_found
  */
-export async function redeliver(deps: Deps, actor: Person, at: DeliveryAt): Promise<Delivery> {
-  await findOwnWebhook(deps, actor, at)
-  const { id } = await findRow(deps, at)
-  const nowMs = deps.now().getTime()
-  await deps.events.write(async (trx) => {
+export async function redeliver(ctx: Ctx<Person>, at: DeliveryAt): Promise<Delivery> {
+  await findOwnWebhook(ctx, at)
+  const { id } = await findRow(ctx, at)
+  const nowMs = ctx.now().getTime()
+  await ctx.events.write(async (trx) => {
     await renewDelivery(trx, id, nowMs)
     await updateHookState(trx, at.webhook_id, { probe_at: nowMs })
   })
-  return toDelivery(await findRow(deps, at))
+  return toDelivery(await findRow(ctx, at))
 }
 
 /** Sends all failed deliveries since a time again. Returns how many. */
 export async function redeliverFailed(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   at: WebhookAt,
   { since }: { readonly since: string },
 ): Promise<{ readonly redelivered: number }> {
-  const { id } = await findOwnWebhook(deps, actor, at)
-  const nowMs = deps.now().getTime()
-  const redelivered = await deps.events.write(async (trx) => {
+  const { id } = await findOwnWebhook(ctx, at)
+  const nowMs = ctx.now().getTime()
+  const redelivered = await ctx.events.write(async (trx) => {
     const count = await renewFailed(trx, id, { sinceMs: Date.parse(since), nowMs })
     if (count > 0) await updateHookState(trx, id, { probe_at: nowMs })
     return count

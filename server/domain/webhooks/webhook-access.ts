@@ -1,17 +1,17 @@
 /** Only owners manage webhooks. A token for a node reaches only the webhooks of that node. */
 import type { Webhook } from '../../../index/credentials/schema.ts'
 import { findWebhooks } from '../../../index/credentials/webhooks.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { WebhookAt } from '../targets.ts'
 
 /** @throws AppError org_not_found, forbidden, webhook_not_found */
-export async function findOwnWebhook(deps: Deps, actor: Person, at: WebhookAt): Promise<Webhook> {
-  await authorizeOrg(deps, actor, at, 'owner')
-  const row = (await findWebhooks(deps.credentials.read, [at.webhook_id])).get(at.webhook_id)
-  const isSeen = actor.onlyNode === undefined || row?.node_id === actor.onlyNode
+export async function findOwnWebhook(ctx: Ctx<Person>, at: WebhookAt): Promise<Webhook> {
+  await authorizeOrg(ctx, at, 'owner')
+  const row = (await findWebhooks(ctx.credentials.read, [at.webhook_id])).get(at.webhook_id)
+  const isSeen = ctx.actor.onlyNode === undefined || row?.node_id === ctx.actor.onlyNode
   if (row?.org_id !== at.org_id || !isSeen) throw webhookNotFound()
   return row
 }

@@ -14,11 +14,11 @@ import { findNode } from '../../../index/derived/node-queries.ts'
 import { failPending } from '../../../index/log/deliveries.ts'
 import { findHookStates, insertHookState, skipToNow, updateHookState } from '../../../index/log/hook-states.ts'
 import type { DisabledReason } from '../../../index/log/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, requireSignedIn, requireVerifiedEmail } from '../access.ts'
-import { callerOf, type Person, type RequestContext } from '../actor.ts'
+import { callerOf, type Person } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { appendServiceEvent } from '../event-log/service-events.ts'
 import { wakeReaders } from '../event-log/wake.ts'
@@ -59,58 +59,57 @@ export interface WebhookInput {
  * @throws AppError org_not_found, forbidden, email_unverified, token_scope, too_many_webhooks
  */
 export async function createWebhook(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   at: OrgAt,
   { url, types = ['*'], node_id, ordered = false, active = true, content_type = 'application/json' }: WebhookInput,
 ): Promise<Webhook & Secret> {
-  const { sees } = await authorizeOrg(deps, actor, at, 'owner')
-  await requireVerifiedEmail(deps, actor)
-  if (actor.onlyNode !== undefined && node_id !== actor.onlyNode)
-    throw new AppError('token_scope', `This token is limited to a node: send node_id ${actor.onlyNode}`)
+  const { sees } = await authorizeOrg(ctx, at, 'owner')
+  await requireVerifiedEmail(ctx)
+  if (ctx.actor.onlyNode !== undefined && node_id !== ctx.actor.onlyNode)
+    throw new AppError('token_scope', `This token is limited to a node: send node_id ${ctx.actor.onlyNode}`)
   requireTypes(types)
-  if (node_id !== undefined && !(await findNode(deps.index.read, sees, node_id)))
+  if (node_id !== undefined && !(await findNode(ctx.index.read, sees, node_id)))
     throw invalid(['body', 'node_id'], 'This is not a node of the organisation', node_id)
-  await requireReceiver(deps, url)
-  const [id, secret, now] = [newId(), newSecret(), deps.now()]
+  await requireReceiver(ctx, url)
+  const [id, secret, now] = [newId(), newSecret(), ctx.now()]
   const row: Row = {
     ...{ id, org_id: at.org_id, node_id: node_id ?? null, url, types: JSON.stringify(types), content_type },
-    ...{ ordered: ordered ? 1 : 0, active: active ? 1 : 0, secret_sealed: sealSecret(deps, id, secret) },
-    ...{ previous_sealed: null, previous_until: null, created_by: actor.id, created_at: now.toISOString() },
-    ...keptBy(actor),
+    ...{ ordered: ordered ? 1 : 0, active: active ? 1 : 0, secret_sealed: sealSecret(ctx, id, secret) },
+    ...{ previous_sealed: null, previous_until: null, created_by: ctx.actor.id, created_at: now.toISOString() },
+    ...keptBy(ctx.actor),
   }
   // The position comes first: a webhook without one would begin with the oldest event.
   const reason = active ? null : 'by_owner'
-  await deps.events.write((trx) => insertHookState(trx, row, { reason, now, from: 'now' }))
+  await ctx.events.write((trx) => insertHookState(trx, row, { reason, now, from: 'now' }))
   try {
-    await deps.credentials.write(async (trx) => {
-      await requireSignedIn(trx, actor)
+    await ctx.credentials.write(async (trx) => {
+      await requireSignedIn(trx, ctx.actor)
       await lockWebhooksOf(trx, at.org_id)
       if ((await countWebhooks(trx, at.org_id)) >= limits.webhooks)
         throw new AppError('too_many_webhooks', `The organisation has ${limits.webhooks} webhooks; delete one first`)
       await insertWebhook(trx, row)
     })
   } catch (error) {
-    await deleteHook(deps, id)
+    await deleteHook(ctx, id)
     throw error
   }
-  await auditHook(deps, actor, row, 'webhook.created', hostsOf(row))
-  return { ...(await viewOf(deps, row)), secret }
+  await auditHook(ctx, ctx.actor, row, 'webhook.created', hostsOf(row))
+  return { ...(await viewOf(ctx, row)), secret }
 }
 
 /** Lists the webhooks of an organisation, oldest first. */
-export async function listWebhooks(deps: Deps, actor: Person, at: OrgAt, page: Page) {
-  await authorizeOrg(deps, actor, at, 'owner')
-  const { read } = deps.credentials
-  const { onlyNode } = actor
+export async function listWebhooks(ctx: Ctx<Person>, at: OrgAt, page: Page) {
+  await authorizeOrg(ctx, at, 'owner')
+  const { read } = ctx.credentials
+  const { onlyNode } = ctx.actor
   const rows = await listWebhookRows(read, at.org_id, { ...page, ...(onlyNode !== undefined && { nodeId: onlyNode }) })
   const total = await countWebhooks(read, at.org_id, onlyNode)
-  return { webhooks: await toWebhooks(deps, rows), ...pageOf(page, total) }
+  return { webhooks: await toWebhooks(ctx, rows), ...pageOf(page, total) }
 }
 
 /** @throws AppError org_not_found, forbidden, webhook_not_found */
-export async function readWebhook(deps: Deps, actor: Person, at: WebhookAt): Promise<Webhook> {
-  return viewOf(deps, await findOwnWebhook(deps, actor, at))
+export async function readWebhook(ctx: Ctx<Person>, at: WebhookAt): Promise<Webhook> {
+  return viewOf(ctx, await findOwnWebhook(ctx, at))
 }
 
 export interface WebhookChange extends Partial<Omit<WebhookInput, 'node_id'>> {
@@ -126,18 +125,17 @@ export interface WebhookChange extends Partial<Omit<WebhookInput, 'node_id'>> {
  * @throws AppError org_not_found, forbidden, webhook_not_found, secret_lost
  */
 export async function updateWebhook(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   at: WebhookAt,
   { url, types, ordered, active, content_type, from }: WebhookChange,
 ): Promise<Webhook> {
-  const before = await findOwnWebhook(deps, actor, at)
+  const before = await findOwnWebhook(ctx, at)
   if (from !== undefined && active !== true)
     throw invalid(['body', 'from'], 'Send from only together with active: true', from)
-  if (active && openSecret(deps, before.id, before.secret_sealed) === undefined)
+  if (active && openSecret(ctx, before.id, before.secret_sealed) === undefined)
     throw new AppError('secret_lost', secretLost)
   if (types !== undefined) requireTypes(types)
-  if (url !== undefined) await requireReceiver(deps, url)
+  if (url !== undefined) await requireReceiver(ctx, url)
   const change = {
     ...(url !== undefined && { url }),
     ...(types !== undefined && { types: JSON.stringify(types) }),
@@ -145,26 +143,26 @@ export async function updateWebhook(
     ...(ordered !== undefined && { ordered: ordered ? (1 as const) : (0 as const) }),
     ...(active !== undefined && { active: active ? (1 as const) : (0 as const) }),
   }
-  const kept = url !== undefined || active === true ? keptBy(actor) : {}
-  const row = await deps.credentials.write((trx) => updateWebhookRow(trx, before.id, { ...change, ...kept }))
+  const kept = url !== undefined || active === true ? keptBy(ctx.actor) : {}
+  const row = await ctx.credentials.write((trx) => updateWebhookRow(trx, before.id, { ...change, ...kept }))
   if (row === undefined) throw webhookNotFound()
   const changed = Object.keys(change).filter((field) => field !== 'active' || active)
-  if (changed.length > 0) await auditHook(deps, actor, row, 'webhook.updated', { changed, ...hostsOf(row, before) })
-  if (active === false) await auditHook(deps, actor, row, 'webhook.disabled', { reason: 'by_owner' })
+  if (changed.length > 0) await auditHook(ctx, ctx.actor, row, 'webhook.updated', { changed, ...hostsOf(row, before) })
+  if (active === false) await auditHook(ctx, ctx.actor, row, 'webhook.disabled', { reason: 'by_owner' })
   if (active !== undefined) {
-    await (active ? enable(deps, actor, row, from) : disable(deps, actor, row))
-    wakeReaders(deps, row.org_id)
+    await (active ? enable(ctx, row, from) : disable(ctx, row))
+    wakeReaders(ctx, row.org_id)
   }
-  if (active === undefined && url !== undefined && url !== before.url) await probeNow(deps, row)
-  return viewOf(deps, row)
+  if (active === undefined && url !== undefined && url !== before.url) await probeNow(ctx, row)
+  return viewOf(ctx, row)
 }
 
 /** A new state, as if nothing had failed. */
 const unfailed = { failing_since: null, failures: 0, probe_at: null } as const
 
-async function enable(deps: Deps, actor: Person, row: Row, from: 'now' | undefined): Promise<void> {
-  const now = deps.now()
-  await deps.events.write(async (trx) => {
+async function enable(ctx: Ctx<Person>, row: Row, from: 'now' | undefined): Promise<void> {
+  const now = ctx.now()
+  await ctx.events.write(async (trx) => {
     const state = (await findHookStates(trx, [row.id])).get(row.id)
     if (state === undefined) return insertHookState(trx, row, { reason: null, now, from: from ?? 'oldest' })
     await updateHookState(trx, row.id, { ...unfailed, reason: null })
@@ -172,18 +170,19 @@ async function enable(deps: Deps, actor: Person, row: Row, from: 'now' | undefin
       await skipToNow(trx, state)
       await failPending(trx, row.id, { error: 'An owner left it out.', nowMs: now.getTime() })
     }
-    if (state.reason !== null) await appendServiceEvent(trx, row.org_id, factsOf('webhook.enabled', actor, row), now)
+    if (state.reason !== null)
+      await appendServiceEvent(trx, row.org_id, factsOf('webhook.enabled', ctx.actor, row), now)
   })
 }
 
-async function disable(deps: Deps, actor: Person, row: Row): Promise<void> {
-  const now = deps.now()
-  await deps.events.write(async (trx) => {
+async function disable(ctx: Ctx<Person>, row: Row): Promise<void> {
+  const now = ctx.now()
+  await ctx.events.write(async (trx) => {
     const state = (await findHookStates(trx, [row.id])).get(row.id)
     if (state === undefined) return insertHookState(trx, row, { reason: 'by_owner', now, from: 'oldest' })
     if (state.reason === 'by_owner') return
     await updateHookState(trx, row.id, { reason: 'by_owner' })
-    await appendServiceEvent(trx, row.org_id, factsOf('webhook.disabled', actor, row, 'by_owner'), now)
+    await appendServiceEvent(trx, row.org_id, factsOf('webhook.disabled', ctx.actor, row, 'by_owner'), now)
   })
 }
 
@@ -203,11 +202,11 @@ async function probeNow({ events, now }: Deps, { id }: Row): Promise<void> {
 }
 
 /** Deletes a webhook with its deliveries. An attempt that is running ends. */
-export async function deleteWebhook(deps: Deps, actor: Person, at: WebhookAt): Promise<void> {
-  const row = await findOwnWebhook(deps, actor, at)
-  await deps.credentials.write((trx) => deleteWebhookRow(trx, row.id))
-  await auditHook(deps, actor, row, 'webhook.deleted')
-  await deleteHook(deps, row.id)
+export async function deleteWebhook(ctx: Ctx<Person>, at: WebhookAt): Promise<void> {
+  const row = await findOwnWebhook(ctx, at)
+  await ctx.credentials.write((trx) => deleteWebhookRow(trx, row.id))
+  await auditHook(ctx, ctx.actor, row, 'webhook.deleted')
+  await deleteHook(ctx, row.id)
 }
 
 /**
@@ -216,23 +215,23 @@ export async function deleteWebhook(deps: Deps, actor: Person, at: WebhookAt): P
  *
  * @throws AppError org_not_found, forbidden, webhook_not_found
  */
-export async function rotateSecret(deps: Deps, actor: Person, at: WebhookAt): Promise<Webhook & Secret> {
-  const { id } = await findOwnWebhook(deps, actor, at)
+export async function rotateSecret(ctx: Ctx<Person>, at: WebhookAt): Promise<Webhook & Secret> {
+  const { id } = await findOwnWebhook(ctx, at)
   const secret = newSecret()
-  const row = await deps.credentials.write(async (trx) => {
+  const row = await ctx.credentials.write(async (trx) => {
     const before = await updateWebhookRow(trx, id, {})
     if (before === undefined) throw webhookNotFound()
-    const isKept = openSecret(deps, id, before.secret_sealed) !== undefined
+    const isKept = openSecret(ctx, id, before.secret_sealed) !== undefined
     return updateWebhookRow(trx, id, {
-      ...keptBy(actor),
-      secret_sealed: sealSecret(deps, id, secret),
+      ...keptBy(ctx.actor),
+      secret_sealed: sealSecret(ctx, id, secret),
       previous_sealed: isKept ? before.secret_sealed : null,
-      previous_until: isKept ? previousUntil(deps.now()) : null,
+      previous_until: isKept ? previousUntil(ctx.now()) : null,
     })
   })
   if (row === undefined) throw webhookNotFound()
-  await auditHook(deps, actor, row, 'webhook.rotated')
-  return { ...(await viewOf(deps, row)), secret }
+  await auditHook(ctx, ctx.actor, row, 'webhook.rotated')
+  return { ...(await viewOf(ctx, row)), secret }
 }
 
 /** Pings hold a request for up to 15 seconds. */
@@ -257,22 +256,18 @@ export interface PingResult {
  *
  * @throws AppError org_not_found, forbidden, webhook_not_found, busy
  */
-export async function pingWebhook(
-  deps: Deps,
-  { actor, from, signal }: RequestContext<Person>,
-  at: WebhookAt,
-): Promise<PingResult> {
-  const hook = await findOwnWebhook(deps, actor, at)
-  const now = deps.now()
-  const secrets = signingSecrets(deps, hook, now)
+export async function pingWebhook(ctx: RequestCtx<Person>, at: WebhookAt): Promise<PingResult> {
+  const hook = await findOwnWebhook(ctx, at)
+  const now = ctx.now()
+  const secrets = signingSecrets(ctx, hook, now)
   if (secrets.length === 0) return { ms: 0, error: secretLost }
   const message = pingOf(hook, now)
-  const turn = { caller: callerOf({ actor, from }), orgId: hook.org_id, signal }
+  const turn = { caller: callerOf(ctx), orgId: hook.org_id, signal: ctx.request.signal }
   const { isDelivered, status, ms, error } = await pings.run(turn, () =>
-    sendMessage(deps, { hook, secrets, message }, signal),
+    sendMessage(ctx, { hook, secrets, message }, ctx.request.signal),
   )
-  deps.metrics.webhookAttempts.inc({ outcome: 'ping' })
-  if (isDelivered) await deps.events.write((trx) => noteSuccess(trx, hook.id, now))
+  ctx.metrics.webhookAttempts.inc({ outcome: 'ping' })
+  if (isDelivered) await ctx.events.write((trx) => noteSuccess(trx, hook.id, now))
   return { ...(status !== null && { status }), ms, ...(error !== null && { error }) }
 }
 

@@ -5,9 +5,8 @@ import etag from 'etag'
 import type { Request, RequestHandler, Response } from 'express'
 import type { rights } from '../../../spec/rights.ts'
 import type { operations } from '../../../spec/types.ts'
-import type { Deps } from '../../base/deps.ts'
-import type { SignInFrom } from '../../domain/accounts/sessions.ts'
-import type { Actor, Anonymous, Person } from '../../domain/actor.ts'
+import type { Deps, RequestCtx } from '../../base/deps.ts'
+import type { Actor, Anonymous, Person, RequestFacts } from '../../domain/actor.ts'
 import { auditingScope } from '../../domain/audit/token-use.ts'
 import { ImmutableAnswer } from '../../domain/branches/immutable-answers.ts'
 import { createSettling, type Settling } from '../../domain/indexing/freshness.ts'
@@ -87,13 +86,6 @@ interface Input<K extends OperationId> {
   readonly body: BodyOf<K>
   readonly upload: UploadOf<K>
   readonly type: TypeOf<K>
-  /** The service's base URL as the caller reaches it, without a trailing slash. */
-  readonly base: string
-  readonly client: SignInFrom
-  /** The caller's network, as trusted proxies report it. */
-  readonly from: string
-  /** Aborted with `ClientDisconnectedError` when the client disconnects. */
-  readonly signal: AbortSignal
 }
 
 type Sent<T> = T extends readonly (infer E)[]
@@ -120,11 +112,7 @@ type Success<K extends OperationId> = operations[K]['responses'] extends infer R
       void
   : never
 
-type Handler<K extends OperationId> = (
-  deps: Deps,
-  actor: ActorOf<K>,
-  input: Input<K>,
-) => Promise<Success<K>> | Success<K>
+type Handler<K extends OperationId> = (ctx: RequestCtx<ActorOf<K>>, input: Input<K>) => Promise<Success<K>> | Success<K>
 
 export type Handlers = { readonly [K in OperationId]: Handler<K> }
 
@@ -164,13 +152,10 @@ export async function callHandler(
 ): Promise<unknown> {
   const { operation, match, actor } = contextOf(req)
   // The validator has checked that the request has the types of the spec.
-  const handler = handlers[operation.id] as (deps: Deps, actor: Actor, input: unknown) => unknown
+  const handler = handlers[operation.id] as (ctx: RequestCtx, input: unknown) => unknown
   const { body = {} } = req
   const path = withNumbers(operation.pathSchema, match.parameters)
   const query = normalizeInput(operation.querySchema, req.query)
-  const base = baseUrl(deps.config.publicUrl, req)
-  const from = networkOf(req)
-  const client = { from, ...userAgentOf(req) }
   const { org_id: orgId } = match.parameters
   const known: Deps = {
     ...(await isOfOrganisation(deps, orgId)),
@@ -180,11 +165,11 @@ export async function callHandler(
   const lease = changesOrg(operation, match) ? deps.placement.lease : undefined
   lease?.before()
   if (!isRead(operation)) settling.forget()
-  const asked = { ...known, settled: await settling.settle(known, actor, match.parameters) }
+  const settled = await settling.settle(known, actor, match.parameters)
+  const ctx: RequestCtx = { ...known, settled, actor, request: factsOf(deps, req, res) }
   const upload = operation.body === 'stream' ? () => openUpload(req, res) : undefined
-  const input = withSignal({ path, query, body, upload, type, base, client, from }, () => disconnectSignal(req, res))
-  const answer = await auditingScope(asked, actor, { operation: operation.id, orgId }, () =>
-    handler(asked, actor, input),
+  const answer = await auditingScope(ctx, actor, { operation: operation.id, orgId }, () =>
+    handler(ctx, { path, query, body, upload, type }),
   ).finally(() => isRead(operation) || settling.forget())
   // The process may have been stopped since its last transaction.
   lease?.after()
@@ -210,9 +195,11 @@ export async function isOfOrganisation(deps: Deps, orgId: string | undefined): P
   return { ...deps, index: await deps.partialIndex.forOrg(orgId), wholeIndex: deps.index }
 }
 
-function userAgentOf({ headers }: Request): Pick<SignInFrom, 'userAgent'> {
-  const userAgent = headers['user-agent']
-  return userAgent === undefined ? {} : { userAgent }
+function factsOf({ config }: Deps, req: Request, res: Response): RequestFacts {
+  const userAgent = req.headers['user-agent']
+  const base = baseUrl(config.publicUrl, req)
+  const facts = { from: networkOf(req), base, ...(userAgent !== undefined && { userAgent }) }
+  return withSignal(facts, () => disconnectSignal(req, res))
 }
 
 /** Converts path parameters that the spec defines as integers. The validator has checked them. */

@@ -131,12 +131,12 @@ async function openAudited(deps: Deps, ...asked: Asked): Promise<Audited> {
   const [credential, route, service] = asked
   const actor = credential?.person ?? anonymous
   if (actor.kind === 'person') await auditFirstUse(deps, actor)
-  const refuse = (refused: unknown) => auditGitRefusal(deps, actor, route, { service, refused })
+  const refuse = (refused: unknown) => auditGitRefusal({ ...deps, actor }, route, { service, refused })
   const smartHttp = await openSmartHttp(deps, ...asked).catch(async (error: unknown) => {
     await refuse(error)
     throw error
   })
-  return { smartHttp, refuse, fetch: () => auditFetch(deps, actor, route) }
+  return { smartHttp, refuse, fetch: () => auditFetch({ ...deps, actor }, route) }
 }
 
 type Asked = [credential: Credential | undefined, route: Route, service: GitService, pageOf: PullPage]

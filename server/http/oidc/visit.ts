@@ -115,11 +115,11 @@ export function oidcVisit(plain: Deps, { req, res, person, isFromPage }: Visitor
     },
     confirm: async (password) => {
       if (person === undefined) throw new AppError('unauthenticated', 'Sign in first')
-      await provePassword(deps, person, { password, from: client.from })
-      await confirmSession(deps, person)
+      await provePassword({ ...deps, actor: person }, { password, from: client.from })
+      await confirmSession({ ...deps, actor: person })
     },
     farewell: async () => {
-      const provider = person && (await providerOfSession(deps, person))
+      const provider = person && (await providerOfSession({ ...deps, actor: person }))
       if (provider === undefined) return undefined
       const metadata = await metadataOf(deps, provider).catch(() => undefined)
       if (metadata?.end_session_endpoint === undefined) return undefined
@@ -148,7 +148,7 @@ async function requireOwner(
 ): Promise<void> {
   if (person === undefined) throw new AppError('unauthenticated', 'Sign in first')
   if (person.sessionId === undefined || !isFromPage) throw new AppError('forbidden', 'Begin this on your account pages')
-  if (purpose === 'link') await requireConfirmed(deps, person)
+  if (purpose === 'link') await requireConfirmed({ ...deps, actor: person })
 }
 
 function startAgain(): AppError {

@@ -1,5 +1,5 @@
 /** The target of an import: the local data folder, or a remote Grove (`remote/`). */
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import type { Person } from '../../domain/actor.ts'
 import { readOrgTypes } from '../../domain/branches/type-rules.ts'
 import { adoptVault, createOrg, listOrgs, readOrg } from '../../domain/orgs/orgs.ts'
@@ -46,23 +46,23 @@ export interface Destination {
 const maxOrgs = 10_000
 
 /** Returns the local data folder as a destination. */
-export function localDestination(deps: Deps, person: Person): Destination {
+export function localDestination(ctx: Ctx<Person>): Destination {
   return {
-    words: ['--as', person.email],
-    listOrgs: async () => (await listOrgs(deps, person, { limit: maxOrgs, offset: 0 })).orgs,
-    readOrg: (orgId) => readOrg(deps, person, { org_id: orgId }),
-    createOrg: (org) => createOrg(deps, person, org),
+    words: ['--as', ctx.actor.email],
+    listOrgs: async () => (await listOrgs(ctx, { limit: maxOrgs, offset: 0 })).orgs,
+    readOrg: (orgId) => readOrg(ctx, { org_id: orgId }),
+    createOrg: (org) => createOrg(ctx, org),
     adoptVault: async (orgId, vaultId) => {
-      await adoptVault(deps, person, { org_id: orgId }, vaultId)
+      await adoptVault(ctx, { org_id: orgId }, vaultId)
       return undefined
     },
-    knownNodes: (orgId, guest) => listKnownNodes(deps, orgId, guest),
-    readTypes: (orgId) => readOrgTypes(deps, orgId),
-    contentsOf: (_orgId, ids) => contentsOf(deps, ids),
-    takenElsewhere: (orgId, ids) => takenElsewhere(deps, orgId, ids),
-    stateOfOrg: (orgId) => stateOfOrg(deps, orgId),
-    recall: (orgId) => findRememberedImport(deps, orgId),
-    remember: (orgId, remembered) => rememberImport(deps, orgId, remembered),
-    write: (orgId, input) => applyImport(deps, person, { org_id: orgId }, input),
+    knownNodes: (orgId, guest) => listKnownNodes(ctx, orgId, guest),
+    readTypes: (orgId) => readOrgTypes(ctx, orgId),
+    contentsOf: (_orgId, ids) => contentsOf(ctx, ids),
+    takenElsewhere: (orgId, ids) => takenElsewhere(ctx, orgId, ids),
+    stateOfOrg: (orgId) => stateOfOrg(ctx, orgId),
+    recall: (orgId) => findRememberedImport(ctx, orgId),
+    remember: (orgId, remembered) => rememberImport(ctx, orgId, remembered),
+    write: (orgId, input) => applyImport(ctx, { org_id: orgId }, input),
   }
 }

@@ -2,7 +2,7 @@
 
 import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx } from '../../base/deps.ts'
 import type { OrgAccess } from '../../domain/access.ts'
 import type { Person } from '../../domain/actor.ts'
 import { nodeFile, textFile } from '../../domain/format/paths.ts'
@@ -23,8 +23,7 @@ import { type FileVersion, type GitHistory, historyLimits, readVersion } from '.
  * @throws the errors of createNodeFrom and readVersion
  */
 export async function createWithHistory(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   access: Pick<OrgAccess, 'org'>,
   { id, path, title }: Pick<PlannedNode, 'id' | 'path' | 'title'>,
   history: GitHistory,
@@ -32,9 +31,9 @@ export async function createWithHistory(
   const known = history.versions.get(path) ?? []
   const versions = await textsOf(known, history)
   if (versions.length === 0) return 0
-  await createNodeFrom(deps, actor, access, {
+  await createNodeFrom(ctx, access, {
     ...{ id, title, hasParents: false, message: '' },
-    commits: (draft) => commitAll(draft, { actor, title, trailer: trailerOf(deps, actor) }, versions),
+    commits: (draft) => commitAll(draft, { actor: ctx.actor, title, trailer: trailerOf(ctx, ctx.actor) }, versions),
     locate: (file) => [file],
   })
   return versions.length

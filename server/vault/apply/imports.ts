@@ -6,7 +6,7 @@ import { newObjectDraft, type ObjectDraft } from '../../../gitstore/objects/obje
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { type NodeRow, readMainTrees } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, type Problem, ValidationError } from '../../base/errors.ts'
 import { authorizeOrg, type OrgAccess } from '../../domain/access.ts'
 import type { Person } from '../../domain/actor.ts'
@@ -56,22 +56,22 @@ export type Statuses = ReadonlyMap<string, BatchOutcome['status']>
  *
  * @throws AppError org_not_found, forbidden; GitError storage_*, DatabaseError, the reason of `deps.draining`
  */
-export async function applyImport(deps: Deps, actor: Person, at: OrgAt, input: ImportInput): Promise<Imported> {
+export async function applyImport(ctx: Ctx<Person>, at: OrgAt, input: ImportInput): Promise<Imported> {
   const { org_id: orgId } = at
   const { nodes, removed, dryRun = false, onProgress } = input
-  const access = await authorizeOrg(deps, actor, at, removed.length > 0 ? 'maintainer' : 'editor')
+  const access = await authorizeOrg(ctx, at, removed.length > 0 ? 'maintainer' : 'editor')
   const problems: PathProblem[] = []
   const steps = nodes.length + removed.length
-  const { statuses, edited, changed } = await compare(deps, orgId, nodes)
-  const judged = await judgeImport(deps, orgId, nodes, changed, (id) => statuses.get(id) === 'created')
+  const { statuses, edited, changed } = await compare(ctx, orgId, nodes)
+  const judged = await judgeImport(ctx, orgId, nodes, changed, (id) => statuses.get(id) === 'created')
   if (dryRun) {
     for (const id of judged.strict.keys()) statuses.delete(id)
     problems.push(...(await wordRefusals(nodes, judged.strict, input.lineOf)))
   } else {
     const before = nodes.length - changed.length
     const fresh = changed.filter(({ id }) => statuses.get(id) === 'created' && !judged.strict.has(id))
-    const born = await createFrom(input.history, { deps, actor, access, nodes: fresh, problems })
-    const written = await write(deps, actor, at, {
+    const born = await createFrom(input.history, { deps: ctx, actor: ctx.actor, access, nodes: fresh, problems })
+    const written = await write(ctx, at, {
       ...{ nodes: changed, problems, lineOf: input.lineOf },
       onProgress: (done) => onProgress(before + done, steps),
     })
@@ -80,9 +80,9 @@ export async function applyImport(deps: Deps, actor: Person, at: OrgAt, input: I
   }
   const gone: string[] = []
   for (const [n, { id, path }] of removed.entries()) {
-    deps.draining.throwIfAborted()
+    ctx.draining.throwIfAborted()
     try {
-      if (!dryRun) await deleteNode(deps, actor, { org_id: orgId, node_id: id })
+      if (!dryRun) await deleteNode(ctx, { org_id: orgId, node_id: id })
       gone.push(path)
     } catch (error) {
       problems.push({ path, reason: reasonOf(error) })
@@ -119,7 +119,7 @@ async function createFrom(
   for (const node of nodes) {
     deps.draining.throwIfAborted()
     try {
-      const imported = await createWithHistory(deps, actor, access, node, history)
+      const imported = await createWithHistory({ ...deps, actor }, access, node, history)
       const all = history.counts.get(node.path) ?? 0
       if (imported > 0) born.add(node.id)
       if (imported < all)
@@ -169,11 +169,11 @@ interface Writing {
 }
 
 /** Writes the nodes. Starts again if another import creates one of them in the meantime. */
-async function write(deps: Deps, actor: Person, at: OrgAt, writing: Writing): Promise<Statuses> {
+async function write(ctx: Ctx<Person>, at: OrgAt, writing: Writing): Promise<Statuses> {
   for (let attempt = 1; ; attempt++) {
     try {
       const problems: PathProblem[] = []
-      const statuses = await writeOnce(deps, actor, at, { ...writing, problems })
+      const statuses = await writeOnce(ctx, at, { ...writing, problems })
       for (const problem of problems) writing.problems.push(problem)
       return statuses
     } catch (error) {
@@ -186,8 +186,7 @@ async function write(deps: Deps, actor: Person, at: OrgAt, writing: Writing): Pr
 const maxAttempts = 5
 
 async function writeOnce(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   at: OrgAt,
   { nodes, problems, lineOf, onProgress }: Writing,
 ): Promise<Statuses> {
@@ -200,7 +199,7 @@ async function writeOnce(
   }))
   const fewer = new Map<number, number>()
   const refused = new Map<string, readonly Problem[]>()
-  const outcomes = await writeBatch(deps, actor, at, items, {
+  const outcomes = await writeBatch(ctx, at, items, {
     existing: 'update',
     locate: (_, path) => [path],
     refused: (position, found) => {

@@ -61,7 +61,7 @@ async function importArchive(
   tell: Tell,
 ) {
   const to = (phase: Phase) => (done: number, total: number) => tell({ phase, done, total })
-  await recheckAccess(deps, person, orgId, 'editor')
+  await recheckAccess({ ...deps, actor: person }, orgId, 'editor')
   const archive = await openArchive(archiveIn(folder))
   const dir = join(unpackedIn(folder), archive.folder ?? folderName(name))
   try {
@@ -77,7 +77,7 @@ async function importArchive(
   })
   const { dryRun, base, exclude } = options
   const synced = await syncFolder({
-    to: localDestination(deps, person),
+    to: localDestination({ ...deps, actor: person }),
     folder: dir,
     options: {
       org: orgId,
@@ -109,7 +109,7 @@ function watchRights(
 ): NodeJS.Timeout {
   return setInterval(() => {
     if (deps.reserve.isFreed()) stop.abort(diskFullError())
-    recheckAccess(deps, person, orgId, 'editor').catch((error: unknown) => {
+    recheckAccess({ ...deps, actor: person }, orgId, 'editor').catch((error: unknown) => {
       // A database that does not answer says nothing about rights.
       if (error instanceof AppError) stop.abort(error)
     })

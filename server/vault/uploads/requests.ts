@@ -11,7 +11,7 @@ import { asStorageError } from '../../../gitstore/errors.ts'
 import { exists, listNames } from '../../../gitstore/fs-exists.ts'
 import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-files.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, recheckAccess } from '../../domain/access.ts'
@@ -59,44 +59,44 @@ const [cancelMs, lookMs] = [10_000, 50]
  * @throws AppError as authorizeOrg, import_running, busy, too_large, storage_*; the errors of the stream
  * @throws ValidationError the archive must not be unpacked
  */
-export async function startImport(deps: Deps, actor: Person, at: OrgAt, input: StartImport): Promise<ImportView> {
+export async function startImport(ctx: Ctx<Person>, at: OrgAt, input: StartImport): Promise<ImportView> {
   const { org_id: orgId } = at
-  const { org } = await authorizeOrg(deps, actor, at, 'editor')
-  const { imports, store } = deps
+  const { org } = await authorizeOrg(ctx, at, 'editor')
+  const { imports, store } = ctx
   if (imports === undefined) throw new Error('Only a service imports archives')
-  const release = imports.reserve(actor.id)
+  const release = imports.reserve(ctx.actor.id)
   let record: ImportRecord | undefined
   try {
-    record = await begin(deps, actor, org.id, input)
+    record = await begin(ctx, org.id, input)
     const folder = importFolder(store.root, record)
-    await receive(deps, input.open(), folder)
+    await receive(ctx, input.open(), folder)
     const name = (await checkArchive(archiveIn(folder))) ?? input.name
     // The upload may have taken long.
-    await recheckAccess(deps, actor, orgId, 'editor')
+    await recheckAccess(ctx, orgId, 'editor')
     record = { ...record, name, progress: { phase: 'waiting', done: 0, total: 0 } }
     await writeRecord(store.root, record)
   } catch (error) {
     release()
-    if (record) await endReceiving(deps, record, error instanceof AppError && error.code === 'import_ended')
+    if (record) await endReceiving(ctx, record, error instanceof AppError && error.code === 'import_ended')
     throw error
   }
   const { name, options } = input
-  imports.add({ record, order: { person: actor, orgId: org.id, name, options } }, release)
+  imports.add({ record, order: { person: ctx.actor, orgId: org.id, name, options } }, release)
   const { process: _, ...view } = record
   return view
 }
 
 /** Records a new import, if no other is active in the organisation. Forgets old ones. */
-async function begin(deps: Deps, actor: Person, org_id: string, { name, options }: StartImport): Promise<ImportRecord> {
-  const { store, now } = deps
+async function begin(ctx: Ctx<Person>, org_id: string, { name, options }: StartImport): Promise<ImportRecord> {
+  const { store, now } = ctx
   const record: ImportRecord = {
     ...{ id: newId(), org_id, name, state: 'queued', dry_run: options.dryRun },
-    ...{ created_by: actor.id, created_at: now().toISOString() },
+    ...{ created_by: ctx.actor.id, created_at: now().toISOString() },
     progress: { phase: 'receiving', done: 0, total: 0 },
     process: store.process,
   }
   const work = async () => {
-    const known = await listImportsOf(deps, org_id)
+    const known = await listImportsOf(ctx, org_id)
     const running = known.find(isActive)
     if (running)
       throw new AppError(
@@ -109,7 +109,7 @@ async function begin(deps: Deps, actor: Person, org_id: string, { name, options 
     await writeRecord(store.root, record)
     return record
   }
-  const begun = await withFileLock(join(store.run, 'uploads'), deps.draining, work, lockMs)
+  const begun = await withFileLock(join(store.run, 'uploads'), ctx.draining, work, lockMs)
   if (begun === undefined) throw new AppError('draining', 'The service is about to stop; try again in a moment')
   return begun
 }
@@ -180,17 +180,17 @@ async function checkArchive(path: string): Promise<string | undefined> {
 }
 
 /** @throws AppError as authorizeOrg, import_not_found */
-export async function getImport(deps: Deps, actor: Person, at: ImportAt): Promise<ImportDetails> {
-  await authorizeOrg(deps, actor, at, 'editor')
-  const found = await requireImport(deps, at)
-  const report = found.state === 'done' ? await readReport(deps, found) : undefined
+export async function getImport(ctx: Ctx<Person>, at: ImportAt): Promise<ImportDetails> {
+  await authorizeOrg(ctx, at, 'editor')
+  const found = await requireImport(ctx, at)
+  const report = found.state === 'done' ? await readReport(ctx, found) : undefined
   return report ? { ...found, report } : found
 }
 
 /** Lists the latest imports, newest first. */
-export async function listImports(deps: Deps, actor: Person, at: OrgAt, page: Page) {
-  const { org } = await authorizeOrg(deps, actor, at, 'editor')
-  const imports = await listImportsOf(deps, org.id)
+export async function listImports(ctx: Ctx<Person>, at: OrgAt, page: Page) {
+  const { org } = await authorizeOrg(ctx, at, 'editor')
+  const imports = await listImportsOf(ctx, org.id)
   return { imports: slice(imports, page), ...pageOf(page, imports.length) }
 }
 
@@ -199,15 +199,15 @@ export async function listImports(deps: Deps, actor: Person, at: OrgAt, page: Pa
  *
  * @throws AppError as authorizeOrg, import_not_found, import_ended
  */
-export async function cancelImport(deps: Deps, actor: Person, at: ImportAt, signal: AbortSignal): Promise<ImportView> {
-  await authorizeOrg(deps, actor, at, 'editor')
-  let found = await requireImport(deps, at)
+export async function cancelImport(ctx: Ctx<Person>, at: ImportAt, signal: AbortSignal): Promise<ImportView> {
+  await authorizeOrg(ctx, at, 'editor')
+  let found = await requireImport(ctx, at)
   if (!isActive(found)) throw new AppError('import_ended', 'The import has already ended, so it cannot be cancelled')
-  await askToCancel(deps.store.root, found)
+  await askToCancel(ctx.store.root, found)
   const since = performance.now()
   while (isActive(found) && performance.now() - since < cancelMs) {
     await pause(lookMs, undefined, { signal })
-    found = await requireImport(deps, at)
+    found = await requireImport(ctx, at)
   }
   return found
 }

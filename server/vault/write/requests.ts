@@ -1,8 +1,8 @@
 /** Limits the exports that a service streams, and checks access. */
-import type { Deps } from '../../base/deps.ts'
+import type { RequestCtx } from '../../base/deps.ts'
 import { authorizeOrg } from '../../domain/access.ts'
 import { type PersonalRecord, personalRecords } from '../../domain/accounts/personal-data.ts'
-import { type Actor, callerOf, type Person } from '../../domain/actor.ts'
+import { callerOf, type Person } from '../../domain/actor.ts'
 import { audit } from '../../domain/audit/audit.ts'
 import { createCallerSemaphore } from '../../domain/caller-semaphore.ts'
 import { slugOf } from '../../domain/format/slug.ts'
@@ -54,43 +54,44 @@ interface ExportPart {
  *
  * @throws AppError as authorizeOrg and authorizeNodeInOrg; ValidationError filter_syntax, filter_too_large
  */
-export async function openExport(
-  deps: Deps,
-  actor: Actor,
-  at: OrgAt,
-  { under, where }: ExportPart,
-): Promise<OrgExport> {
-  const access = await authorizeOrg(deps, actor, at, 'public')
+export async function openExport(ctx: RequestCtx, at: OrgAt, { under, where }: ExportPart): Promise<OrgExport> {
+  const access = await authorizeOrg(ctx, at, 'public')
   const { org } = access
-  const top = under === undefined ? undefined : (await authorizeNodeInOrg(deps, access, under, 'public')).node
+  const top = under === undefined ? undefined : (await authorizeNodeInOrg(ctx, access, under, 'public')).node
   const detail = { ...(top && { under: top.id }), ...(where !== undefined && { where }) }
-  const filter = where === undefined ? undefined : filterIn(deps, where, ['query', 'where']).where
-  const checkAccess = async () => void (await authorizeOrg(deps, actor, at, 'public'))
+  const filter = where === undefined ? undefined : filterIn(ctx, where, ['query', 'where']).where
+  const checkAccess = async () => void (await authorizeOrg(ctx, at, 'public'))
   return {
     name: slugOf(top?.title ?? org.name),
     folder: noteName(top?.title ?? org.name),
-    send: (write, { signal, from }) => {
+    send: (write, { signal }) => {
       const send = async () => {
-        await audit(deps, { action: 'org.exported', actor, orgId: org.id, target: { type: 'org', id: org.id }, detail })
-        const only = filter && (await listMatchingIds(deps, { actor, signal, from }, access, filter))
+        await audit(ctx, {
+          action: 'org.exported',
+          actor: ctx.actor,
+          orgId: org.id,
+          target: { type: 'org', id: org.id },
+          detail,
+        })
+        const only = filter && (await listMatchingIds(ctx, access, filter))
         return write(
-          exportFiles(deps, access.sees, { signal, checkAccess, ...(top && { under: top.id }), ...(only && { only }) }),
+          exportFiles(ctx, access.sees, { signal, checkAccess, ...(top && { under: top.id }), ...(only && { only }) }),
         )
       }
-      return semaphore.run({ caller: callerOf({ actor, from }), signal }, send)
+      return semaphore.run({ caller: callerOf(ctx), signal }, send)
     },
   }
 }
 
 /** Opens the archive of the caller's own data. Each of its files has records of one source, as JSON lines. */
-export function openMyData(deps: Deps, actor: Person): OrgExport {
+export function openMyData(ctx: RequestCtx<Person>): OrgExport {
   const name = 'personal-data'
   return {
     ...{ name, folder: name },
-    send: (write, { signal, from }) => {
-      const time = Math.floor(deps.now().getTime() / 1_000)
-      return semaphore.run({ caller: callerOf({ actor, from }), signal }, () =>
-        write(recordFiles(personalRecords(deps, actor, actor), time)),
+    send: (write, { signal }) => {
+      const time = Math.floor(ctx.now().getTime() / 1_000)
+      return semaphore.run({ caller: callerOf(ctx), signal }, () =>
+        write(recordFiles(personalRecords(ctx, ctx.actor), time)),
       )
     },
   }

@@ -16,7 +16,7 @@ import {
   setSessionsOfIdentityRevoked,
   setSessionsRevoked,
 } from '../../../../index/credentials/sessions.ts'
-import type { Deps } from '../../../base/deps.ts'
+import type { Ctx, Deps } from '../../../base/deps.ts'
 import { AppError } from '../../../base/errors.ts'
 import * as limits from '../../../base/limits.ts'
 import type { Person } from '../../actor.ts'
@@ -44,11 +44,11 @@ export interface Identity {
 }
 
 /** Lists the caller's identities, oldest first. */
-export async function listMyIdentities(deps: Deps, actor: Person, page: Page) {
-  const { read } = deps.credentials
-  const rows = await listIdentities(read, actor.id, page)
-  const identities = rows.map((row) => toIdentity(deps, row))
-  return { identities, ...pageOf(page, await countIdentities(read, actor.id)) }
+export async function listMyIdentities(ctx: Ctx<Person>, page: Page) {
+  const { read } = ctx.credentials
+  const rows = await listIdentities(read, ctx.actor.id, page)
+  const identities = rows.map((row) => toIdentity(ctx, row))
+  return { identities, ...pageOf(page, await countIdentities(read, ctx.actor.id)) }
 }
 
 function toIdentity(deps: Deps, { id, provider, email, created_at, confirmed_at }: Row): Identity {
@@ -62,29 +62,28 @@ function toIdentity(deps: Deps, { id, provider, email, created_at, confirmed_at 
  * @throws AppError identity_not_found, last_way_in, confirmation_required, invalid_credentials, rate_limited
  */
 export async function removeIdentity(
-  deps: Deps,
-  actor: Person,
+  ctx: Ctx<Person>,
   { identity_id: identityId }: IdentityAt,
   proof: PasswordProof,
 ): Promise<void> {
-  const { read, write } = deps.credentials
-  if ((await findIdentityOf(read, actor.id, identityId)) === undefined) throw identityNotFound()
-  const account = await provePassword(deps, actor, proof)
+  const { read, write } = ctx.credentials
+  if ((await findIdentityOf(read, ctx.actor.id, identityId)) === undefined) throw identityNotFound()
+  const account = await provePassword(ctx, proof)
   const provider = await write(async (trx) => {
-    await requireStillProved(trx, actor, account)
-    const identity = await findIdentityOf(trx, actor.id, identityId)
+    await requireStillProved(trx, ctx.actor, account)
+    const identity = await findIdentityOf(trx, ctx.actor.id, identityId)
     if (identity === undefined) throw identityNotFound()
-    const others = (await countIdentities(trx, actor.id)) - 1
-    const hasPassword = account.has_password === 1 && deps.config.passwordLogin !== false
+    const others = (await countIdentities(trx, ctx.actor.id)) - 1
+    const hasPassword = account.has_password === 1 && ctx.config.passwordLogin !== false
     if (others === 0 && !hasPassword)
       throw new AppError('last_way_in', 'You could not sign in any more; set a password or link another service first')
-    await setSessionsOfIdentityRevoked(trx, identityId, deps.now().toISOString())
+    await setSessionsOfIdentityRevoked(trx, identityId, ctx.now().toISOString())
     await deleteIdentity(trx, identityId)
-    if (others === 0) await setAccount(trx, actor.id, { has_identity: 0 })
+    if (others === 0) await setAccount(trx, ctx.actor.id, { has_identity: 0 })
     return identity.provider
   })
   const target = { type: 'identity', id: identityId } as const
-  await audit(deps, { action: 'identity.removed', actor, target, detail: { provider } })
+  await audit(ctx, { action: 'identity.removed', actor: ctx.actor, target, detail: { provider } })
 }
 
 function identityNotFound(): AppError {
@@ -138,8 +137,13 @@ export async function linkAndNotify(deps: Deps, trx: CredentialsDb, identity: Ro
 }
 
 /** Records a link after its commit. */
-export async function recordLink(deps: Deps, actor: Person, { id, provider }: Row): Promise<void> {
-  await audit(deps, { action: 'identity.linked', actor, target: { type: 'identity', id }, detail: { provider } })
+export async function recordLink(ctx: Ctx<Person>, { id, provider }: Row): Promise<void> {
+  await audit(ctx, {
+    action: 'identity.linked',
+    actor: ctx.actor,
+    target: { type: 'identity', id },
+    detail: { provider },
+  })
 }
 
 /**

@@ -1,12 +1,12 @@
 /** The provider through which a session was opened. */
 
 import { findIdentityOfSession } from '../../../../index/credentials/identities.ts'
-import type { Deps } from '../../../base/deps.ts'
+import type { Ctx } from '../../../base/deps.ts'
 import type { Person } from '../../actor.ts'
 import { findProvider, type Provider } from './providers.ts'
 
-export async function providerOfSession(deps: Deps, { sessionId }: Person): Promise<Provider | undefined> {
-  if (sessionId === undefined) return undefined
-  const identity = await findIdentityOfSession(deps.credentials.read, sessionId)
-  return identity && findProvider(deps, identity.provider)
+export async function providerOfSession(ctx: Ctx<Person>): Promise<Provider | undefined> {
+  if (ctx.actor.sessionId === undefined) return undefined
+  const identity = await findIdentityOfSession(ctx.credentials.read, ctx.actor.sessionId)
+  return identity && findProvider(ctx, identity.provider)
 }

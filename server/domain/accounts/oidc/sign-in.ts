@@ -199,7 +199,7 @@ async function confirm(deps: Deps, returned: Return, identity: Identity): Promis
 async function linkSession(deps: Deps, returned: Return): Promise<Arrival> {
   const { provider, passed, actor } = returned
   if (actor === undefined) throw sessionGone()
-  await requireConfirmed(deps, actor)
+  await requireConfirmed({ ...deps, actor })
   const known = await findIdentity(deps.credentials.read, passed.issuer, passed.subject)
   const row = known ?? newIdentity(deps, provider, passed, actor.id)
   const moved = await deps.credentials.write(async (trx) => {
@@ -211,7 +211,7 @@ async function linkSession(deps: Deps, returned: Return): Promise<Arrival> {
     return isMoved ? account : undefined
   })
   if (moved) await recordChange(deps, 'account.email_changed', moved)
-  if (known === undefined) await recordLink(deps, actor, row)
+  if (known === undefined) await recordLink({ ...deps, actor }, row)
   return { act: 'linked' }
 }
 
@@ -237,7 +237,7 @@ async function linkByEmail(
     if (orgs !== undefined) recordTakeOver = await takeOver(deps, trx, account.id, orgs)
     await linkAndNotify(deps, trx, identity)
   })
-  await recordLink(deps, personOf(account), identity)
+  await recordLink({ ...deps, actor: personOf(account) }, identity)
   await recordTakeOver?.(personOf(account))
   return session
 }
@@ -260,9 +260,9 @@ async function create(deps: Deps, returned: Return, email: string): Promise<Arri
     return invitation && takeInvitation(trx, invitation, account.id, now, () => signUpRefusedError(mode))
   })
   const inserted = await readAccount(deps, account.id)
-  await auditSignUp(deps, personOf(inserted), invitation)
-  await recordLink(deps, personOf(inserted), identity)
-  const joined = pending && (await joinFirst(deps, personOf(inserted), pending))
+  await auditSignUp({ ...deps, actor: personOf(inserted) }, invitation)
+  await recordLink({ ...deps, actor: personOf(inserted) }, identity)
+  const joined = pending && (await joinFirst({ ...deps, actor: personOf(inserted) }, pending))
   const welcome = `Welcome to Grove, ${inserted.name}`
   const session = await signInKnown(deps, returned, { identity, account: inserted }, undefined, welcome)
   return { act: 'signed-in', session, isNew: true, ...(joined === undefined ? {} : { org: joined.id }) }
