@@ -1,7 +1,7 @@
 /** Deletes vectors in slices. `scrub.ts` then removes their bytes from the file. */
 import type { Transaction } from 'kysely'
 import { changeRows, readRows } from '../sqlite/statements.ts'
-import type { VectorsAt } from './positions.ts'
+import type { VectorsAt } from './progress.ts'
 import type { VectorsDb, VectorsSchema } from './schema.ts'
 import { keyBytes } from './vectors.ts'
 
@@ -164,7 +164,7 @@ export async function deleteUnnamed(
 }
 
 /** Deletes a model's position of an organisation. */
-export async function deletePosition(trx: Transaction<VectorsSchema>, { orgId, model }: VectorsAt): Promise<void> {
+export async function deleteProgress(trx: Transaction<VectorsSchema>, { orgId, model }: VectorsAt): Promise<void> {
   await changeRows(trx, newGeneration, orgId)
   await changeRows(trx, needScrub, orgId)
   await changeRows(trx, 'delete from position where org_id = ? and model = ?', orgId, model)

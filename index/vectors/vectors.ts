@@ -1,7 +1,7 @@
 /** Reads and writes the vectors of passages and nodes. A writer gives each change of a node's row the next `seq`. */
 import type { Transaction } from 'kysely'
 import { changeRows, readRows } from '../sqlite/statements.ts'
-import { type Cursor, movePosition, readGeneration, type VectorsAt, type WriterAt } from './positions.ts'
+import { moveProgress, type NewProgress, readGeneration, type VectorsAt, type WriterAt } from './progress.ts'
 import type { VectorsDb, VectorsSchema } from './schema.ts'
 
 /** The length of a key in bytes. */
@@ -29,7 +29,7 @@ export interface VectorChange {
   readonly nodes?: readonly NewNode[]
   /** Ids of deleted nodes. */
   readonly gone?: readonly string[]
-  readonly position?: { readonly nodes?: Cursor; readonly deletions?: Cursor; readonly isCompared?: true }
+  readonly progress?: NewProgress
 }
 
 /** `erased`: the organisation was erased since the writer began. `missing`: passages of a node were swept. */
@@ -39,7 +39,7 @@ export type WriteOutcome = 'written' | 'erased' | 'missing'
 export async function writeVectors(
   trx: Transaction<VectorsSchema>,
   at: WriterAt,
-  { passages = [], nodes = [], gone = [], position }: VectorChange,
+  { passages = [], nodes = [], gone = [], progress }: VectorChange,
 ): Promise<WriteOutcome> {
   if ((await readGeneration(trx, at.orgId)) !== at.generation) return 'erased'
   const seq = await readSeq(trx, at)
@@ -60,7 +60,7 @@ export async function writeVectors(
   for (const id of gone) next += await changeRows(trx, endNode, next + 1, at.orgId, at.model, id)
   const more = (await countLive(trx, at, ids)) - before
   if (next > seq) await changeRows(trx, setSeq, next, more, at.orgId, at.model)
-  if (position) await movePosition(trx, at, position)
+  if (progress) await moveProgress(trx, at, progress)
   return 'written'
 }
 

@@ -10,7 +10,7 @@ import { countUnrevokedSessions } from '../../index/credentials/sessions.ts'
 import { countAllPending } from '../../index/log/deliveries.ts'
 import type { Deps } from '../base/deps.ts'
 import { passwordsWaiting } from '../domain/accounts/passwords.ts'
-import type { Follower } from '../domain/embeddings/follower.ts'
+import type { Embedder } from '../domain/embeddings/embedder.ts'
 import { backedUpFile, credentialsFile, indexFile } from '../domain/layout.ts'
 import { waitingForGit } from '../http/git/git-limits.ts'
 import { processMetrics } from './metrics.ts'
@@ -22,16 +22,16 @@ export const textFormat = 'text/plain; version=0.0.4; charset=utf-8'
  * Returns the metrics of this process.
  *
  * @param sweeps true if this process runs the background jobs; only it reports the metrics of the data folder
- * @param follower embeds texts. Undefined: this process embeds none.
+ * @param embedder embeds texts. Undefined: this process embeds none.
  */
 export async function scrapeProcess(
   deps: Deps,
   worker: number,
   sweeps: boolean,
-  follower: Follower | undefined,
+  embedder: Embedder | undefined,
 ): Promise<string> {
   setOwnGauges(deps)
-  if (sweeps) await setFolderGauges(deps, follower)
+  if (sweeps) await setFolderGauges(deps, embedder)
   const { registry } = deps.metrics
   return `${await registry.metrics()}${await processMetrics(worker).metrics()}`
 }
@@ -59,7 +59,7 @@ function setOwnGauges({ metrics, placement, search }: Deps): void {
  */
 async function setFolderGauges(
   { metrics, credentials, events, log, store }: Deps,
-  follower: Follower | undefined,
+  embedder: Embedder | undefined,
 ): Promise<void> {
   try {
     const { bavail, bfree, blocks, bsize } = await statfs(store.root)
@@ -74,9 +74,9 @@ async function setFolderGauges(
     metrics.webhooksPending.set(await countAllPending(events.read))
     metrics.mailPending.set(await countPendingMails(credentials.read))
     metrics.sessionsActive.set(await countUnrevokedSessions(credentials.read))
-    if (follower === undefined) return
-    metrics.embeddingsPending.set(follower.pendingTexts())
-    metrics.embeddingsStoreBytes.set(await follower.storeBytes())
+    if (embedder === undefined) return
+    metrics.embeddingsPending.set(embedder.pendingTexts())
+    metrics.embeddingsStoreBytes.set(await embedder.storeBytes())
   } catch (error) {
     log.warn({ err: error }, 'some metrics could not be read')
   }

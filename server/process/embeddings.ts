@@ -31,7 +31,7 @@ export async function openEmbeddings(
 }
 
 /**
- * Opens the database of vectors. If it is damaged or deleted, another one begins, and the follower embeds all texts
+ * Opens the database of vectors. If it is damaged or deleted, another one begins, and the embedder reads all texts
  * again.
  *
  * @param mayReplaceNewer resolves to true if a newer version's file may be set aside
@@ -47,7 +47,7 @@ export async function openVectors(
     mayReplaceNewer,
     report: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
   })
-  // The follower fills it in small transactions, so nothing waits until it is whole.
+  // The embedder fills it in small transactions, so nothing waits until it is whole.
   void vectors.keepWhole(async () => true)
   return vectors
 }

@@ -15,7 +15,7 @@ import { auditConfig } from '../domain/audit/config-change.ts'
 import { maintainRepositories } from '../domain/background/maintenance.ts'
 import { fillIndex, type Job, sweep } from '../domain/background/sweep.ts'
 import { createReporter } from '../domain/background/unreadable.ts'
-import { type Follower, followEmbeddings } from '../domain/embeddings/follower.ts'
+import { type Embedder, startEmbedder } from '../domain/embeddings/embedder.ts'
 import { partialIndex } from '../domain/indexing/partial-index.ts'
 import { limitedMail, unlimitedMail } from '../domain/mail/limits.ts'
 import { sendMails } from '../domain/mail/sender.ts'
@@ -85,7 +85,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   deps.metrics.buildInfo.set({ version, commit, node: process.version, git: await gitVersion() }, 1)
   if (!sweeps) for (const name of folderMetrics) deps.metrics.registry.removeSingleMetric(name)
   let work: Work | undefined
-  const scrapeOwn = () => scrapeProcess(deps, worker, sweeps, work?.follower)
+  const scrapeOwn = () => scrapeProcess(deps, worker, sweeps, work?.embedder)
   const scrape = cluster.isWorker ? openWorkerScrapes(scrapeOwn) : scrapeOwn
   const imports = createImportQueue({ root: config.dataDir, run: importProcess(config), ...deps })
   const served: Deps = {
@@ -141,7 +141,7 @@ function limitsOf({ metrics }: Deps, newCounter: NewCounter | undefined): Pick<D
 /** Background work. */
 interface Work {
   /** Absent: the service has no model. */
-  readonly follower: Follower | undefined
+  readonly embedder: Embedder | undefined
   /** Resolves when all of it has ended. Call it when the service is draining. */
   end(): Promise<void>
 }
@@ -150,13 +150,13 @@ interface Work {
 function startWork(deps: Deps, served: Deps, whole: Promise<unknown>, sweepAll: () => Promise<unknown>): Work {
   const sweeping = whole.then(() => Promise.all([sweepAll(), maintainRepositories(deps), prepareIndexes(deps)]))
   const sending = sendAll(deps, served)
-  const follower = served.embeddings && followEmbeddings(served, served.embeddings)
+  const embedder = served.embeddings && startEmbedder(served, served.embeddings)
   return {
-    follower,
+    embedder,
     end: async () => {
       await sweeping
       await sending
-      await follower?.stop()
+      await embedder?.stop()
     },
   }
 }

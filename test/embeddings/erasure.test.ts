@@ -1,4 +1,4 @@
-/** Erased vectors: not a byte of them is left, and a running follower does not write them back. */
+/** Erased vectors: not a byte of them is left, and a running embedder does not write them back. */
 import { existsSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
-import { countOf, isFollowed, LetterModel, lettersOf, openScene, rowsOf, type Scene } from './follower-scene.ts'
+import { countOf, isEmbedded, LetterModel, lettersOf, openScene, rowsOf, type Scene } from './embedder-scene.ts'
 
 const weekMs = 7 * 24 * 3_600_000
 
@@ -47,7 +47,7 @@ describe('erased vectors', () => {
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
   }
   const titles = (word: string, count: number) => Array.from({ length: count }, (_, n) => `${word} number ${n}`)
-  const followed = (who: PersonClient) => until(() => isFollowed(scene, grove, who.org))
+  const embedded = (who: PersonClient) => until(() => isEmbedded(scene, grove, who.org))
 
   /** Returns those of the texts whose key or vector is in the file or its log. */
   async function remainsOf(texts: readonly string[]): Promise<string[]> {
@@ -58,13 +58,13 @@ describe('erased vectors', () => {
   }
 
   it.deep('of an organisation leave no byte, and others keep theirs', async () => {
-    scene.follow()
+    scene.embed()
     for (let n = 0; n < 3; n++) {
       await create(ann, titles(`Whale ${n}`, 100))
       await create(bob, titles(`Seal ${n}`, 30))
     }
-    await followed(ann)
-    await followed(bob)
+    await embedded(ann)
+    await embedded(bob)
     const secret = [0, 1, 2].flatMap((n) => titles(`Whale ${n}`, 100))
     expect(await remainsOf(secret)).to.have.length(300)
     const kept = await rowsOf(scene, bob.org)
@@ -75,7 +75,7 @@ describe('erased vectors', () => {
     for (const table of ['passage', 'node', 'position'] as const)
       expect(await countOf(scene, table, ann.org)).to.equal(0)
     scene.refused.delete(ann.org)
-    await followed(ann)
+    await embedded(ann)
   })
 
   it('are not written back by a step that began before', async () => {
@@ -86,23 +86,23 @@ describe('erased vectors', () => {
       scene.refused.add(ann.org)
       await eraseOrgVectors(deps(), ann.org)
     }
-    scene.follow()
+    scene.embed()
     await create(ann, ['A secret'])
     await until(() => isErasing)
     await create(bob, ['Open'])
-    await followed(bob)
+    await embedded(bob)
     expect(await countOf(scene, 'passage', ann.org)).to.equal(0)
     expect(await remainsOf(['A secret'])).to.deep.equal([])
   })
 
   it.deep('of a purged node leave no byte, also of its earlier texts', async () => {
-    scene.follow()
+    scene.embed()
     const [id = '', other = ''] = await create(ann, ['A whale', 'A seal', ...titles('Fish', 100)])
-    await followed(ann)
+    await embedded(ann)
     await ann.patch(`/orgs/${ann.org}/nodes/${id}`, { title: 'An orca' }).then(expecting(200))
-    await followed(ann)
+    await embedded(ann)
     await ann.delete(`/orgs/${ann.org}/nodes/${id}`).then(expecting(204))
-    await followed(ann)
+    await embedded(ann)
     expect(await remainsOf(['A whale', 'An orca', 'A seal'])).to.have.length(3)
     await purge()
     expect(await remainsOf(['A whale', 'An orca'])).to.deep.equal([])
@@ -114,23 +114,23 @@ describe('erased vectors', () => {
   })
 
   it('of a purged organisation leave no byte', async () => {
-    scene.follow()
+    scene.embed()
     const org = (await ann.post('/orgs', { name: 'Sea' }).then(expecting(201))).body.id
     const sea = { ...ann, org }
     await create(sea, titles('Whale', 20))
-    await followed(sea)
+    await embedded(sea)
     await ann.delete(`/orgs/${org}`).then(expecting(204))
     await purge()
     expect(await remainsOf(titles('Whale', 20))).to.deep.equal([])
   })
 
   it('are swept once a week if nothing names them', async () => {
-    scene.follow()
+    scene.embed()
     const [id = '', gone = ''] = await create(ann, ['A whale', 'A seal'])
-    await followed(ann)
+    await embedded(ann)
     await ann.patch(`/orgs/${ann.org}/nodes/${id}`, { title: 'An orca' }).then(expecting(200))
     await ann.delete(`/orgs/${ann.org}/nodes/${gone}`).then(expecting(204))
-    await followed(ann)
+    await embedded(ann)
     const sweep = async () => {
       for (let step = 0; !(await sweepVectors(deps())); step++) expect(step).to.be.lessThan(10)
     }
@@ -143,17 +143,17 @@ describe('erased vectors', () => {
     now = new Date(now.getTime() + 2 * weekMs)
     await sweep()
     expect(await remainsOf(['A seal', 'An orca'])).to.deep.equal(['An orca'])
-    await followed(ann)
+    await embedded(ann)
   })
 
   it('of an earlier model are swept after the next one has the nodes', async () => {
-    const first = scene.follow()
+    const first = scene.embed()
     await create(ann, titles('Whale', 5))
-    await followed(ann)
+    await embedded(ann)
     await first.stop()
     const next = await openScene(grove, new LetterModel('others'))
-    next.follow()
-    await until(() => isFollowed(next, grove, ann.org))
+    next.embed()
+    await until(() => isEmbedded(next, grove, ann.org))
     expect(await countOf(scene, 'passage', ann.org)).to.equal(10)
     now = new Date(now.getTime() + 2 * weekMs)
     for (let step = 0; !(await sweepVectors({ ...deps(), embeddings: next.embeddings })); step++)
@@ -164,9 +164,9 @@ describe('erased vectors', () => {
   })
 
   it('disappear for a reader', async () => {
-    scene.follow()
+    scene.embed()
     const [id = ''] = await create(ann, titles('Whale', 30))
-    await followed(ann)
+    await embedded(ann)
     const reader = openVectorRows(join(grove.dataDir, 'vectors.sqlite'))
     const model = reader.modelOf(scene.model.id)
     expect(model).to.include({ name: 'letters', dimensions: 64 })

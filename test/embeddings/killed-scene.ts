@@ -20,7 +20,7 @@ const queryPrefix = 'Question: '
 const model = 'letters'
 const id = modelId({ name: model, textPrefix: '', queryPrefix })
 
-/** Nodes of three texts each. A step of the follower has some 11 of them, and two requests: 32 texts, and the rest. */
+/** Nodes of three texts each. A step of the embedder has some 11 of them, and two requests: 32 texts, and the rest. */
 const nodes = 60
 
 export interface Filled {

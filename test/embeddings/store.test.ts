@@ -7,12 +7,12 @@ import fc from 'fast-check'
 import { type Database, openDatabase } from '../../index/sqlite/database.ts'
 import { beginErasure, eraseNodeRows } from '../../index/vectors/erasure.ts'
 import { vectorsMigrations } from '../../index/vectors/migrations.ts'
-import { beginPosition, countSettled, recordModel } from '../../index/vectors/positions.ts'
+import { beginProgress, countSettled, recordModel } from '../../index/vectors/progress.ts'
 import { openVectorRows, type VectorRows } from '../../index/vectors/read-rows.ts'
 import type { VectorsSchema } from '../../index/vectors/schema.ts'
 import { type NewNode, type VectorChange, writeVectors } from '../../index/vectors/vectors.ts'
 import { keyOf } from '../../server/domain/embeddings/texts.ts'
-import { hex, lettersOf } from './follower-scene.ts'
+import { hex, lettersOf } from './embedder-scene.ts'
 
 const org = 'an organisation'
 const model = { id: 'ab'.repeat(16), name: 'letters' }
@@ -30,7 +30,7 @@ describe('the database of vectors', () => {
     vectors = await openDatabase(file, vectorsMigrations, { synchronous: 'NORMAL' })
     expect((await stat(file)).mode & 0o777).to.equal(0o600)
     number = await vectors.write((trx) => recordModel(trx, model))
-    await vectors.write((trx) => beginPosition(trx, at(), 'an epoch', new Date()))
+    await vectors.write((trx) => beginProgress(trx, at(), 'an epoch', new Date()))
   })
   afterEach(async () => {
     reader.close()
@@ -64,7 +64,7 @@ describe('the database of vectors', () => {
     await vectors.write((trx) => beginErasure(trx, org))
     expect(await write({ nodes: [node('a', 'a text')] })).to.equal('erased')
     expect(reader.stateOf(org, number)).to.equal(undefined)
-    expect(await vectors.write((trx) => beginPosition(trx, at(), 'an epoch', new Date()))).to.equal(undefined)
+    expect(await vectors.write((trx) => beginProgress(trx, at(), 'an epoch', new Date()))).to.equal(undefined)
   })
 
   it('shows a reader all changes, whenever it reads and in slices of any size', async () => {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { isFollowed, openScene, rowsOf } from '../embeddings/follower-scene.ts'
+import { isEmbedded, openScene, rowsOf } from '../embeddings/embedder-scene.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
@@ -21,8 +21,8 @@ describe('vectors, for an operator', () => {
     ann = await signUp(grove, 'Ann')
     for (const title of ['Whales', 'Seals', 'Krill']) await newNode(grove, ann, { title })
     const scene = await openScene(grove)
-    scene.follow()
-    await until(() => isFollowed(scene, grove, ann.org))
+    scene.embed()
+    await until(() => isEmbedded(scene, grove, ann.org))
     rows = await rowsOf(scene, ann.org)
     await scene.close()
   })
@@ -41,8 +41,8 @@ describe('vectors, for an operator', () => {
 
     const again = await startGrove({ dataDir, sweeps: false })
     const scene = await openScene(again)
-    scene.follow()
-    await until(() => isFollowed(scene, again, ann.org))
+    scene.embed()
+    await until(() => isEmbedded(scene, again, ann.org))
     expect(await rowsOf(scene, ann.org)).to.deep.equal(rows)
     expect(scene.model.texts).to.deep.equal([])
     await scene.close()
@@ -75,8 +75,8 @@ describe('vectors, for an operator', () => {
     expect(stdout).to.match(/vectors\.sqlite.*begins another one/)
     const again = await startGrove({ dataDir, sweeps: false })
     const scene = await openScene(again)
-    scene.follow()
-    await until(() => isFollowed(scene, again, ann.org))
+    scene.embed()
+    await until(() => isEmbedded(scene, again, ann.org))
     expect(existsSync(join(dataDir, 'vectors.sqlite.damaged'))).to.equal(true)
     expect(scene.model.texts.sort()).to.include.members(['Krill', 'Seals', 'Whales'])
     await scene.close()

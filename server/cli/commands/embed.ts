@@ -32,19 +32,19 @@ export async function embed(call: Call, options: EmbedOptions): Promise<number> 
       throw new UsageError(
         'The index is incomplete, so not all texts are known. Run grove reindex, or start the service, and try again',
       )
-    const following = { index: deps.index, now: deps.now, store: deps.store, embeddings, signal: call.signal }
-    const orgs = await listEmbeddedOrgs(following, only)
+    const step = { index: deps.index, now: deps.now, store: deps.store, embeddings, signal: call.signal }
+    const orgs = await listEmbeddedOrgs(step, only)
     if (only !== undefined && orgs.length === 0)
       return failed(
         `${only} does not exist, or does not allow ${embeddings.model.name}. Its owners choose in its settings`,
       )
     const pending: (PendingTexts & { readonly id: string })[] = []
-    for (const org of orgs) pending.push({ id: org.id, ...(await countPendingTexts(following, org)) })
+    for (const org of orgs) pending.push({ id: org.id, ...(await countPendingTexts(step, org)) })
     if (options.json !== true) printPending(pending)
     const total = pending.reduce((sum, { texts }) => sum + texts, 0)
     const pace = new Pace(total)
     if (options.dryRun !== true) {
-      const isOurs = await embedNow(following, orgs, pace).finally(() => pace.end())
+      const isOurs = await embedNow(step, orgs, pace).finally(() => pace.end())
       if (!isOurs) return failed(isBusy)
     }
     if (options.json === true) {

@@ -1,6 +1,6 @@
 /** How many nodes of an organisation have vectors. */
 import { readUsage } from '../../../index/derived/usage.ts'
-import { countSettled } from '../../../index/vectors/positions.ts'
+import { countSettled } from '../../../index/vectors/progress.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { Embeddings } from './embeddings.ts'
 

@@ -1,7 +1,7 @@
 /** Connects a model and its vectors with the choices of the operator and of owners. */
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import type { Database } from '../../../index/sqlite/database.ts'
-import { findDimensions } from '../../../index/vectors/positions.ts'
+import { findDimensions } from '../../../index/vectors/progress.ts'
 import type { VectorsSchema } from '../../../index/vectors/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { embeddingsChoice, isClosed } from '../format/org-format.ts'

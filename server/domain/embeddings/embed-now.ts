@@ -1,13 +1,13 @@
-/** Embeds all texts of organisations now, for a command. The follower of a service takes turns instead. */
+/** Embeds all texts of organisations now, for a command. The embedder of a service takes turns instead. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FollowedOrg } from '../../../index/derived/followed-nodes.ts'
+import type { OrgVersion } from '../../../index/derived/changed-nodes.ts'
 import { DatabaseError } from '../../../index/sqlite/database.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
 import type { Deps } from '../../base/deps.ts'
 import { runFolder } from '../layout.ts'
-import { type Following, followOrg } from './follow-org.ts'
 import { EmbeddingError, type EmbeddingModel } from './model.ts'
+import { type StepDeps, takeStep } from './org-step.ts'
 
 /** Called as the work proceeds. */
 export interface Observer {
@@ -31,24 +31,24 @@ export function embeddingLock({ store }: Pick<Deps, 'store'>): string {
  * @throws EmbeddingError the model will not embed soon; DatabaseError, the signal's reason
  */
 export async function embedNow(
-  following: Following & Pick<Deps, 'store'>,
-  orgs: readonly FollowedOrg[],
+  deps: StepDeps & Pick<Deps, 'store'>,
+  orgs: readonly OrgVersion[],
   observer: Observer,
 ): Promise<boolean> {
   let isOurs = false
   const work = async () => {
     isOurs = true
-    for (const org of orgs) await embedOrg(following, org, observer)
+    for (const org of orgs) await embedOrg(deps, org, observer)
   }
-  await withFileLock(embeddingLock(following), following.signal, work, 0).catch((error: unknown) => {
+  await withFileLock(embeddingLock(deps), deps.signal, work, 0).catch((error: unknown) => {
     if (isOurs || !(error instanceof DatabaseError && error.code === 'busy')) throw error
   })
-  following.signal.throwIfAborted()
+  deps.signal.throwIfAborted()
   return isOurs
 }
 
-async function embedOrg(following: Following, org: FollowedOrg, observer: Observer): Promise<void> {
-  const { model } = following.embeddings
+async function embedOrg(deps: StepDeps, org: OrgVersion, observer: Observer): Promise<void> {
+  const { model } = deps.embeddings
   let idleMs = 0
   const embedTexts: typeof model.embedTexts = async (texts, signal) => {
     const vectors = await model.embedTexts(texts, signal)
@@ -56,17 +56,17 @@ async function embedOrg(following: Following, org: FollowedOrg, observer: Observ
     observer.embedded(texts.length)
     return vectors
   }
-  const observed = { ...following, embeddings: { ...following.embeddings, model: withTexts(model, embedTexts) } }
+  const observed = { ...deps, embeddings: { ...deps.embeddings, model: withTexts(model, embedTexts) } }
   for (;;) {
     try {
-      const { kind } = await followOrg(observed, org)
+      const { kind } = await takeStep(observed, org)
       if (kind === 'done' || kind === 'not allowed') return
     } catch (error) {
-      if (following.signal.aborted || !(error instanceof EmbeddingError)) throw error
+      if (deps.signal.aborted || !(error instanceof EmbeddingError)) throw error
       idleMs += error.retryAfterMs
       if (error.retryAfterMs > longestPauseMs || idleMs > longestIdleMs) throw error
       observer.paused(error)
-      await sleep(Math.max(error.retryAfterMs, 1), undefined, { signal: following.signal })
+      await sleep(Math.max(error.retryAfterMs, 1), undefined, { signal: deps.signal })
     }
   }
 }

@@ -10,7 +10,7 @@ import { AnswerError, answerBytes, parseVectors } from './endpoint-answer.ts'
 import { type EndpointSettings, endpointRules } from './endpoint-target.ts'
 import { FaultLog } from './fault-log.ts'
 import { EmbeddingError, type StoredDimensions } from './model.ts'
-import { type Failure, longestAskedMs, Pauses } from './pauses.ts'
+import { EndpointPauses, type Failure, longestAskedMs } from './pauses.ts'
 import { providerReason } from './provider-text.ts'
 import { UnsentError } from './unsent-error.ts'
 
@@ -72,7 +72,7 @@ export class EndpointClient {
   readonly #deps: ClientDeps
   readonly #options: ClientOptions
   readonly #allowance: Allowance
-  readonly #pauses: Pauses
+  readonly #pauses: EndpointPauses
   readonly #faults: FaultLog
   readonly #running = new Set<AbortController>()
   #isClosed = false
@@ -85,7 +85,7 @@ export class EndpointClient {
     this.#deps = deps
     this.#options = options
     this.#allowance = new Allowance(settings)
-    this.#pauses = new Pauses(options.random)
+    this.#pauses = new EndpointPauses(options.random)
     this.#faults = new FaultLog(deps)
   }
 

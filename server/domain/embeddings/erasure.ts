@@ -19,7 +19,7 @@ import {
   listUnscrubbed,
 } from '../../../index/vectors/erasure.ts'
 import { vectorsMigrations } from '../../../index/vectors/migrations.ts'
-import type { VectorsAt } from '../../../index/vectors/positions.ts'
+import type { VectorsAt } from '../../../index/vectors/progress.ts'
 import type { VectorsSchema } from '../../../index/vectors/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { vectorsFile } from '../layout.ts'
@@ -31,7 +31,7 @@ export type ErasureDeps = Pick<Deps, 'embeddings' | 'store'>
 
 /**
  * Erases the vectors of an organisation that is purged, or that has switched embeddings off. Call it after that is
- * committed: the follower stops because of it.
+ * committed: the embedder stops because of it.
  *
  * @throws DatabaseError; Error: the bytes could not be removed in time. Call it again.
  */

@@ -1,6 +1,6 @@
 /** The texts of a node in the index, with their keys for a model. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { readFollowedText } from '../../../index/derived/followed-nodes.ts'
+import { readBeginning } from '../../../index/derived/changed-nodes.ts'
 import { INDEXED_BYTES, wholeLetters } from '../../../index/search/segments/rows.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { Embeddings } from './embeddings.ts'
@@ -25,7 +25,7 @@ export async function readNodeTexts(
 ): Promise<NodeTexts | undefined> {
   await nextTurn()
   signal.throwIfAborted()
-  const row = await readFollowedText(index.read, id, INDEXED_BYTES)
+  const row = await readBeginning(index.read, id, INDEXED_BYTES)
   if (row === undefined) return undefined
   const texts = textsOf(row.title, wholeLetters(row.beginning))
   const keyed = texts.map((text) => ({ key: keyOf(embeddings.model.id, text).toString('hex'), text }))

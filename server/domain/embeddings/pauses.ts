@@ -25,7 +25,7 @@ interface Pause {
   readonly waitMs: number
 }
 
-export class Pauses {
+export class EndpointPauses {
   /** For questions also: the endpoint asked for it, or refuses everything. */
   #ofAll: Pause = { untilMs: 0, waitMs: 0 }
   #ofTexts: Pause = { untilMs: 0, waitMs: 0 }

@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { exists, listNames } from '../../../gitstore/fs-exists.ts'
-import { filterNodesOf } from '../../../index/derived/followed-nodes.ts'
+import { filterNodesOf } from '../../../index/derived/changed-nodes.ts'
 import {
-  deletePosition,
+  deleteProgress,
   eraseNodeRows,
   eraseSlice,
   findSweepDue,
@@ -12,7 +12,7 @@ import {
   listNodeIds,
   markSwept,
 } from '../../../index/vectors/erasure.ts'
-import type { VectorsAt } from '../../../index/vectors/positions.ts'
+import type { VectorsAt } from '../../../index/vectors/progress.ts'
 import type { Deps } from '../../base/deps.ts'
 import { nodeRepo, orgFolder, parseTrashedNode, trashFolder } from '../layout.ts'
 import { coveredOf } from './coverage.ts'
@@ -91,7 +91,7 @@ async function removeEarlierModels(deps: Pick<Deps, 'index'>, embeddings: Embedd
   const present = await vectors.read.selectFrom('model').select('number').where('id', '=', model.id).executeTakeFirst()
   for (const number of await listModelsOf(vectors.read, orgId)) {
     if (number === present?.number) continue
-    await vectors.write((trx) => deletePosition(trx, { orgId, model: number }))
+    await vectors.write((trx) => deleteProgress(trx, { orgId, model: number }))
     while (await vectors.write((trx) => eraseSlice(trx, orgId, number))) await nextTurn()
   }
 }

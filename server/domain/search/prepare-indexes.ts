@@ -7,7 +7,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ignoreMissing } from '../../../gitstore/fs-exists.ts'
-import { type FollowedOrg, listOrgStates } from '../../../index/derived/followed-nodes.ts'
+import { type OrgVersion, orgVersions } from '../../../index/derived/changed-nodes.ts'
 import type { OrgState } from '../../../index/search/segments/rows.ts'
 import type { Deps } from '../../base/deps.ts'
 import { untilDraining } from '../../base/rounds.ts'
@@ -19,8 +19,6 @@ type PrepareDeps = Pick<Deps, 'index' | 'search' | 'store' | 'log' | 'draining' 
 
 /** Milliseconds between two looks at the versions. */
 const lookMs = 5_000
-/** Organisations per statement. */
-const orgsAtOnce = 500
 
 /** The states up to which organisations were prepared. */
 type Prepared = Map<string, OrgState>
@@ -53,11 +51,10 @@ async function prepareDue(deps: PrepareDeps, prepared: Prepared): Promise<boolea
 }
 
 /** Lists organisations with many changes since they were prepared, the most recently used first. */
-async function listDue(deps: PrepareDeps, prepared: Prepared): Promise<FollowedOrg[]> {
-  const due: { readonly org: FollowedOrg; readonly usedMs: number }[] = []
+async function listDue(deps: PrepareDeps, prepared: Prepared): Promise<OrgVersion[]> {
+  const due: { readonly org: OrgVersion; readonly usedMs: number }[] = []
   const present = new Set<string>()
-  for (let from: string | undefined = ''; from !== undefined; ) {
-    const some: FollowedOrg[] = await listOrgStates(deps.index.read, from, orgsAtOnce)
+  for await (const some of orgVersions(deps.index.read))
     for (const org of some) {
       present.add(org.id)
       const known = prepared.get(org.id)
@@ -67,8 +64,6 @@ async function listDue(deps: PrepareDeps, prepared: Prepared): Promise<FollowedO
       if (known === undefined && Date.now() - usedMs > unusedMs) prepared.set(org.id, org)
       else due.push({ org, usedMs })
     }
-    from = some.length < orgsAtOnce ? undefined : some.at(-1)?.id
-  }
   for (const id of prepared.keys()) if (!present.has(id)) prepared.delete(id)
   return due.sort((a, b) => b.usedMs - a.usedMs).map(({ org }) => org)
 }

@@ -15,19 +15,28 @@ export interface WriterAt extends VectorsAt {
   readonly generation: string
 }
 
-/** A place in the changes of an organisation, which are ordered by version and id. */
-export interface Cursor {
+/** A change of an organisation. They are ordered by version and id. */
+export interface LastChange {
   readonly version: number
   readonly id: string
 }
 
-export interface Position {
+/** How far the rows of an organisation and a model follow the index. */
+export interface Progress {
   readonly epoch: string
-  readonly nodes: Cursor
-  readonly deletions: Cursor
+  /** The last changes that were read. */
+  readonly nodes: LastChange
+  readonly deletions: LastChange
   /** True if the nodes of this epoch were compared with the rows. */
   readonly isCompared: boolean
   readonly settled: number
+}
+
+/** What a writer changes. */
+export interface NewProgress {
+  readonly nodes?: LastChange
+  readonly deletions?: LastChange
+  readonly isCompared?: true
 }
 
 /** Greater than all ids. */
@@ -61,7 +70,7 @@ export async function readGeneration(db: VectorsDb | Transaction<VectorsSchema>,
   return row?.generation ?? ''
 }
 
-interface PositionRow {
+interface ProgressRow {
   epoch: string
   version: number
   after_id: string
@@ -71,12 +80,17 @@ interface PositionRow {
   settled: number
 }
 
+/** The last changed node that was read. A rebuilt organisation begins at its first node. */
+export function lastReadOf(progress: Progress | undefined, epoch: string): LastChange {
+  return progress?.epoch === epoch ? progress.nodes : { version: 0, id: '' }
+}
+
 /** Returns undefined if the organisation has none. */
-export async function findPosition(
+export async function findProgress(
   db: VectorsDb | Transaction<VectorsSchema>,
   { orgId, model }: VectorsAt,
-): Promise<Position | undefined> {
-  const [row] = await readRows<PositionRow>(db, 'select * from position where org_id = ? and model = ?', orgId, model)
+): Promise<Progress | undefined> {
+  const [row] = await readRows<ProgressRow>(db, 'select * from position where org_id = ? and model = ?', orgId, model)
   return (
     row && {
       epoch: row.epoch,
@@ -88,7 +102,7 @@ export async function findPosition(
   )
 }
 
-// A position that was lost continues the `seq` of its rows.
+// Progress that was lost continues the `seq` of its rows.
 const begin = `
   insert into position (org_id, model, incarnation, epoch, version, after_id, gone_version, gone_after_id, compared,
     seq, settled, swept_ms)
@@ -102,22 +116,22 @@ const begin = `
  *
  * @returns undefined if the organisation was erased since the writer began
  */
-export async function beginPosition(
+export async function beginProgress(
   trx: Transaction<VectorsSchema>,
   at: WriterAt,
   epoch: string,
   now: Date,
-): Promise<Position | undefined> {
+): Promise<Progress | undefined> {
   if ((await readGeneration(trx, at.orgId)) !== at.generation) return undefined
   await changeRows(trx, begin, at.orgId, at.model, epoch, now.getTime(), at.orgId, at.model)
-  return findPosition(trx, at)
+  return findProgress(trx, at)
 }
 
-/** Moves the position. `isCompared` is only ever set to true. */
-export async function movePosition(
+/** Records the progress. `isCompared` is only ever set to true. */
+export async function moveProgress(
   trx: Transaction<VectorsSchema>,
   { orgId, model }: VectorsAt,
-  to: { readonly nodes?: Cursor; readonly deletions?: Cursor; readonly isCompared?: true },
+  to: NewProgress,
 ): Promise<void> {
   const { nodes, deletions, isCompared } = to
   await changeRows(

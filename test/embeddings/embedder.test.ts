@@ -1,4 +1,4 @@
-/** The follower: which texts it embeds, when, for whom, and that its rows equal those of a rebuild. */
+/** The embedder: which texts it embeds, when, for whom, and that its rows equal those of a rebuild. */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -11,13 +11,13 @@ import { expecting } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { runs } from '../support/seed.ts'
 import { until } from '../support/until.ts'
-import { hex, isFollowed, lettersOf, openScene, rowsOf, type Scene } from './follower-scene.ts'
+import { hex, isEmbedded, lettersOf, openScene, rowsOf, type Scene } from './embedder-scene.ts'
 
 /** A text of several passages. */
 const long = (word: string) =>
   ['One', 'Two', 'Three'].map((heading) => `# ${heading}\n\n${`${word} ${heading} `.repeat(40)}`).join('\n\n')
 
-describe('the follower of embeddings', () => {
+describe('the embedder', () => {
   let grove: Grove
   let ann: PersonClient
   let scene: Scene
@@ -35,14 +35,14 @@ describe('the follower of embeddings', () => {
   const at = () => `/orgs/${ann.org}/nodes`
   const create = async (title: string, text_content = ''): Promise<string> =>
     (await ann.post(at(), { title, text_content }).then(expecting(201))).body.id
-  const followed = (org = ann.org) => until(() => isFollowed(scene, grove, org))
+  const embedded = (org = ann.org) => until(() => isEmbedded(scene, grove, org))
 
   it('embeds passages, or a short text as a whole, and keeps their mean', async () => {
-    scene.follow()
+    scene.embed()
     const id = await create('Whales', long('krill'))
     const short = await create('Seals', 'They eat fish.')
     const empty = await create('Only a title')
-    await followed()
+    await embedded()
     const rows = new Map((await rowsOf(scene, ann.org)).map((row) => [row.node_id, row]))
     const texts = textsOf('Whales', long('krill'))
     expect(texts).to.have.length(3)
@@ -56,39 +56,39 @@ describe('the follower of embeddings', () => {
   })
 
   it('sends no text again for a restore, an undo, a move or equal texts', async () => {
-    scene.follow()
+    scene.embed()
     const parent = await create('A parent')
     const id = await create('Whales', long('krill'))
     const path = `${at()}/${id}`
-    await followed()
+    await embedded()
     const sent = scene.model.texts.length
     await create('Whales', long('krill'))
     await ann.delete(path).then(expecting(204))
-    await followed()
+    await embedded()
     await ann.post(`/orgs/${ann.org}/trash/${id}/restore`, {}).then(expecting(200))
     await ann.patch(path, { properties: { parent } }).then(expecting(200))
-    await followed()
+    await embedded()
     expect(scene.model.texts.slice(sent)).to.deep.equal([])
     await ann.patch(path, { text_content: 'Nothing' }).then(expecting(200))
-    await followed()
+    await embedded()
     await ann.patch(path, { text_content: long('krill') }).then(expecting(200))
-    await followed()
+    await embedded()
     expect(scene.model.texts.slice(sent)).to.deep.equal(['Whales\nNothing'])
     await ann.patch(path, { title: 'Orcas' }).then(expecting(200))
-    await followed()
+    await embedded()
     expect(scene.model.texts.slice(sent + 1).sort()).to.deep.equal(textsOf('Orcas', long('krill')).sort())
   })
 
   it('remembers a text that the model refuses', async () => {
     scene.model.refuses = (text) => text.includes('Two')
-    scene.follow()
+    scene.embed()
     const id = await create('Whales', long('krill'))
-    await followed()
+    await embedded()
     const [row] = await rowsOf(scene, ann.org)
     expect(row?.passages.map(([, vector]) => vector?.length)).to.deep.equal([128, 0, 128])
     const sent = scene.model.texts.length
     await ann.patch(`${at()}/${id}`, { properties: { another: 'commit' } }).then(expecting(200))
-    await followed()
+    await embedded()
     expect(scene.model.texts).to.have.length(sent)
   })
 
@@ -97,32 +97,32 @@ describe('the follower of embeddings', () => {
     scene.model.before = async () => {
       if (failures-- > 0) throw new EmbeddingError('Too many requests', 5)
     }
-    scene.follow()
+    scene.embed()
     await create('Whales', long('krill'))
-    await followed()
+    await embedded()
     expect(failures).to.equal(-1)
   })
 
   it('counts what waits while the model fails, also changed nodes and those that come later', async () => {
-    const follower = scene.follow()
+    const embedder = scene.embed()
     const id = await create('Whales')
-    await followed()
-    await until(() => follower.pendingTexts() === 0)
+    await embedded()
+    await until(() => embedder.pendingTexts() === 0)
     let isFailing = true
     scene.model.before = async () => {
       if (isFailing) throw new EmbeddingError('The budget is used up', 600_000)
     }
     await ann.patch(`${at()}/${id}`, { text_content: 'Krill' }).then(expecting(200))
-    await until(() => follower.pendingTexts() === 4)
+    await until(() => embedder.pendingTexts() === 4)
     const bob = await signUp(grove, 'Bob')
     await bob.post(`/orgs/${bob.org}/nodes`, { title: 'Seals' }).then(expecting(201))
-    await until(() => follower.pendingTexts() === 8)
+    await until(() => embedder.pendingTexts() === 8)
     scene.refused.add(bob.org)
-    await until(() => follower.pendingTexts() === 4)
+    await until(() => embedder.pendingTexts() === 4)
     isFailing = false
-    await follower.stop()
-    const next = scene.follow()
-    await followed()
+    await embedder.stop()
+    const next = scene.embed()
+    await embedded()
     await until(() => next.pendingTexts() === 0)
   })
 
@@ -131,12 +131,12 @@ describe('the follower of embeddings', () => {
     scene.refused.add(ann.org)
     await create('Secret')
     await bob.post(`/orgs/${bob.org}/nodes`, { title: 'Open' }).then(expecting(201))
-    scene.follow()
+    scene.embed()
     await grove.settled()
     expect(scene.model.texts).to.deep.equal(['Open'])
     expect(await rowsOf(scene, ann.org)).to.deep.equal([])
     scene.refused.delete(ann.org)
-    await followed()
+    await embedded()
   })
 
   it.deep('takes organisations in turn', async () => {
@@ -148,9 +148,9 @@ describe('the follower of embeddings', () => {
       if (scene.model.texts.length > 0) return
       await bob.post(`/orgs/${bob.org}/nodes`, { title: 'Small' }).then(expecting(201))
     }
-    scene.follow()
-    await followed()
-    await followed(bob.org)
+    scene.embed()
+    await embedded()
+    await embedded(bob.org)
     expect(scene.model.texts.indexOf('Small')).to.be.within(1, 199)
     expect(Math.max(...scene.model.calls)).to.be.at.most(32)
   })
@@ -161,27 +161,27 @@ describe('the follower of embeddings', () => {
       asked = true
       return new Promise(() => {})
     }
-    const follower = scene.follow()
+    const embedder = scene.embed()
     await create('Whales')
     await until(() => asked)
-    await follower.stop()
-    expect(follower.pendingTexts()).to.equal(0)
+    await embedder.stop()
+    expect(embedder.pendingTexts()).to.equal(0)
   })
 
   it('begins again without its file, and counts what is pending', async () => {
-    const follower = scene.follow()
+    const embedder = scene.embed()
     await create('Whales', long('krill'))
-    await followed()
-    expect(await follower.storeBytes()).to.be.greaterThan(0)
+    await embedded()
+    expect(await embedder.storeBytes()).to.be.greaterThan(0)
     const before = await rowsOf(scene, ann.org)
     for (const end of ['', '-wal', '-shm']) await rm(join(grove.dataDir, `vectors.sqlite${end}`), { force: true })
-    // More than six if the follower opens its new file before the last one of the three is removed.
+    // More than six if the embedder opens its new file before the last one of the three is removed.
     await until(() => scene.model.texts.length >= 6)
-    await followed()
+    await embedded()
     expect(await rowsOf(scene, ann.org)).to.deep.equal(before)
   })
 
-  it('has the rows of a rebuild after any edits, faults, restarts and beside another follower', async () => {
+  it('has the rows of a rebuild after any edits, faults, restarts and beside another embedder', async () => {
     const words = fc.constantFrom('krill', 'plankton', 'ice')
     const edit = fc.record({
       kind: fc.constantFrom('create', 'text', 'title', 'delete', 'restore', 'restart', 'second', 'fault', 'lose'),
@@ -192,7 +192,7 @@ describe('the follower of embeddings', () => {
       fc.asyncProperty(fc.array(edit, { minLength: 5, maxLength: 12 }), async (edits) => {
         let live: string[] = []
         let trashed: string[] = []
-        let follower = scene.follow()
+        let embedder = scene.embed()
         const pick = (ids: readonly string[], which: number) => ids[which % Math.max(1, ids.length)]
         for (const { kind, word, which } of edits) {
           const id = pick(live, which)
@@ -209,9 +209,9 @@ describe('the follower of embeddings', () => {
             trashed = trashed.filter((one) => one !== gone)
             live.push(gone)
           } else if (kind === 'restart') {
-            await follower.stop()
-            follower = scene.follow()
-          } else if (kind === 'second') scene.follow()
+            await embedder.stop()
+            embedder = scene.embed()
+          } else if (kind === 'second') scene.embed()
           else if (kind === 'fault') {
             let faults = 2
             scene.model.before = async () => {
@@ -219,7 +219,7 @@ describe('the follower of embeddings', () => {
             }
           } else if (kind === 'lose') await scene.vectors.write((trx) => trx.deleteFrom('position').execute())
         }
-        await followed()
+        await embedded()
         expect(await rowsOf(scene, ann.org)).to.deep.equal(await rebuild())
       }),
       { numRuns: runs(8) },

@@ -1,26 +1,34 @@
-/** Reads changed nodes and deletions in slices, for jobs that follow the index. */
+/** Reads changed nodes and deletions in slices, for readers that follow the index. */
 import { readRows } from '../sqlite/statements.ts'
 import type { IndexDb } from './schema.ts'
 
-export interface FollowedOrg {
+export interface OrgVersion {
   readonly id: string
   /** A rebuilt organisation has a new epoch, and its versions restart. */
   readonly epoch: string
   readonly version: number
 }
 
-/** Lists organisations in the order of ids. */
-export function listOrgStates(db: IndexDb, afterId: string, limit: number): Promise<FollowedOrg[]> {
-  return readRows(db, 'select id, epoch, version from org where id > ? order by id limit ?', afterId, limit)
+/** Organisations per statement. */
+const orgsAtOnce = 500
+
+/** Yields all organisations in slices, in the order of ids. */
+export async function* orgVersions(db: IndexDb): AsyncGenerator<readonly OrgVersion[]> {
+  const text = 'select id, epoch, version from org where id > ? order by id limit ?'
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const some: OrgVersion[] = await readRows<OrgVersion>(db, text, after, orgsAtOnce)
+    yield some
+    after = some.length < orgsAtOnce ? undefined : some.at(-1)?.id
+  }
 }
 
 /** A node or a deletion, and the organisation's version at that change. */
-export interface FollowedChange {
+export interface NodeChange {
   readonly id: string
   readonly changed: number
 }
 
-export interface FollowedNode extends FollowedChange {
+export interface ChangedNode extends NodeChange {
   /** The head of main. Null if main does not exist. */
   readonly head: string | null
 }
@@ -35,7 +43,7 @@ export function listChangedNodes(
   orgId: string,
   after: { readonly version: number; readonly id: string },
   limit: number,
-): Promise<FollowedNode[]> {
+): Promise<ChangedNode[]> {
   return readRows(db, changedNodes, orgId, after.version, after.version, after.id, limit)
 }
 
@@ -49,11 +57,11 @@ export function listDeletedNodes(
   orgId: string,
   after: { readonly version: number; readonly id: string },
   limit: number,
-): Promise<FollowedChange[]> {
+): Promise<NodeChange[]> {
   return readRows(db, deletedNodes, orgId, after.version, after.version, after.id, limit)
 }
 
-export interface FollowedText {
+export interface NodeBeginning {
   readonly title: string
   readonly head: string | null
   /** The first bytes of the text. They may end within a character. */
@@ -61,8 +69,8 @@ export interface FollowedText {
 }
 
 /** Returns the title, the head and the text of one state of a node. @param bytes the most to read */
-export async function readFollowedText(db: IndexDb, nodeId: string, bytes: number): Promise<FollowedText | undefined> {
-  const [row] = await readRows<FollowedText>(
+export async function readBeginning(db: IndexDb, nodeId: string, bytes: number): Promise<NodeBeginning | undefined> {
+  const [row] = await readRows<NodeBeginning>(
     db,
     `select title, head, coalesce(substr(cast(node_text.text as blob), 1, ?), x'') as beginning
       from node join node_text on node_text.node_id = node.id where node.id = ?`,

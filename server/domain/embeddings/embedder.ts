@@ -7,7 +7,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ignoreMissing } from '../../../gitstore/fs-exists.ts'
-import { type FollowedOrg, listOrgStates } from '../../../index/derived/followed-nodes.ts'
+import { type OrgVersion, orgVersions } from '../../../index/derived/changed-nodes.ts'
 import { DatabaseError } from '../../../index/sqlite/database.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -15,11 +15,11 @@ import { Pauses } from '../../base/rounds.ts'
 import { vectorsFile } from '../layout.ts'
 import { embeddingLock } from './embed-now.ts'
 import type { Embeddings } from './embeddings.ts'
-import { type Following, followOrg, type Step } from './follow-org.ts'
 import { EmbeddingError } from './model.ts'
+import { type Step, type StepDeps, takeStep } from './org-step.ts'
 import { countPendingNodes } from './pending-nodes.ts'
 
-export interface Follower {
+export interface Embedder {
   /** The texts that are not embedded yet, as an estimate. 0 in a process that does not embed. */
   pendingTexts(): number
   /** The bytes of the vectors on the disk, with their log. @throws system errors */
@@ -40,16 +40,13 @@ interface Intervals {
   readonly faultMs?: number
 }
 
-type FollowerDeps = Pick<Deps, 'index' | 'now' | 'log' | 'store' | 'placement' | 'draining' | 'rounds'>
+type EmbedderDeps = Pick<Deps, 'index' | 'now' | 'log' | 'store' | 'placement' | 'draining' | 'rounds'>
 
-/** Organisations per statement. */
-const orgsAtOnce = 500
-
-/** Starts to follow. @param deps with an index that is busy until it is whole */
-export function followEmbeddings(deps: FollowerDeps, embeddings: Embeddings, intervals: Intervals = {}): Follower {
+/** Starts to embed. @param deps with an index that is busy until it is whole */
+export function startEmbedder(deps: EmbedderDeps, embeddings: Embeddings, intervals: Intervals = {}): Embedder {
   const stopping = new AbortController()
   const signal = AbortSignal.any([deps.draining, stopping.signal])
-  const loop = new FollowerLoop(deps, { index: deps.index, now: deps.now, embeddings, signal }, intervals)
+  const loop = new EmbedderLoop({ ...deps, embeddings, signal }, intervals)
   const running = loop.run()
   return {
     pendingTexts: () => loop.pendingTexts(),
@@ -65,9 +62,8 @@ async function sizeOf({ store }: Pick<Deps, 'store'>, end: string): Promise<numb
   return (await ignoreMissing(stat(join(store.root, `${vectorsFile}${end}`))))?.size ?? 0
 }
 
-class FollowerLoop {
-  readonly #deps: FollowerDeps
-  readonly #following: Following
+class EmbedderLoop {
+  readonly #deps: EmbedderDeps & StepDeps
   readonly #intervals: Required<Intervals>
   readonly #pauses: Pauses
   /** The states in which nothing was left to do, and when they were checked. */
@@ -78,23 +74,22 @@ class FollowerLoop {
   #last = ''
   #lastFault = ''
 
-  constructor(deps: FollowerDeps, following: Following, intervals: Intervals) {
+  constructor(deps: EmbedderDeps & StepDeps, intervals: Intervals) {
     this.#deps = deps
-    this.#following = following
     this.#intervals = { lookMs: 1_000, recheckMs: 60_000, lockMs: 5_000, faultMs: 30_000, ...intervals }
-    this.#pauses = new Pauses('embeddings', following.signal)
+    this.#pauses = new Pauses('embeddings', deps.signal)
   }
 
   run(): Promise<void> {
-    return this.#pauses.during(this.#deps.rounds, () => this.#tryToFollow())
+    return this.#pauses.during(this.#deps.rounds, () => this.#tryToEmbed())
   }
 
-  /** Follows if no other process of the data folder does. */
-  async #tryToFollow(): Promise<void> {
-    const { signal } = this.#following
+  /** Embeds if no other process of the data folder does. */
+  async #tryToEmbed(): Promise<void> {
+    const { signal } = this.#deps
     const lock = embeddingLock(this.#deps)
     while (!signal.aborted) {
-      await withFileLock(lock, signal, () => this.#followAll(), 0).catch((error: unknown) => {
+      await withFileLock(lock, signal, () => this.#embedAll(), 0).catch((error: unknown) => {
         // Another process embeds.
         if (!(error instanceof DatabaseError && error.code === 'busy')) this.#report(error)
       })
@@ -111,8 +106,8 @@ class FollowerLoop {
     return nodes * textsOfNode
   }
 
-  async #followAll(): Promise<void> {
-    const { signal } = this.#following
+  async #embedAll(): Promise<void> {
+    const { signal } = this.#deps
     this.#done.clear()
     while (!signal.aborted) {
       try {
@@ -129,13 +124,13 @@ class FollowerLoop {
 
   /** Takes a step of each organisation with changes. Returns what is left for the next round. */
   async #round(): Promise<'more' | 'retry' | 'nothing'> {
-    const { signal } = this.#following
+    const { signal } = this.#deps
     const due = await this.#listDue()
     const kinds = new Set<Step['kind']>()
     for (const org of due) {
       if (signal.aborted || !this.#deps.placement.lease.isHeld()) break
       this.#last = org.id
-      const step = await followOrg(this.#following, org)
+      const step = await takeStep(this.#deps, org)
       this.#note(org, step)
       kinds.add(step.kind)
     }
@@ -147,7 +142,7 @@ class FollowerLoop {
   /** Waits after a fault, maybe for hours. So what waits is counted again and again. */
   async #waitAndCount(ms: number): Promise<void> {
     const ends = performance.now() + ms
-    for (let left = ms; left > 0 && !this.#following.signal.aborted; left = ends - performance.now()) {
+    for (let left = ms; left > 0 && !this.#deps.signal.aborted; left = ends - performance.now()) {
       // A database that fails here also fails in the next step, which says so.
       await this.#countAll().catch(() => {})
       await this.#pauses.rest(Math.min(left, this.#intervals.recheckMs), true)
@@ -156,43 +151,38 @@ class FollowerLoop {
 
   async #countAll(): Promise<void> {
     for (const org of await this.#listDue()) {
-      if (this.#following.signal.aborted) return
-      this.#notePending(org, await countPendingNodes(this.#following, org))
+      if (this.#deps.signal.aborted) return
+      this.#notePending(org, await countPendingNodes(this.#deps, org))
     }
   }
 
-  #notePending({ id }: FollowedOrg, pending: number): void {
+  #notePending({ id }: OrgVersion, pending: number): void {
     if (pending > 0) this.#pending.set(id, pending)
     else this.#pending.delete(id)
   }
 
-  #note(org: FollowedOrg, { kind, pending }: Step): void {
+  #note(org: OrgVersion, { kind, pending }: Step): void {
     this.#notePending(org, pending)
     if (kind === 'done' || kind === 'not allowed')
       this.#done.set(org.id, { state: stateOf(org), checked: performance.now() })
   }
 
   /** Lists the organisations that may have changes, beginning after the one of the last step. */
-  async #listDue(): Promise<FollowedOrg[]> {
-    const before: FollowedOrg[] = []
-    const after: FollowedOrg[] = []
+  async #listDue(): Promise<OrgVersion[]> {
+    const before: OrgVersion[] = []
+    const after: OrgVersion[] = []
     const present = new Set<string>()
-    let from = ''
-    for (;;) {
-      const some = await listOrgStates(this.#following.index.read, from, orgsAtOnce)
+    for await (const some of orgVersions(this.#deps.index.read))
       for (const org of some) {
         present.add(org.id)
         if (this.#isDue(org)) (org.id > this.#last ? after : before).push(org)
       }
-      from = some.at(-1)?.id ?? ''
-      if (some.length < orgsAtOnce) break
-    }
     for (const known of [this.#done, this.#pending])
       for (const orgId of known.keys()) if (!present.has(orgId)) known.delete(orgId)
     return [...after, ...before]
   }
 
-  #isDue(org: FollowedOrg): boolean {
+  #isDue(org: OrgVersion): boolean {
     const done = this.#done.get(org.id)
     const { recheckMs } = this.#intervals
     return done?.state !== stateOf(org) || this.#pauses.isAwaited || performance.now() - done.checked > recheckMs
@@ -206,6 +196,6 @@ class FollowerLoop {
   }
 }
 
-function stateOf({ epoch, version }: FollowedOrg): string {
+function stateOf({ epoch, version }: OrgVersion): string {
   return `${epoch} ${version}`
 }

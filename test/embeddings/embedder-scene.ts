@@ -1,9 +1,9 @@
-/** A stand-in model, and a follower over the data folder of a service. */
+/** A stand-in model, and an embedder over the data folder of a service. */
 import { createHash } from 'node:crypto'
 import type { Database } from '../../index/sqlite/database.ts'
 import type { VectorsSchema } from '../../index/vectors/schema.ts'
+import { type Embedder, startEmbedder } from '../../server/domain/embeddings/embedder.ts'
 import type { Embeddings } from '../../server/domain/embeddings/embeddings.ts'
-import { type Follower, followEmbeddings } from '../../server/domain/embeddings/follower.ts'
 import type { EmbeddingModel } from '../../server/domain/embeddings/model.ts'
 import { quantised } from '../../server/domain/embeddings/quantise.ts'
 import { openVectors } from '../../server/process/embeddings.ts'
@@ -62,12 +62,12 @@ export interface Scene {
   readonly vectors: Database<VectorsSchema>
   /** Organisations that do not allow it. */
   readonly refused: Set<string>
-  follow(): Follower
-  /** Stops the followers, and closes the database. */
+  embed(): Embedder
+  /** Stops the embedders, and closes the database. */
   close(): Promise<void>
 }
 
-/** Opens the vectors of a service's data folder. Nothing follows until `follow`. */
+/** Opens the vectors of a service's data folder. Nothing is embedded until `embed`. */
 export async function openScene({ deps, dataDir }: Grove, model = new LetterModel()): Promise<Scene> {
   const closing = new AbortController()
   const draining = AbortSignal.any([deps.draining, closing.signal])
@@ -80,20 +80,20 @@ export async function openScene({ deps, dataDir }: Grove, model = new LetterMode
     allows: ({ id }) => !refused.has(id),
     isAllowed: async (orgId) => !refused.has(orgId),
   }
-  const followers: Follower[] = []
+  const embedders: Embedder[] = []
   return {
     model,
     embeddings,
     vectors,
     refused,
-    follow: () => {
+    embed: () => {
       const intervals = { lookMs: 10, recheckMs: 100, lockMs: 10, faultMs: 20 }
-      const follower = followEmbeddings({ ...deps, draining }, embeddings, intervals)
-      followers.push(follower)
-      return follower
+      const embedder = startEmbedder({ ...deps, draining }, embeddings, intervals)
+      embedders.push(embedder)
+      return embedder
     },
     close: async () => {
-      for (const follower of followers) await follower.stop()
+      for (const embedder of embedders) await embedder.stop()
       closing.abort()
       await vectors.close()
     },
@@ -142,8 +142,8 @@ export async function countOf({ vectors }: Scene, table: 'passage' | 'node' | 'p
   return rows.count
 }
 
-/** True if all nodes of the organisation that the index has are followed, up to their heads. */
-export async function isFollowed(scene: Scene, { deps }: Grove, orgId: string): Promise<boolean> {
+/** True if all nodes of the organisation that the index has are embedded, up to their heads. */
+export async function isEmbedded(scene: Scene, { deps }: Grove, orgId: string): Promise<boolean> {
   const nodes = await deps.index.read
     .selectFrom('node')
     .select(['id', 'head'])

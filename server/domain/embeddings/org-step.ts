@@ -1,26 +1,24 @@
-/** Follows one organisation in steps. A step embeds the texts of some changed nodes, and moves the position. */
+/** Embeds one organisation in steps. A step embeds the texts of some changed nodes, and records the progress. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
-  type FollowedChange,
-  type FollowedOrg,
   filterNodesOf,
-  listChangedNodes,
   listDeletedNodes,
-} from '../../../index/derived/followed-nodes.ts'
+  type NodeChange,
+  type OrgVersion,
+} from '../../../index/derived/changed-nodes.ts'
 import {
-  beginPosition,
+  beginProgress,
   findModel,
-  findPosition,
+  findProgress,
   lastId,
-  type Position,
+  type Progress,
   readGeneration,
   recordModel,
   type WriterAt,
-} from '../../../index/vectors/positions.ts'
+} from '../../../index/vectors/progress.ts'
 import {
   listSettled,
   type NewNode,
-  readSettledHeads,
   readVectors,
   type VectorChange,
   writeVectors,
@@ -29,12 +27,12 @@ import type { Deps } from '../../base/deps.ts'
 import { untilAborted } from '../net/deadlines.ts'
 import type { Embeddings } from './embeddings.ts'
 import { type NodeTexts, readNodeTexts } from './node-texts.ts'
-import { countPendingNodes } from './pending-nodes.ts'
+import { countPendingNodes, listChanges } from './pending-nodes.ts'
 import { meanOf } from './texts.ts'
 
-export interface Following extends Pick<Deps, 'index' | 'now'> {
+export interface StepDeps extends Pick<Deps, 'index' | 'now'> {
   readonly embeddings: Embeddings
-  /** Aborted when the follower stops. */
+  /** Aborted when the embedder stops. */
   readonly signal: AbortSignal
 }
 
@@ -63,17 +61,17 @@ class StaleError extends Error {}
  *
  * @throws EmbeddingError, DatabaseError, the signal's reason
  */
-export async function followOrg(following: Following, org: FollowedOrg): Promise<Step> {
-  const { embeddings } = following
+export async function takeStep(deps: StepDeps, org: OrgVersion): Promise<Step> {
+  const { embeddings } = deps
   // Read before the permission, so that an erasure after it stops what this step writes.
   const generation = await readGeneration(embeddings.vectors.read, org.id)
   if (!(await embeddings.isAllowed(org.id))) return { kind: 'not allowed', texts: 0, pending: 0 }
   const known = await findModel(embeddings.vectors.read, embeddings.model.id)
   const model = known ?? (await embeddings.vectors.write((trx) => recordModel(trx, embeddings.model)))
-  const step = new OrgStep(following, org, { orgId: org.id, model, generation })
+  const step = new OrgStep(deps, org, { orgId: org.id, model, generation })
   try {
     const kind = await step.run()
-    return { kind, texts: step.texts, pending: await countPendingNodes(following, org) }
+    return { kind, texts: step.texts, pending: await countPendingNodes(deps, org) }
   } catch (error) {
     if (error instanceof StaleError) return { kind: 'retry', texts: step.texts, pending: 1 }
     throw error
@@ -87,53 +85,50 @@ interface Prepared extends NodeTexts {
 
 class OrgStep {
   texts = 0
-  readonly #following: Following
-  readonly #org: FollowedOrg
+  readonly #deps: StepDeps
+  readonly #org: OrgVersion
   readonly #at: WriterAt
 
-  constructor(following: Following, org: FollowedOrg, at: WriterAt) {
-    this.#following = following
+  constructor(deps: StepDeps, org: OrgVersion, at: WriterAt) {
+    this.#deps = deps
     this.#org = org
     this.#at = at
   }
 
   async run(): Promise<'more' | 'done'> {
-    const position = await this.#begin()
-    if (await this.#followNodes(position)) return 'more'
+    const progress = await this.#begin()
+    if (await this.#embedNodes(progress)) return 'more'
     // After the nodes: one that was deleted while it was read is then marked as deleted.
-    if (await this.#followDeletions(position)) return 'more'
-    if (position.isCompared && position.nodes.version >= this.#org.version) return 'done'
-    if (!position.isCompared) await this.#markUnknown()
+    if (await this.#markDeleted(progress)) return 'more'
+    if (progress.isCompared && progress.nodes.version >= this.#org.version) return 'done'
+    if (!progress.isCompared) await this.#markUnknown()
     // Later changes have greater versions.
-    await this.#write({ position: { nodes: { version: this.#org.version, id: lastId }, isCompared: true } })
+    await this.#write({ progress: { nodes: { version: this.#org.version, id: lastId }, isCompared: true } })
     return 'done'
   }
 
-  async #begin(): Promise<Position> {
-    const { vectors } = this.#following.embeddings
+  async #begin(): Promise<Progress> {
+    const { vectors } = this.#deps.embeddings
     const { epoch } = this.#org
-    const found = await findPosition(vectors.read, this.#at)
+    const found = await findProgress(vectors.read, this.#at)
     if (found?.epoch === epoch) return found
-    const begun = await vectors.write((trx) => beginPosition(trx, this.#at, epoch, this.#following.now()))
+    const begun = await vectors.write((trx) => beginProgress(trx, this.#at, epoch, this.#deps.now()))
     if (begun === undefined) throw new StaleError()
     return begun
   }
 
   /** Returns true if more changed nodes are left. */
-  async #followNodes(position: Position): Promise<boolean> {
-    const { index, embeddings } = this.#following
-    const changed = await listChangedNodes(index.read, this.#org.id, position.nodes, nodesAtOnce)
+  async #embedNodes(progress: Progress): Promise<boolean> {
+    const changed = await listChanges(this.#deps, this.#at, progress.nodes, nodesAtOnce)
     if (changed.length === 0) return false
-    const ids = changed.map(({ id }) => id)
-    const settled = await readSettledHeads(embeddings.vectors.read, this.#at, ids)
     const prepared: Prepared[] = []
     const lacking = new Map<string, string>()
-    let seen: FollowedChange | undefined
+    let seen: NodeChange | undefined
     for (const node of changed) {
       if (isFull(lacking)) break
       seen = node
-      if (settled.get(node.id) === (node.head ?? '')) continue
-      const read = await readNodeTexts(this.#following, node.id)
+      if (node.isSettled) continue
+      const read = await readNodeTexts(this.#deps, node.id)
       // It was deleted, which a later change says.
       if (read === undefined) continue
       const one = { id: node.id, ...read }
@@ -142,21 +137,21 @@ class OrgStep {
     }
     await this.#embed([...lacking])
     const nodes = await this.#nodesOf(prepared)
-    await this.#write({ nodes, ...(seen && { position: { nodes: { version: seen.changed, id: seen.id } } }) })
+    await this.#write({ nodes, ...(seen && { progress: { nodes: { version: seen.changed, id: seen.id } } }) })
     return changed.length === nodesAtOnce || seen !== changed.at(-1)
   }
 
   async #addLacking({ texts }: Prepared, lacking: Map<string, string>): Promise<void> {
     const keys = texts.map(({ key }) => key)
-    const known = await readVectors(this.#following.embeddings.vectors.read, this.#at, keys)
+    const known = await readVectors(this.#deps.embeddings.vectors.read, this.#at, keys)
     for (const { key, text } of texts) if (!known.has(key)) lacking.set(key, text)
   }
 
   /** Embeds texts in batches, and writes the vectors of each batch at once. So a kill loses one batch. */
   async #embed(lacking: readonly (readonly [key: string, text: string])[]): Promise<void> {
-    const { embeddings } = this.#following
-    // Its own signal, so that the follower's does not collect listeners.
-    const signal = AbortSignal.any([this.#following.signal])
+    const { embeddings } = this.#deps
+    // Its own signal, so that the embedder's does not collect listeners.
+    const signal = AbortSignal.any([this.#deps.signal])
     for (const batch of batchesOf(lacking)) {
       const texts = batch.map(([, text]) => text)
       const vectors = await untilAborted(embeddings.model.embedTexts(texts, signal), signal)
@@ -172,7 +167,7 @@ class OrgStep {
     const nodes: NewNode[] = []
     for (const { id, head, texts } of prepared) {
       const keys = texts.map(({ key }) => key)
-      const known = await readVectors(this.#following.embeddings.vectors.read, this.#at, keys)
+      const known = await readVectors(this.#deps.embeddings.vectors.read, this.#at, keys)
       const vector = meanOf(texts.map(({ key, text }) => ({ length: text.length, vector: known.get(key) })))
       const characters = texts.reduce((sum, { text }) => sum + text.length, 0)
       nodes.push({ id, head, keys: keys.map((key) => Buffer.from(key, 'hex')), vector, characters })
@@ -181,19 +176,19 @@ class OrgStep {
   }
 
   /** Returns true if more deletions are left. */
-  async #followDeletions(position: Position): Promise<boolean> {
-    const { index } = this.#following
-    const deleted = await listDeletedNodes(index.read, this.#org.id, position.deletions, deletionsAtOnce)
+  async #markDeleted(progress: Progress): Promise<boolean> {
+    const { index } = this.#deps
+    const deleted = await listDeletedNodes(index.read, this.#org.id, progress.deletions, deletionsAtOnce)
     const last = deleted.at(-1)
     if (last === undefined) return false
     const deletions = { version: last.changed, id: last.id }
-    await this.#write({ gone: deleted.map(({ id }) => id), position: { deletions } })
+    await this.#write({ gone: deleted.map(({ id }) => id), progress: { deletions } })
     return deleted.length === deletionsAtOnce
   }
 
   /** Marks nodes with rows that the index does not have. A rebuilt index has no record of earlier deletions. */
   async #markUnknown(): Promise<void> {
-    const { index, embeddings, signal } = this.#following
+    const { index, embeddings, signal } = this.#deps
     let after = ''
     for (;;) {
       signal.throwIfAborted()
@@ -210,8 +205,8 @@ class OrgStep {
 
   /** @throws StaleError */
   async #write(change: VectorChange): Promise<void> {
-    this.#following.signal.throwIfAborted()
-    const outcome = await this.#following.embeddings.vectors.write((trx) => writeVectors(trx, this.#at, change))
+    this.#deps.signal.throwIfAborted()
+    const outcome = await this.#deps.embeddings.vectors.write((trx) => writeVectors(trx, this.#at, change))
     if (outcome !== 'written') throw new StaleError()
   }
 }
