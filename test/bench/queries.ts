@@ -101,6 +101,6 @@ async function benchFile(report: Report, file: string): Promise<void> {
   ])
   report.rows(`Queries of ${count} nodes with 20 properties`, 'ms', rows)
   report.say(`The first question, which makes the table and one column: ${Math.round(first)} ms`)
-  report.say(`Estimated memory of 6 columns: ${Math.round(tables.bytes() / 2 ** 20)} MiB`)
+  report.say(`Estimated memory of 6 columns: ${Math.round(tables.gauges().bytes / 2 ** 20)} MiB`)
   db.close()
 }

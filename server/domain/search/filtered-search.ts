@@ -19,7 +19,7 @@ import type { OrgIndex } from '../../../index/search/segments/org-index.ts'
 import type { SearchRows } from '../../../index/search/segments/rows.ts'
 import type { LanguageOf } from '../../../index/search/text/languages.ts'
 import type { VectorRows } from '../../../index/vectors/read-rows.ts'
-import { inSlices, type OpenIndexes } from './open-indexes.ts'
+import type { OpenIndexes } from './open-indexes.ts'
 import type { OpenTables } from './open-tables.ts'
 import type { OpenVectors } from './open-vectors.ts'
 import {
@@ -30,7 +30,7 @@ import {
   meaningHere,
   vectorsOfView,
 } from './question-meaning.ts'
-import { type Patient, patientFor, said, type Unindexed } from './slices.ts'
+import { inSlices, type Patient, patientFor, said, type Unindexed } from './slices.ts'
 
 export interface FilteredQuestion extends SearchQuestion, Patient {
   /** Nodes outside of it are neither matches nor reached from them. */

@@ -3,8 +3,6 @@
  * segments, and drops indexes to make room.
  */
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createKeyedMutex } from '../../../gitstore/concurrency/keyed-mutex.ts'
 import { documentCount, liveCountOf } from '../../../index/search/segments/corpus.ts'
 import {
   addSegments,
@@ -22,8 +20,9 @@ import type { OrgState, SearchRows } from '../../../index/search/segments/rows.t
 import { ANALYZER_VERSION } from '../../../index/search/text/analyzer.ts'
 import type { LanguageOf } from '../../../index/search/text/languages.ts'
 import type { Follower } from './ahead.ts'
+import { type Gauges, OrgMemory } from './org-memory.ts'
 import { markUsed, type Range, readSegments, writeSegments } from './segment-files.ts'
-import { createSlices, type Occasion, type RowCounts, sliceMs } from './slices.ts'
+import { inSlices } from './slices.ts'
 
 interface OpenIndex {
   readonly index: OrgIndex
@@ -32,13 +31,7 @@ interface OpenIndex {
   isMerging: boolean
   /** True after its first query. */
   isAsked: boolean
-  /** Its documents and bytes, as last counted. */
-  held: Held
 }
-
-type Held = Omit<Gauges, 'opened' | 'rows'>
-
-const nothing: Held = { documents: 0, bytes: 0 }
 
 export interface OpenIndexes extends Follower {
   /**
@@ -56,17 +49,6 @@ export interface OpenIndexes extends Follower {
 }
 
 type Answer<T> = (index: OrgIndex, rows: SearchRows, unindexed: number) => T
-
-export interface Gauges {
-  /** Nodes in the indexes. */
-  readonly documents: number
-  /** Estimated bytes of memory. */
-  readonly bytes: number
-  /** The number of indexes opened so far. */
-  readonly opened: number
-  /** The rows of nodes read so far. */
-  readonly rows: RowCounts
-}
 
 /** The largest ratio of documents at which a segment is merged with the next one. */
 const tidyFactor = 3
@@ -89,76 +71,43 @@ export function openIndexes(
   languageOf: LanguageOf,
   report: (error: unknown) => void,
 ): OpenIndexes {
-  const held = createHeldIndexes()
   const files = createIndexFiles(snapshots, folder, report)
-  /** Queries of one organisation are answered one after the other. */
-  const mutex = createKeyedMutex()
-  const slices = createSlices()
-  let opened = 0
-
-  const ask: OpenIndexes['ask'] = (orgId, answer, isPatient = () => true) =>
-    mutex.run([orgId], () => answerNow(orgId, answer, isPatient))
-
-  const stepNow = <T>(orgId: string, occasion: Occasion, answer: Answer<T>, isPatient = () => true) => {
-    const known = held.get(orgId)
-    const isOver = slices.begin(occasion)
-    return snapshots.read((rows) => stepOf(known, rows, languageOf, orgId, isOver, answer, isPatient))
-  }
-
-  const answerNow = async <T>(orgId: string, answer: Answer<T>, isPatient: () => boolean) => {
-    for (;;) {
-      const known = held.get(orgId)
-      const step = stepNow(orgId, 'query', answer, isPatient)
-      if (step.kind === 'missing') {
-        held.drop(orgId)
-        return undefined
-      }
-      if (step.kind === 'stale') {
-        held.keep(orgId, await files.load(orgId, step.state))
-        opened++
-      } else if (known) {
-        if (isLarge(known.index)) await seal(orgId, known)
-        held.keep(orgId, known)
-        if (!known.isAsked) await markUsed(join(folder, orgId))
-        known.isAsked = true
-      }
-      held.makeRoom(memoryBytes, (id) => id === orgId || mutex.isBusy(id))
-      if (step.kind === 'answered') return step.answer
-      await nextTurn()
-    }
-  }
-
-  const seal = (orgId: string, one: OpenIndex) => files.sealAndTidy(orgId, one, () => held.get(orgId) === one)
-
-  const advanceNow = async (orgId: string, opens: boolean) => {
-    const known = held.get(orgId)
-    if (known === undefined && !opens) return false
-    const step = stepNow(orgId, 'ahead', () => undefined)
-    if (step.kind === 'missing') return false
-    if (step.kind === 'stale' && opens) {
-      held.keepLast(orgId, await files.load(orgId, step.state))
-      opened++
-      return true
-    }
-    if (step.kind === 'stale' || known === undefined) return false
-    if (isLarge(known.index)) await seal(orgId, known)
-    held.recount(orgId)
-    held.makeRoom(memoryBytes, (id) => (id !== orgId || opens) && mutex.isBusy(id))
-    return step.kind === 'behind' && held.get(orgId) === known
-  }
+  const memory: OrgMemory<OpenIndex, void> = new OrgMemory({
+    read: snapshots.read,
+    stateOf: (rows, orgId) => rows.orgState(orgId),
+    isStale: ({ index }, { epoch, version }) => index.epoch !== epoch || index.nodes > version,
+    load: files.load,
+    catchUp: ({ index }, rows, { key, state, isOver }) =>
+      applyChanges(index, rows, key, state, languageOf, () => isOver() || isLarge(index)),
+    sizeOf: ({ index }) => ({ documents: documentCount(index.texts), bytes: memoryOfIndex(index) }),
+    stepped: async (orgId, one, occasion) => {
+      if (isLarge(one.index)) await seal(orgId, one)
+      if (occasion === 'ahead') return
+      if (!one.isAsked) await markUsed(join(folder, orgId))
+      one.isAsked = true
+    },
+    maxBytes: memoryBytes,
+  })
+  const seal = (orgId: string, one: OpenIndex) => files.sealAndTidy(orgId, one, () => memory.get(orgId) === one)
 
   return {
-    ask,
+    ask: (orgId, answer, isPatient) =>
+      memory.ask(
+        orgId,
+        undefined,
+        ({ index }, rows, isWhole) => answer(index, rows, isWhole ? 0 : rows.countChanged(orgId, index.nodes)),
+        isPatient,
+      ),
     seal: async (orgId) => {
-      const known = held.get(orgId)
-      if (known && hasMany(known)) await mutex.run([orgId], () => seal(orgId, known))
+      const known = memory.get(orgId)
+      if (known && hasMany(known)) await memory.alone(orgId, () => seal(orgId, known))
     },
     stateOf: (orgId) => {
-      const index = held.get(orgId)?.index
+      const index = memory.get(orgId)?.index
       return index && { epoch: index.epoch, version: Math.min(index.nodes, index.tombstones) }
     },
-    advance: (orgId, opens = false) => mutex.run([orgId], () => advanceNow(orgId, opens)),
-    gauges: () => ({ ...held.total(), opened, rows: slices.counts() }),
+    advance: (orgId, opens) => memory.advance(orgId, undefined, opens),
+    gauges: () => memory.gauges(),
   }
 }
 
@@ -173,62 +122,6 @@ export async function prepareIndex(indexes: OpenIndexes, orgId: string, rest: ()
     isLeft = await indexes.advance(orgId, true)
   await indexes.seal(orgId)
   return isLeft
-}
-
-/** Indexes in memory, the least recently used first, with their total size. */
-function createHeldIndexes() {
-  const open = new Map<string, OpenIndex>()
-  let total = nothing
-
-  const count = (one: OpenIndex) => {
-    const before = one.held
-    one.held = heldBy(one.index)
-    total = {
-      documents: total.documents - before.documents + one.held.documents,
-      bytes: total.bytes - before.bytes + one.held.bytes,
-    }
-  }
-  const drop = (orgId: string) => {
-    const { documents, bytes } = open.get(orgId)?.held ?? nothing
-    total = { documents: total.documents - documents, bytes: total.bytes - bytes }
-    open.delete(orgId)
-  }
-
-  return {
-    get: (orgId: string) => open.get(orgId),
-    drop,
-    /** Makes it the most recently used index, replaces an earlier one, and counts it again. */
-    keep: (orgId: string, one: OpenIndex) => {
-      drop(orgId)
-      one.held = nothing
-      count(one)
-      open.set(orgId, one)
-    },
-    /** Makes it the least recently used index. */
-    keepLast: (orgId: string, one: OpenIndex) => {
-      drop(orgId)
-      const others = [...open]
-      open.clear()
-      for (const [id, each] of [[orgId, one] as const, ...others]) open.set(id, each)
-      count(one)
-    },
-    /** Counts it again, where it is in the order. */
-    recount: (orgId: string) => {
-      const one = open.get(orgId)
-      if (one) count(one)
-    },
-    /**
-     * Drops the least recently used indexes until the rest fits or one is left. Their rows stay, so they can be loaded
-     * again.
-     */
-    makeRoom: (maxBytes: number, isUsed: (orgId: string) => boolean) => {
-      for (const id of open.keys()) {
-        if (total.bytes <= maxBytes || open.size === 1) return
-        if (!isUsed(id)) drop(id)
-      }
-    },
-    total: () => total,
-  }
 }
 
 /** Loads indexes from segment files, and writes sealed and merged segments. */
@@ -273,13 +166,7 @@ function createIndexFiles(snapshots: Snapshots, folder: string, report: (error: 
         addSegments(index, segments)
         index.nodes = to
       }
-      return {
-        index,
-        ranges: stored.map(({ from, to }) => ({ from, to })),
-        isMerging: false,
-        isAsked: false,
-        held: nothing,
-      }
+      return { index, ranges: stored.map(({ from, to }) => ({ from, to })), isMerging: false, isAsked: false }
     },
     /**
      * Seals the newest documents as a segment, and starts a merge.
@@ -296,55 +183,9 @@ function createIndexFiles(snapshots: Snapshots, folder: string, report: (error: 
   }
 }
 
-/** Runs the work with turns of the event loop in between. Returns undefined once it is no longer wanted. */
-export async function inSlices<T>(
-  work: Generator<undefined, T, undefined>,
-  isWanted: () => boolean = () => true,
-): Promise<T | undefined> {
-  let step = work.next()
-  for (let since = performance.now(); !step.done; step = work.next()) {
-    if (performance.now() - since < sliceMs) continue
-    await nextTurn()
-    if (!isWanted()) return undefined
-    since = performance.now()
-  }
-  return step.value
-}
-
 /** True if the documents that are in no file are worth one. */
 function hasMany({ index }: OpenIndex): boolean {
   return index.texts.live.documents.size >= fewestPrepared
-}
-
-function heldBy(index: OrgIndex): Held {
-  return { documents: documentCount(index.texts), bytes: memoryOfIndex(index) }
-}
-
-type Step<T> =
-  | { readonly kind: 'missing' }
-  /** No index of this epoch is in memory. */
-  | { readonly kind: 'stale'; readonly state: OrgState }
-  /** Some rows are read, and more are left. */
-  | { readonly kind: 'behind' }
-  | { readonly kind: 'answered'; readonly answer: T }
-
-function stepOf<T>(
-  open: OpenIndex | undefined,
-  rows: SearchRows,
-  languageOf: LanguageOf,
-  orgId: string,
-  isSliceOver: () => boolean,
-  answer: Answer<T>,
-  isPatient: () => boolean,
-): Step<T> {
-  const state = rows.orgState(orgId)
-  if (state === undefined) return { kind: 'missing' }
-  if (open?.index.epoch !== state.epoch || open.index.nodes > state.version) return { kind: 'stale', state }
-  const isOver = () => isSliceOver() || isLarge(open.index)
-  const isWhole = applyChanges(open.index, rows, orgId, state, languageOf, isOver)
-  if (!isWhole && isPatient()) return { kind: 'behind' }
-  const unindexed = isWhole ? 0 : rows.countChanged(orgId, open.index.nodes)
-  return { kind: 'answered', answer: answer(open.index, rows, unindexed) }
 }
 
 /** The number of the segment to merge with all that follow; undefined: nothing to merge. */

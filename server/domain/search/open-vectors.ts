@@ -2,10 +2,9 @@
  * The vectors of nodes that the search thread holds. They follow the rows of `vectors.sqlite`, and are dropped to make
  * room.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createKeyedMutex } from '../../../gitstore/concurrency/keyed-mutex.ts'
 import { createNodeVectors, type NodeVectors } from '../../../index/search/meaning/node-vectors.ts'
 import type { StoredModel, VectorRows } from '../../../index/vectors/read-rows.ts'
+import { OrgMemory } from './org-memory.ts'
 
 /** The vectors of one organisation and model. */
 export interface OrgVectors {
@@ -41,6 +40,8 @@ interface Held {
   readonly empty: Set<string>
   seq: number
   users: number
+  /** True if the memory was full when rows were last read. */
+  isFull: boolean
 }
 
 /** Rows that are read in one turn of the event loop. */
@@ -48,47 +49,40 @@ const rowsATurn = 1_000
 
 /** @param report is called if the memory for vectors is full. Searches of that organisation are then by words */
 export function openVectors(rows: VectorRows, report: (error: unknown) => void): OpenVectors {
-  /** The least recently used first. */
-  const open = new Map<string, Held>()
-  /** The vectors of one organisation are read by one question at a time. */
-  const mutex = createKeyedMutex()
-
-  const drop = (orgId: string) => {
-    open.get(orgId)?.vectors.free()
-    open.delete(orgId)
-  }
-
-  const update = async (orgId: string, modelId: string): Promise<Held | undefined> => {
-    const model = rows.modelOf(modelId)
-    const state = model && rows.stateOf(orgId, model.number)
-    const known = open.get(orgId)
-    if (model === undefined || state === undefined || model.dimensions === 0) {
-      if (known?.users === 0) drop(orgId)
-      return undefined
-    }
-    const isKnown = known?.modelId === modelId && known.incarnation === state.incarnation
+  const memory: OrgMemory<Held, string, VectorRows, RowState> = new OrgMemory({
+    read: (read) => read(rows),
+    stateOf: (_, orgId, modelId) => {
+      const model = rows.modelOf(modelId)
+      const state = model && rows.stateOf(orgId, model.number)
+      return model && state && model.dimensions > 0 ? { ...model, modelId, incarnation: state.incarnation } : undefined
+    },
+    isStale: (held, { modelId, incarnation }) =>
+      held.modelId !== modelId || held.incarnation !== incarnation || (held.isFull && held.users === 0),
+    load: (_, state) => newHeld(state),
+    catchUp: (held, _, { key }) => {
+      try {
+        held.isFull = false
+        return readChanges(rows, key, held)
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error
+        report(error)
+        held.isFull = true
+        freeUnused(held)
+        return true
+      }
+    },
+    sizeOf: ({ vectors: { size, bytes } }) => ({ documents: size, bytes }),
+    isUsed: ({ users }) => users > 0,
     // Questions that still use it free it.
-    if (!isKnown && known?.users === 0) known.vectors.free()
-    const held = isKnown ? known : newHeld(modelId, model, state.incarnation)
-    open.delete(orgId)
-    open.set(orgId, held)
-    try {
-      await readChanges(rows, orgId, held)
-    } catch (error) {
-      if (held.users === 0) drop(orgId)
-      if (!(error instanceof RangeError)) throw error
-      report(error)
-      return undefined
-    }
-    return held
-  }
+    dropped: freeUnused,
+  })
 
   return {
     during: async (orgId, modelId, work) => {
-      const held = await mutex.run([orgId], async () => {
-        const updated = await update(orgId, modelId)
-        if (updated) updated.users++
-        return updated
+      const held = await memory.ask(orgId, modelId, (one) => {
+        if (one.isFull) return undefined
+        one.users++
+        return one
       })
       if (held === undefined) return work(undefined)
       try {
@@ -96,47 +90,41 @@ export function openVectors(rows: VectorRows, report: (error: unknown) => void):
         return await work({ model, dimensions, vectors, settled: vectors.size + empty.size })
       } finally {
         held.users--
-        if (held.users === 0 && open.get(orgId) !== held) held.vectors.free()
+        if (memory.get(orgId) !== held) freeUnused(held)
       }
     },
-    makeRoom: (maxBytes) => {
-      let total = bytesOf(open.values())
-      for (const [orgId, { users, vectors }] of open) {
-        if (total <= maxBytes) return
-        if (users > 0 || mutex.isBusy(orgId)) continue
-        total -= vectors.bytes
-        drop(orgId)
-      }
-    },
-    bytes: () => bytesOf(open.values()),
+    makeRoom: (maxBytes) => memory.makeRoom(maxBytes, 0),
+    bytes: () => memory.gauges().bytes,
   }
 }
 
-function newHeld(modelId: string, { number, dimensions }: StoredModel, incarnation: string): Held {
+/** The rows that vectors follow. */
+interface RowState extends StoredModel {
+  readonly modelId: string
+  readonly incarnation: string
+}
+
+function newHeld({ modelId, number, dimensions, incarnation }: RowState): Held {
   const vectors = createNodeVectors(dimensions)
-  return { modelId, model: number, dimensions, incarnation, vectors, empty: new Set(), seq: 0, users: 0 }
+  const read = { empty: new Set<string>(), seq: 0, users: 0, isFull: false }
+  return { modelId, model: number, dimensions, incarnation, vectors, ...read }
 }
 
-function bytesOf(held: Iterable<Held>): number {
-  let sum = 0
-  for (const { vectors } of held) sum += vectors.bytes
-  return sum
+function freeUnused({ users, vectors }: Held): void {
+  if (users === 0) vectors.free()
 }
 
-/** Reads the rows that have changed, in slices. @throws DatabaseError; RangeError if the memory is full */
-async function readChanges(rows: VectorRows, orgId: string, held: Held): Promise<void> {
+/** Reads the rows of one turn that have changed. Returns true if none are left. @throws DatabaseError; RangeError */
+function readChanges(rows: VectorRows, orgId: string, held: Held): boolean {
   const { model, vectors, empty } = held
-  for (;;) {
-    const changed = rows.nodesSince(orgId, model, held.seq, rowsATurn)
-    for (const { id, seq, isGone, vector } of changed) {
-      const hasVector = !isGone && vector.length > 0
-      if (hasVector) vectors.set(id, vector)
-      else vectors.delete(id)
-      if (hasVector || isGone) empty.delete(id)
-      else empty.add(id)
-      held.seq = seq
-    }
-    if (changed.length < rowsATurn) return
-    await nextTurn()
+  const changed = rows.nodesSince(orgId, model, held.seq, rowsATurn)
+  for (const { id, seq, isGone, vector } of changed) {
+    const hasVector = !isGone && vector.length > 0
+    if (hasVector) vectors.set(id, vector)
+    else vectors.delete(id)
+    if (hasVector || isGone) empty.delete(id)
+    else empty.add(id)
+    held.seq = seq
   }
+  return changed.length < rowsATurn
 }

@@ -8,7 +8,7 @@ import { AppError } from '../../base/errors.ts'
 import type { toGraphEdge } from '../graph/graph-drawing.ts'
 import { WorkerClient, workerBundle } from '../worker-client.ts'
 import type { FilteredAnswer, FilteredQuestion } from './filtered-search.ts'
-import type { Gauges } from './open-indexes.ts'
+import type { Gauges } from './org-memory.ts'
 import { addCounts, type Patient, type Unindexed } from './slices.ts'
 import type { BrokenPage, Impact, JudgedType } from './type-judging.ts'
 

@@ -13,11 +13,11 @@ import { toGraphEdge } from '../graph/graph-drawing.ts'
 import { type Handlers, notify, serveCalls } from '../worker-client.ts'
 import { openAhead } from './ahead.ts'
 import { type Searching, searchFiltered } from './filtered-search.ts'
-import { inSlices, openIndexes, prepareIndex } from './open-indexes.ts'
+import { openIndexes, prepareIndex } from './open-indexes.ts'
 import { openTables } from './open-tables.ts'
 import { openVectors } from './open-vectors.ts'
 import type { SearchCalls, SearchNotice, ThreadOptions } from './search-thread.ts'
-import { addCounts, patientFor, said, sliceMs } from './slices.ts'
+import { addCounts, inSlices, patientFor, said, sliceMs } from './slices.ts'
 import { openTypeJudging } from './type-judging.ts'
 
 const { file, vectorsFile, folder, memoryBytes } = workerData as ThreadOptions // search-thread.ts passes it
@@ -42,8 +42,9 @@ async function start(): Promise<void> {
     vectors.makeRoom(memoryBytes - bytes)
     const vectorBytes = vectors.bytes()
     tables.makeRoom(memoryBytes - bytes - vectorBytes)
-    const sum = addCounts(rows, tables.rows())
-    const all = bytes + vectorBytes + tables.bytes()
+    const table = tables.gauges()
+    const sum = addCounts(rows, table.rows)
+    const all = bytes + vectorBytes + table.bytes
     notify<SearchNotice>({ kind: 'gauges', gauges: { ...gauges, bytes: all, vectorBytes, rows: sum } })
   }
   const ahead = openAhead({

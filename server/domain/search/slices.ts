@@ -1,5 +1,7 @@
 /** Time slices in which the search thread reads rows. Other work has its turns in between. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 /** Milliseconds of reading rows in one transaction. */
 export const sliceMs = 8
 
@@ -52,6 +54,21 @@ export function createSlices() {
 
 export function addCounts(one: RowCounts, other: RowCounts): RowCounts {
   return { query: one.query + other.query, ahead: one.ahead + other.ahead }
+}
+
+/** Runs the work with turns of the event loop in between. Returns undefined once it is no longer wanted. */
+export async function inSlices<T>(
+  work: Generator<undefined, T, undefined>,
+  isWanted: () => boolean = () => true,
+): Promise<T | undefined> {
+  let step = work.next()
+  for (let since = performance.now(); !step.done; step = work.next()) {
+    if (performance.now() - since < sliceMs) continue
+    await nextTurn()
+    if (!isWanted()) return undefined
+    since = performance.now()
+  }
+  return step.value
 }
 
 /** Nodes that have changed since they were indexed, in an answer. Absent without any. */

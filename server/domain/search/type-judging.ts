@@ -3,14 +3,14 @@
  * nodes that have changed, and the nodes whose edges lead to them.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
-import { createKeyedMutex } from '../../../gitstore/concurrency/keyed-mutex.ts'
 import type { PropertyRow } from '../../../index/properties/property-rows.ts'
 import type { Snapshots } from '../../../index/search/segments/read-snapshots.ts'
 import type { SearchRows } from '../../../index/search/segments/rows.ts'
 import type { Violation } from '../types/checker.ts'
 import { type NodeType, OrgTypes } from '../types/org-types.ts'
 import { breaksRules, judgeNode, type TypedContent } from '../types/rules.ts'
+import { OrgMemory } from './org-memory.ts'
+import { sliceMs } from './slices.ts'
 
 /** A type, with the names of all types. */
 export interface JudgedType {
@@ -53,38 +53,33 @@ export interface TypeJudging {
   compare(orgId: string, before: JudgedType, after: JudgedType): Promise<Impact | undefined>
 }
 
-/** Milliseconds of judging in one transaction. Other questions have their turns in between. */
-const sliceMs = 8
 /** The most examples of an impact. */
 const mostExamples = 100
-/** The broken nodes that are kept between questions. One takes about 200 bytes. */
-const keptNodes = 200_000
+/** Bytes of the verdicts that are kept between questions: those about 200,000 broken nodes. */
+const keptBytes = 40_000_000
+/** Bytes for each broken node, and for what is kept in addition to them. */
+const brokenBytes = 200
+const verdictsBytes = 20_000
+
+interface Asked {
+  readonly orgId: string
+  readonly judged: JudgedType
+}
 
 /** Opens the judgements of all organisations. */
 export function openTypeJudging(snapshots: Snapshots): TypeJudging {
-  const kept = new LRUCache<string, Verdicts>({ maxSize: keptNodes, sizeCalculation: (one) => 100 + one.broken.size })
-  const mutex = createKeyedMutex()
-
-  const listBroken: TypeJudging['listBroken'] = async (orgId, judged, page) => {
-    const key = keyOf(orgId, judged)
-    let verdicts = kept.get(key)
-    for (;;) {
-      const step = snapshots.read((rows) => {
-        const state = rows.orgState(orgId)
-        if (state === undefined) return 'missing'
-        if (verdicts?.epoch !== state.epoch) verdicts = new Verdicts(orgId, judged, state)
-        return verdicts.catchUp(rows, state.version) ? verdicts.page(rows, page) : 'behind'
-      })
-      if (step === 'missing') return undefined
-      if (step !== 'behind') {
-        if (verdicts) kept.set(key, verdicts)
-        return step
-      }
-      await nextTurn()
-    }
-  }
+  const memory: OrgMemory<Verdicts, Asked> = new OrgMemory({
+    read: snapshots.read,
+    stateOf: (rows, _, { orgId }) => rows.orgState(orgId),
+    isStale: (verdicts, { epoch }) => verdicts.epoch !== epoch,
+    load: (_, state, { orgId, judged }) => new Verdicts(orgId, judged, state),
+    catchUp: (verdicts, rows, { state, isOver }) => verdicts.catchUp(rows, state.version, isOver),
+    sizeOf: ({ broken: { size } }) => ({ documents: size, bytes: verdictsBytes + brokenBytes * size }),
+    maxBytes: keptBytes,
+  })
   return {
-    listBroken: (orgId, judged, page) => mutex.run([orgId], () => listBroken(orgId, judged, page)),
+    listBroken: (orgId, judged, page) =>
+      memory.ask(keyOf(orgId, judged), { orgId, judged }, (verdicts, rows) => verdicts.page(rows, page)),
     compare: (orgId, before, after) => compareIn(snapshots, orgId, before, after),
   }
 }
@@ -125,13 +120,12 @@ class Verdicts {
   }
 
   /** Returns false when a slice is over and nodes are left. */
-  catchUp(rows: SearchRows, version: number): boolean {
-    const endsAt = performance.now() + sliceMs
+  catchUp(rows: SearchRows, version: number, isOver: () => boolean): boolean {
     for (const row of rows.propertiesAfter(this.orgId, this.version)) {
       this.judge(rows, row)
-      this.version = row.changed
       if (row.changed > this.begun) this.follow(rows, row.id)
-      if (performance.now() > endsAt) return false
+      this.version = row.changed
+      if (isOver()) return false
     }
     this.version = version
     for (const { node_id } of rows.tombstonesAfter(this.orgId, this.tombstones)) {
@@ -140,10 +134,10 @@ class Verdicts {
     }
     this.tombstones = version
     for (const id of this.due) {
-      this.due.delete(id)
       const row = rows.propertyRow(this.orgId, id)
       if (row) this.judge(rows, row)
-      if (performance.now() > endsAt) return false
+      this.due.delete(id)
+      if (isOver()) return false
     }
     return true
   }
