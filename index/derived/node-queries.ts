@@ -161,12 +161,12 @@ export function listNodesUpdatedAfter(
     .execute()
 }
 
-type ChangePosition = Pick<NodeRow, 'id' | 'updated_at'>
+type ChangePlace = Pick<NodeRow, 'id' | 'updated_at'>
 
 /** A part of the list of nodes by change. Both ends are exclusive; undefined: all. */
 interface ChangeRange {
-  readonly before: ChangePosition | undefined
-  readonly after: ChangePosition | undefined
+  readonly before: ChangePlace | undefined
+  readonly after: ChangePlace | undefined
 }
 
 /** Lists nodes, last changed first, then by id downwards. */
@@ -287,10 +287,10 @@ export async function listNodeTitles(db: IndexDb, sees: Sees, { limit, offset }:
   return { rows, total: await totalOf(all) }
 }
 
-export type NodePosition = Pick<NodeRow, 'created_at' | 'id'>
+export type NodePlace = Pick<NodeRow, 'created_at' | 'id'>
 
 /** Lists nodes, oldest first, starting after `last`. */
-export function listNodesAfter(db: IndexDb, sees: Sees, last: NodePosition, limit: number): Promise<NodePosition[]> {
+export function listNodesAfter(db: IndexDb, sees: Sees, last: NodePlace, limit: number): Promise<NodePlace[]> {
   return db
     .selectFrom('node')
     .select(['created_at', 'id'])

@@ -3,7 +3,7 @@ import type { Token } from 'markdown-it'
 import { headEnd } from './front-matter-lines.ts'
 import { headingIn, isComment } from './html.ts'
 import { type Env, inlineTokens, markdown, withBrackets } from './markdown.ts'
-import { inHeading, inLines, inRow, type Locate, linesOf } from './positions.ts'
+import { inHeading, inLines, inRow, type Locate, linesOf } from './points.ts'
 import { toSingleLine } from './single-line.ts'
 import { htmlLinks, inlineLinks, targetAndText, textOf, type WrittenLink } from './written-links.ts'
 

@@ -3,7 +3,7 @@
 import * as limits from '../base/limits.ts'
 import type { Link } from './markdown-facts.ts'
 import { folded } from './note-names.ts'
-import type { Position } from './positions.ts'
+import type { Point } from './points.ts'
 import { isLinkable, wikilinkAt } from './wikilinks.ts'
 
 export interface Renaming {
@@ -26,7 +26,7 @@ export function canName(title: string): boolean {
 const unreadable = /[/\r\n]|^\^|^\.|\.(md|mdx|markdown)$|\\|:\/\//i
 
 /** Writes the new name in the wiki links at these places. Links with another name stay. */
-export function renameLinks(text: string, places: readonly Position[], { from, to }: Renaming): string {
+export function renameLinks(text: string, places: readonly Point[], { from, to }: Renaming): string {
   const starts = lineStarts(text)
   const offsets = places.map(({ line, column }) => (starts[line - 1] ?? text.length) + column - 1)
   let [renamed, done] = ['', 0]

@@ -2,13 +2,13 @@
 import type { Token } from 'markdown-it'
 import { addressesIn } from './html.ts'
 import { definitionLines, type Env, withBrackets } from './markdown.ts'
-import type { Locate, Position } from './positions.ts'
+import type { Locate, Point } from './points.ts'
 import { toSingleLine } from './single-line.ts'
 import { wikilinkParts } from './wikilinks.ts'
 
 type LinkForm = 'wikilink' | 'inline' | 'reference' | 'autolink' | 'html'
 
-export interface WrittenLink extends Position {
+export interface WrittenLink extends Point {
   readonly form: LinkForm
   readonly embeds: boolean
   /** The words of the link; '' if it has none. */

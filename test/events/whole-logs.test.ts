@@ -1,6 +1,6 @@
 /** When a log is known to have every repository of its organisation. */
 import { expect } from 'chai'
-import { RecordedRounds } from '../../server/domain/background/recorded-rounds.ts'
+import { WholeLogs } from '../../server/domain/background/whole-logs.ts'
 import { signUp } from '../support/people.ts'
 import { forgetAll, grove, pass, useScene } from './scene.ts'
 
@@ -16,9 +16,9 @@ describe('a log is whole', () => {
     pass(60)
   })
 
-  const step = async (rounds: RecordedRounds, isOver: boolean, hasFailed = false) => {
-    rounds.begin(grove.deps)
-    await rounds.end(grove.deps, { isOver, hasFailed })
+  const step = async (logs: WholeLogs, isOver: boolean, hasFailed = false) => {
+    logs.begin(grove.deps)
+    await logs.end(grove.deps, { isOver, hasFailed })
   }
   const isWhole = async () => {
     const { read } = grove.deps.events
@@ -27,34 +27,34 @@ describe('a log is whole', () => {
   }
 
   it('after a round through all repositories, and not after one that began in the middle', async () => {
-    const rounds = new RecordedRounds()
-    await step(rounds, false)
-    await step(rounds, true)
+    const logs = new WholeLogs()
+    await step(logs, false)
+    await step(logs, true)
     expect(await isWhole()).to.equal(false)
-    await step(rounds, false)
+    await step(logs, false)
     expect(await isWhole()).to.equal(false)
-    await step(rounds, true)
+    await step(logs, true)
     expect(await isWhole()).to.equal(true)
   })
 
   it('not after a round in which a repository could not be read', async () => {
-    const rounds = new RecordedRounds()
-    await step(rounds, true)
-    await step(rounds, false, true)
-    await step(rounds, true)
+    const logs = new WholeLogs()
+    await step(logs, true)
+    await step(logs, false, true)
+    await step(logs, true)
     expect(await isWhole()).to.equal(false)
-    await step(rounds, true)
+    await step(logs, true)
     expect(await isWhole()).to.equal(true)
   })
 
   it('not if it began after the round', async () => {
-    const rounds = new RecordedRounds()
-    await step(rounds, true)
-    await step(rounds, false)
+    const logs = new WholeLogs()
+    await step(logs, true)
+    await step(logs, false)
     pass(1)
     const late = await signUp(grove, `Late ${count}`)
     await forgetAll(grove.deps.events, late.org)
-    await step(rounds, true)
+    await step(logs, true)
     expect(await isWhole()).to.equal(true)
     ;({ org } = late)
     expect(await isWhole()).to.equal(false)

@@ -39,10 +39,10 @@ import { forgetDeadConnections } from '../oauth/connections.ts'
 import { forgetReadMarks } from '../review/read-marks.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
 import { forgetDeliveries } from '../webhooks/deliveries.ts'
-import { RecordedRounds } from './recorded-rounds.ts'
 import { repairRepository } from './repair.ts'
 import type { Report } from './unreadable.ts'
 import { createWalk, type Walk } from './walk.ts'
+import { WholeLogs } from './whole-logs.ts'
 
 /** A recurring job. Jobs run one after the other. */
 export interface Job {
@@ -112,16 +112,16 @@ function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
 /** The job that records missing events. */
 function eventsJob(): Job {
   const walk = createWalk('events')
-  const rounds = new RecordedRounds()
+  const wholeLogs = new WholeLogs()
   const work = async (deps: Deps) => {
-    rounds.begin(deps)
+    wholeLogs.begin(deps)
     let hasFailed = false
     const isOver = await walk.step(deps, async ({ orgId, ...stretch }) => {
       hasFailed = !(await recordGaps(deps, orgId, stretch)) || hasFailed
       return true
     })
     if (isOver) await recordGoneOrgs(deps)
-    await rounds.end(deps, { isOver, hasFailed })
+    await wholeLogs.end(deps, { isOver, hasFailed })
     return isOver
   }
   return { chore: 'events', everyMs: minuteMs, work, failed: 'missing events could not be recorded' }

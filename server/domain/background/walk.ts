@@ -4,7 +4,7 @@
  * The index has its position, so that a service that is often restarted also reaches the last ones. With a rebuilt
  * index, it begins at the first.
  */
-import { beginning, type Cursor, findCursor, saveCursor } from '../../../index/derived/cursors.ts'
+import { beginning, findWalkPlace, saveWalkPlace, type WalkPlace } from '../../../index/derived/walk-places.ts'
 import type { Deps } from '../../base/deps.ts'
 import { listNodes, listOrgs } from '../indexing/stored-repositories.ts'
 
@@ -30,7 +30,7 @@ export interface Walk {
 
 /** Creates the walk of a background job. */
 export function createWalk(chore: string): Walk {
-  let cursor: Cursor | undefined
+  let place: WalkPlace | undefined
   // Organisations that are still to be visited, in reverse order. Undefined: not listed yet.
   let orgs: string[] | undefined
   // Nodes of the current organisation that are still to be visited, in reverse order.
@@ -47,7 +47,7 @@ export function createWalk(chore: string): Walk {
   }
 
   async function stepOn(deps: Deps, visit: (stretch: Stretch) => Promise<boolean>): Promise<boolean> {
-    const started = cursor ?? (await findCursor(deps.index.read, chore))
+    const started = place ?? (await findWalkPlace(deps.index.read, chore))
     let at = started
     if (orgs === undefined) {
       orgs = (await listOrgs(deps)).filter((org) => org >= at.orgId).reverse()
@@ -72,8 +72,8 @@ export function createWalk(chore: string): Walk {
       left -= nodeIds.length + Number(isFirst)
     }
     if (at.orgId !== started.orgId || at.nodeId !== started.nodeId)
-      await deps.index.write((trx) => saveCursor(trx, chore, at))
-    cursor = at
+      await deps.index.write((trx) => saveWalkPlace(trx, chore, at))
+    place = at
     return orgs === undefined
   }
   return { step }

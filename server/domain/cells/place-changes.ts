@@ -9,8 +9,8 @@ import type { PlaceChanges, PlaceChangesInput } from '../placement.ts'
  */
 const settledMs = 60_000
 
-/** The position of a walk, by the clock of the database. */
-interface Cursor {
+/** A walk through the changes, by the clock of the database. */
+interface Walk {
   /** The last row that it has seen. */
   readonly since: number
   readonly orgId: string
@@ -23,10 +23,10 @@ export async function listPlaceChanges(
   read: CredentialsDb,
   { since: text = '0', limit }: PlaceChangesInput,
 ): Promise<PlaceChanges> {
-  const cursor = cursorOf(text)
+  const walk = walkOf(text)
   // Read before the rows, so that the next walk finds changes that are committed during this one.
-  const floor = cursor.floor ?? Math.max(0, (await readDatabaseTime(read)) - settledMs)
-  const rows = await listChangedPlaces(read, cursor, limit)
+  const floor = walk.floor ?? Math.max(0, (await readDatabaseTime(read)) - settledMs)
+  const rows = await listChangedPlaces(read, walk, limit)
   const last = rows.at(-1)
   const more = rows.length === limit && last !== undefined
   return {
@@ -36,7 +36,7 @@ export async function listPlaceChanges(
   }
 }
 
-function cursorOf(text: string): Cursor {
+function walkOf(text: string): Walk {
   const [since, orgId = '', floor] = text.split('.')
   return { since: Number(since), orgId, ...(floor === undefined ? {} : { floor: Number(floor) }) }
 }

@@ -8,13 +8,13 @@ import type { Ctx, Deps } from '../../base/deps.ts'
 import { authorizeOrg, seesOf } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../targets.ts'
+import { encodeInboxCursor, endOf, parseInboxCursor } from './cursors.ts'
 import { groupedBy } from './grouped-by.ts'
 import { listInboxOrgs } from './inbox-orgs.ts'
 import { readInterests } from './interests.ts'
 import { type InboxItem, Items } from './items.ts'
 import { readMarks } from './marks.ts'
 import { type Budget, OrgStream, type SeenEvent } from './org-stream.ts'
-import { encodePositions, endOf, parsePositions } from './positions.ts'
 import { type InboxReason, keyOfPull } from './reasons.ts'
 
 /** The most users and types that an item names. */
@@ -78,10 +78,10 @@ async function readPage(ctx: Ctx<Person>, { logs, names, query, orgId }: PageOf)
   const streams = await openStreams(ctx, { logs, query, budget, ...(orgId !== undefined && { orgId }) })
   const found = await collect(streams, query.limit)
   const items = await toViews(ctx, found, names)
-  const now = encodePositions(logs.map(({ org_id, seq }) => [org_id, seq]))
+  const now = encodeInboxCursor(logs.map(({ org_id, seq }) => [org_id, seq]))
   const next = streams.every(({ isOver }) => isOver)
     ? undefined
-    : encodePositions(streams.map(({ orgId: id, position }) => [id, position]))
+    : encodeInboxCursor(streams.map(({ orgId: id, next: seq }) => [id, seq]))
   return { items, now, ...(next !== undefined && { next }) }
 }
 
@@ -95,11 +95,11 @@ async function openStreams(
     orgId,
   }: Pick<PageOf, 'logs' | 'query' | 'orgId'> & { readonly budget: Budget },
 ): Promise<OrgStream[]> {
-  const positions = after === undefined ? undefined : parsePositions(after, ['query', 'after'])
+  const numbers = after === undefined ? undefined : parseInboxCursor(after, ['query', 'after'])
   const interestsIn = await readInterests(ctx, orgId)
   const marks = await readMarks(ctx, logs)
   return logs.flatMap((log) => {
-    const before = positions ? positions.get(endOf(log.org_id)) : log.seq + 1
+    const before = numbers ? numbers.get(endOf(log.org_id)) : log.seq + 1
     if (before === undefined) return []
     const read = marks.get(log.org_id) ?? { seq: 0, items: new Map() }
     const sees = seesOf(log.org_id)

@@ -11,8 +11,8 @@ import * as limits from '../../base/limits.ts'
 import { authorizeOrg, requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../targets.ts'
+import { endOf, type LogNumbers, parseInboxCursor } from './cursors.ts'
 import { listInboxOrgs } from './inbox-orgs.ts'
-import { endOf, type Positions, parsePositions } from './positions.ts'
 
 /** The events of one organisation that a user has read. */
 export interface ReadUpTo {
@@ -98,26 +98,26 @@ export async function putOrgInboxMark(ctx: Ctx<Person>, at: OrgAt, input: InboxM
   const { cursor, item } = input
   if ((cursor === undefined) === (item === undefined))
     throw invalid(['body'], 'Send either the cursor up to which all is read, or the item that is read')
-  const positions = cursor === undefined ? undefined : parsePositions(cursor, ['body', 'cursor'])
+  const numbers = cursor === undefined ? undefined : parseInboxCursor(cursor, ['body', 'cursor'])
   await authorizeOrg(ctx, at, 'reader')
   const log = await findLog(ctx.events.read, at.org_id)
   if (log === undefined) return
   await readMarks(ctx, [log])
-  if (positions) await markAll(ctx, log, positions)
+  if (numbers) await markAll(ctx, log, numbers)
   else if (item !== undefined) await markItem(ctx, log, item)
 }
 
 /** Marks everything up to a position as read, in all organisations of the caller here. @throws ValidationError */
 export async function putInboxMarks(ctx: Ctx<Person>, { cursor }: { readonly cursor: string }): Promise<void> {
-  const positions = parsePositions(cursor, ['body', 'cursor'])
+  const numbers = parseInboxCursor(cursor, ['body', 'cursor'])
   const { logs } = await listInboxOrgs(ctx)
   await readMarks(ctx, logs)
-  for (const log of logs) await markAll(ctx, log, positions)
+  for (const log of logs) await markAll(ctx, log, numbers)
 }
 
 /** Moves the mark to a position. It never goes back. Items below it need no mark any more. */
-async function markAll(ctx: Ctx<Person>, log: Log, positions: Positions): Promise<void> {
-  const seq = Math.min(positions.get(endOf(log.org_id)) ?? 0, log.seq)
+async function markAll(ctx: Ctx<Person>, log: Log, numbers: LogNumbers): Promise<void> {
+  const seq = Math.min(numbers.get(endOf(log.org_id)) ?? 0, log.seq)
   const position = seq === log.seq ? log : await findPosition(ctx.events.read, log.org_id, seq)
   if (!position) return
   await change(ctx, log.org_id, (now) => {

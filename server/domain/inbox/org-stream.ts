@@ -80,7 +80,7 @@ export class OrgStream {
   }
 
   /** The next page has the events with smaller numbers. */
-  get position(): number {
+  get next(): number {
     const [first] = this.#found
     return first ? first.seq + 1 : this.#read
   }

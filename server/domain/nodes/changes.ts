@@ -12,7 +12,7 @@ interface ChangesQuery {
   readonly limit: number
   /** The `next` of the page before. */
   readonly before?: string
-  /** Only what is newer than this position. */
+  /** Only what is newer than this place. */
   readonly after?: string
 }
 
@@ -27,7 +27,7 @@ const mostCounted = 10_000
 export async function listChanges(ctx: Ctx, at: OrgAt, { limit, ...ends }: ChangesQuery) {
   const { read } = ctx.index
   const { sees } = await authorizeOrg(ctx, at, 'public')
-  const range = { before: positionOf(ends.before), after: positionOf(ends.after) }
+  const range = { before: placeOf(ends.before), after: placeOf(ends.after) }
   const rows = await listNodesByChange(read, sees, range, limit + 1)
   const page = rows.slice(0, limit)
   const commits = await Promise.all(page.map(({ id, head }) => readHead(ctx, at, id, head)))
@@ -44,8 +44,8 @@ export async function listChanges(ctx: Ctx, at: OrgAt, { limit, ...ends }: Chang
   }
 }
 
-/** Reads a position. The spec checks its form. */
-function positionOf(sent: string | undefined) {
+/** Parses a place. The spec checks its form. */
+function placeOf(sent: string | undefined) {
   if (sent === undefined) return undefined
   const [updated_at = '', id = ''] = sent.split('~')
   return { updated_at, id }

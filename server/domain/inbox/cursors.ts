@@ -1,11 +1,11 @@
 /**
- * Positions in several logs as one opaque string. It has the end of each organisation's id and a number, of six bytes
- * each. Pages continue exactly there, however the clocks of events run.
+ * Cursors of an inbox: the numbers in several logs as one opaque string. It has the end of each organisation's id and a
+ * number, of six bytes each. Pages continue exactly there, however the clocks of events run.
  */
 import { invalid, type ValidationError } from '../../base/errors.ts'
 
 /** Numbers by the ends of organisations' ids. */
-export type Positions = ReadonlyMap<string, number>
+export type LogNumbers = ReadonlyMap<string, number>
 
 const bytesOfOrg = 6
 const bytesOfSeq = 6
@@ -16,8 +16,8 @@ export function endOf(orgId: string): string {
   return orgId.toLowerCase().slice(-2 * bytesOfOrg)
 }
 
-export function encodePositions(positions: Iterable<readonly [orgId: string, seq: number]>): string {
-  const parts = [...positions].map(([orgId, seq]) => {
+export function encodeInboxCursor(numbers: Iterable<readonly [orgId: string, seq: number]>): string {
+  const parts = [...numbers].map(([orgId, seq]) => {
     const part = Buffer.alloc(bytesOfOne)
     part.write(endOf(orgId), 'hex')
     part.writeUIntBE(seq, bytesOfOrg, bytesOfSeq)
@@ -26,14 +26,14 @@ export function encodePositions(positions: Iterable<readonly [orgId: string, seq
   return Buffer.concat(parts).toString('base64url')
 }
 
-/** Parses positions. @throws ValidationError */
-export function parsePositions(text: string, loc: readonly string[]): Positions {
+/** Parses a cursor. @throws ValidationError */
+export function parseInboxCursor(text: string, loc: readonly string[]): LogNumbers {
   const bytes = Buffer.from(text, 'base64url')
   if (bytes.length % bytesOfOne !== 0 || bytes.toString('base64url') !== text) throw malformed(loc, text)
-  const positions = new Map<string, number>()
+  const numbers = new Map<string, number>()
   for (let at = 0; at < bytes.length; at += bytesOfOne)
-    positions.set(bytes.toString('hex', at, at + bytesOfOrg), bytes.readUIntBE(at + bytesOfOrg, bytesOfSeq))
-  return positions
+    numbers.set(bytes.toString('hex', at, at + bytesOfOrg), bytes.readUIntBE(at + bytesOfOrg, bytesOfSeq))
+  return numbers
 }
 
 function malformed(loc: readonly string[], text: string): ValidationError {

@@ -2,11 +2,11 @@
 import { markLogsWhole } from '../../../index/log/events.ts'
 import type { Deps } from '../../base/deps.ts'
 
-/** Follows a walk that records every repository. Only a round from the first repository to the last counts. */
-export class RecordedRounds {
-  /** When the round began. Undefined: it began in the middle, or a repository could not be read. */
+/** Observes a walk that records every repository. Only one from the first repository to the last counts. */
+export class WholeLogs {
+  /** When the walk began. Undefined: it began in the middle, or a repository could not be read. */
   #began: Date | undefined
-  /** True before the first repository of a round. */
+  /** True before the first repository of a walk. */
   #isAtStart = false
 
   /** Call it before each step of the walk. */

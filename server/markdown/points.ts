@@ -1,19 +1,19 @@
 /**
- * Maps offsets in the Markdown parser's inline content to positions in the source.
+ * Maps offsets in the Markdown parser's inline content to points in the source.
  *
  * The parser strips the marks of blocks and reports only lines.
  */
 import { asRead } from './markdown.ts'
 
-export interface Position {
+export interface Point {
   /** From 1. */
   readonly line: number
   /** In UTF-16 units, from 1. */
   readonly column: number
 }
 
-/** Returns the position of an offset. Offsets must ascend, so that all of a piece take linear time. */
-export type Locate = (offset: number) => Position
+/** Returns the point of an offset. Offsets must ascend, so that all of a piece take linear time. */
+export type Locate = (offset: number) => Point
 
 /** Returns the lines of a source as the parser reads them. They end with LF, CRLF or CR. */
 export function linesOf(source: string): string[] {
