@@ -2,21 +2,26 @@
 import { readRows } from '../sqlite/statements.ts'
 import type { IndexDb } from './schema.ts'
 
-export interface OrgVersion {
-  readonly id: string
+/** How far an organisation has changed. A reader keeps the state up to which it has read. */
+export interface OrgState {
   /** A rebuilt organisation has a new epoch, and its versions restart. */
   readonly epoch: string
+  /** The number of changes of the organisation and its nodes. */
   readonly version: number
+}
+
+export interface ChangedOrg extends OrgState {
+  readonly id: string
 }
 
 /** Organisations per statement. */
 const orgsAtOnce = 500
 
 /** Yields all organisations in slices, in the order of ids. */
-export async function* orgVersions(db: IndexDb): AsyncGenerator<readonly OrgVersion[]> {
+export async function* orgStates(db: IndexDb): AsyncGenerator<readonly ChangedOrg[]> {
   const text = 'select id, epoch, version from org where id > ? order by id limit ?'
   for (let after: string | undefined = ''; after !== undefined; ) {
-    const some: OrgVersion[] = await readRows<OrgVersion>(db, text, after, orgsAtOnce)
+    const some: ChangedOrg[] = await readRows<ChangedOrg>(db, text, after, orgsAtOnce)
     yield some
     after = some.length < orgsAtOnce ? undefined : some.at(-1)?.id
   }

@@ -4,6 +4,7 @@ import { type Slice, totalOf } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
 import { readRows } from '../sqlite/statements.ts'
 import { forgetMoves, ownRepository } from './change-log.ts'
+import type { OrgState } from './changed-nodes.ts'
 import { botEmailEnd, type IndexDb, type IndexSchema, type MemberTable, type OrgTable, type Role } from './schema.ts'
 
 export type OrgRow = Selectable<OrgTable>
@@ -258,19 +259,14 @@ export function listMemberships(db: IndexDb) {
     .execute()
 }
 
-interface VersionRow {
-  readonly epoch: string
-  readonly version: number
-}
-
 /** Returns the state of a published organisation; undefined if it is unknown or unpublished. */
-export async function findPublishedState(db: IndexDb, orgId: string): Promise<VersionRow | undefined> {
+export async function findPublishedState(db: IndexDb, orgId: string): Promise<OrgState | undefined> {
   const select = 'select epoch, version from org where id = ? and published = 1'
-  const [row] = await readRows<VersionRow>(db, select, orgId)
+  const [row] = await readRows<OrgState>(db, select, orgId)
   return row
 }
 
-export function findOrgState(db: IndexDb, orgId: string): Promise<VersionRow | undefined> {
+export function findOrgState(db: IndexDb, orgId: string): Promise<OrgState | undefined> {
   return db.selectFrom('org').select(['epoch', 'version']).where('id', '=', orgId).executeTakeFirst()
 }
 

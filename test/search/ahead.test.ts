@@ -187,7 +187,7 @@ describe('reading ahead', () => {
     timers = holdTimers()
     now = version = held = looks = slices = 0
     ahead = openAhead({
-      followers: [
+      readers: [
         {
           stateOf: (orgId) => (orgId === 'open' ? { epoch: 'epoch', version: held } : undefined),
           advance: async () => {

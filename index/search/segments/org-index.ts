@@ -1,5 +1,6 @@
 /** The search index of one organisation, and its updates from the rows. */
 
+import type { OrgState } from '../../derived/changed-nodes.ts'
 import type { LanguageOf } from '../text/languages.ts'
 import { passagesOf } from '../text/passages.ts'
 import { proseOf } from '../text/prose.ts'
@@ -14,7 +15,7 @@ import {
   removeDocument,
   setDocument,
 } from './corpus.ts'
-import { type OrgState, type SearchRows, wholeLetters } from './rows.ts'
+import { type SearchRows, wholeLetters } from './rows.ts'
 import type { Segment } from './segment.ts'
 import { sizeOf, stringAt } from './string-table.ts'
 import { FIELD_COUNT, PASSAGE_FIELD_COUNT, passageTermsOf, termsOf } from './terms.ts'

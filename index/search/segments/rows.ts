@@ -1,14 +1,8 @@
 /** Reads `index.sqlite` for the search thread. Blocks. One transaction is one snapshot. */
 import type Sqlite from 'better-sqlite3'
+import type { ChangedOrg, OrgState } from '../../derived/changed-nodes.ts'
 import type { EdgeTable } from '../../derived/schema.ts'
 import { propertyRowsIn } from '../../properties/property-rows.ts'
-
-export interface OrgState {
-  /** A rebuilt organisation has a new epoch, and its versions restart. */
-  readonly epoch: string
-  /** The number of changes of the organisation and its nodes. */
-  readonly version: number
-}
 
 /** The indexed fields of a node. */
 interface ChangedNode {
@@ -106,7 +100,7 @@ const BEGINNING = `coalesce(substr(cast(node_text.text as blob), 1, ${INDEXED_BY
 /** Queries for an organisation's version and its changes. */
 function changesIn(db: Sqlite.Database) {
   const org = db.prepare<[string], OrgState>('select epoch, version from org where id = ?')
-  const orgs = db.prepare<[string], OrgState & { readonly id: string }>(
+  const orgs = db.prepare<[string], ChangedOrg>(
     'select org.id, epoch, version from json_each(?) as wanted cross join org on org.id = wanted.value',
   )
   const changed = db.prepare<[string, number], ChangedNode>(

@@ -1,7 +1,7 @@
 /** Embeds all texts of organisations now, for a command. The embedder of a service takes turns instead. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { OrgVersion } from '../../../index/derived/changed-nodes.ts'
+import type { ChangedOrg } from '../../../index/derived/changed-nodes.ts'
 import { DatabaseError } from '../../../index/sqlite/database.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -32,7 +32,7 @@ export function embeddingLock({ store }: Pick<Deps, 'store'>): string {
  */
 export async function embedNow(
   deps: StepDeps & Pick<Deps, 'store'>,
-  orgs: readonly OrgVersion[],
+  orgs: readonly ChangedOrg[],
   observer: Observer,
 ): Promise<boolean> {
   let isOurs = false
@@ -47,7 +47,7 @@ export async function embedNow(
   return isOurs
 }
 
-async function embedOrg(deps: StepDeps, org: OrgVersion, observer: Observer): Promise<void> {
+async function embedOrg(deps: StepDeps, org: ChangedOrg, observer: Observer): Promise<void> {
   const { model } = deps.embeddings
   let idleMs = 0
   const embedTexts: typeof model.embedTexts = async (texts, signal) => {

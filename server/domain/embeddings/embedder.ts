@@ -7,7 +7,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ignoreMissing } from '../../../gitstore/fs-exists.ts'
-import { type OrgVersion, orgVersions } from '../../../index/derived/changed-nodes.ts'
+import { type ChangedOrg, orgStates } from '../../../index/derived/changed-nodes.ts'
 import { DatabaseError } from '../../../index/sqlite/database.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -156,23 +156,23 @@ class EmbedderLoop {
     }
   }
 
-  #notePending({ id }: OrgVersion, pending: number): void {
+  #notePending({ id }: ChangedOrg, pending: number): void {
     if (pending > 0) this.#pending.set(id, pending)
     else this.#pending.delete(id)
   }
 
-  #note(org: OrgVersion, { kind, pending }: Step): void {
+  #note(org: ChangedOrg, { kind, pending }: Step): void {
     this.#notePending(org, pending)
     if (kind === 'done' || kind === 'not allowed')
       this.#done.set(org.id, { state: stateOf(org), checked: performance.now() })
   }
 
   /** Lists the organisations that may have changes, beginning after the one of the last step. */
-  async #listDue(): Promise<OrgVersion[]> {
-    const before: OrgVersion[] = []
-    const after: OrgVersion[] = []
+  async #listDue(): Promise<ChangedOrg[]> {
+    const before: ChangedOrg[] = []
+    const after: ChangedOrg[] = []
     const present = new Set<string>()
-    for await (const some of orgVersions(this.#deps.index.read))
+    for await (const some of orgStates(this.#deps.index.read))
       for (const org of some) {
         present.add(org.id)
         if (this.#isDue(org)) (org.id > this.#last ? after : before).push(org)
@@ -182,7 +182,7 @@ class EmbedderLoop {
     return [...after, ...before]
   }
 
-  #isDue(org: OrgVersion): boolean {
+  #isDue(org: ChangedOrg): boolean {
     const done = this.#done.get(org.id)
     const { recheckMs } = this.#intervals
     return done?.state !== stateOf(org) || this.#pauses.isAwaited || performance.now() - done.checked > recheckMs
@@ -196,6 +196,6 @@ class EmbedderLoop {
   }
 }
 
-function stateOf({ epoch, version }: OrgVersion): string {
+function stateOf({ epoch, version }: ChangedOrg): string {
   return `${epoch} ${version}`
 }

@@ -1,10 +1,10 @@
 /** Embeds one organisation in steps. A step embeds the texts of some changed nodes, and records the progress. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
+  type ChangedOrg,
   filterNodesOf,
   listDeletedNodes,
   type NodeChange,
-  type OrgVersion,
 } from '../../../index/derived/changed-nodes.ts'
 import {
   beginProgress,
@@ -61,7 +61,7 @@ class StaleError extends Error {}
  *
  * @throws EmbeddingError, DatabaseError, the signal's reason
  */
-export async function takeStep(deps: StepDeps, org: OrgVersion): Promise<Step> {
+export async function takeStep(deps: StepDeps, org: ChangedOrg): Promise<Step> {
   const { embeddings } = deps
   // Read before the permission, so that an erasure after it stops what this step writes.
   const generation = await readGeneration(embeddings.vectors.read, org.id)
@@ -86,10 +86,10 @@ interface Prepared extends NodeTexts {
 class OrgStep {
   texts = 0
   readonly #deps: StepDeps
-  readonly #org: OrgVersion
+  readonly #org: ChangedOrg
   readonly #at: WriterAt
 
-  constructor(deps: StepDeps, org: OrgVersion, at: WriterAt) {
+  constructor(deps: StepDeps, org: ChangedOrg, at: WriterAt) {
     this.#deps = deps
     this.#org = org
     this.#at = at

@@ -1,5 +1,5 @@
 /** Lists changed nodes, and counts those that wait for their vectors, from few rows. */
-import { type ChangedNode, listChangedNodes, type OrgVersion } from '../../../index/derived/changed-nodes.ts'
+import { type ChangedNode, type ChangedOrg, listChangedNodes } from '../../../index/derived/changed-nodes.ts'
 import { readUsage } from '../../../index/derived/usage.ts'
 import {
   findModel,
@@ -34,7 +34,7 @@ export async function listChanges(
 }
 
 /** Estimates the nodes that are new or have changed since they were embedded. @throws DatabaseError */
-export async function countPendingNodes(deps: Counting, org: OrgVersion): Promise<number> {
+export async function countPendingNodes(deps: Counting, org: ChangedOrg): Promise<number> {
   const { index, embeddings } = deps
   if (!(await embeddings.isAllowed(org.id))) return 0
   const { read } = embeddings.vectors

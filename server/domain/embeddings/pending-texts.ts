@@ -1,5 +1,5 @@
 /** Counts the texts that wait for their vectors. It reads nodes in slices, and sends nothing. */
-import { type OrgVersion, orgVersions } from '../../../index/derived/changed-nodes.ts'
+import { type ChangedOrg, orgStates } from '../../../index/derived/changed-nodes.ts'
 import { findModel, findProgress, lastReadOf } from '../../../index/vectors/progress.ts'
 import { readVectors } from '../../../index/vectors/vectors.ts'
 import { readNodeTexts } from './node-texts.ts'
@@ -22,9 +22,9 @@ const nodesAtOnce = 50
 const noModel = -1
 
 /** Lists the organisations that allow it, in the order of ids. @param only the id of the one that is asked for */
-export async function listEmbeddedOrgs({ index, embeddings, signal }: Counting, only?: string): Promise<OrgVersion[]> {
-  const allowed: OrgVersion[] = []
-  for await (const some of orgVersions(index.read)) {
+export async function listEmbeddedOrgs({ index, embeddings, signal }: Counting, only?: string): Promise<ChangedOrg[]> {
+  const allowed: ChangedOrg[] = []
+  for await (const some of orgStates(index.read)) {
     signal.throwIfAborted()
     for (const org of some)
       if ((only === undefined || org.id === only) && (await embeddings.isAllowed(org.id))) allowed.push(org)
@@ -33,7 +33,7 @@ export async function listEmbeddedOrgs({ index, embeddings, signal }: Counting, 
 }
 
 /** Counts what `takeStep` would embed now. @throws DatabaseError, the signal's reason */
-export async function countPendingTexts(counting: Counting, org: OrgVersion): Promise<PendingTexts> {
+export async function countPendingTexts(counting: Counting, org: ChangedOrg): Promise<PendingTexts> {
   const { embeddings } = counting
   const { read } = embeddings.vectors
   const at = { orgId: org.id, model: (await findModel(read, embeddings.model.id)) ?? noModel }

@@ -6,10 +6,10 @@
  * which write to the same file.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { OrgState } from '../../../index/search/segments/rows.ts'
+import type { OrgState } from '../../../index/derived/changed-nodes.ts'
 
 /** Indexes or tables in memory. */
-export interface Follower {
+export interface RowReader {
   /** Returns the state up to which it has all changes. Undefined: the organisation is not in memory. */
   stateOf(orgId: string): OrgState | undefined
   /** Reads changed rows for one slice. Returns true if more are left. @throws DatabaseError */
@@ -28,7 +28,7 @@ export interface Ahead {
 }
 
 interface Options {
-  readonly followers: readonly Follower[]
+  readonly readers: readonly RowReader[]
   /** Reads the states of organisations at once. @throws DatabaseError */
   readonly readStates: (orgIds: readonly string[]) => ReadonlyMap<string, OrgState>
   /** Called after rows were read ahead. */
@@ -47,7 +47,7 @@ const followMs = 600_000
 const mostFollowed = 500
 
 /** Starts with the first query. */
-export function openAhead({ followers, readStates, advanced, now = () => performance.now() }: Options): Ahead {
+export function openAhead({ readers, readStates, advanced, now = () => performance.now() }: Options): Ahead {
   /** The times of the last queries, the oldest first. */
   const queriedAt = new Map<string, number>()
   /** The versions at the last look. */
@@ -71,7 +71,7 @@ export function openAhead({ followers, readStates, advanced, now = () => perform
 
   /** Errors end the following. The next query meets the same error. @param isAll also changes that are left alone */
   const catchUp = async (isAll: boolean) => {
-    const open = [...queriedAt.keys()].filter((orgId) => followers.some((one) => one.stateOf(orgId) !== undefined))
+    const open = [...queriedAt.keys()].filter((orgId) => readers.some((one) => one.stateOf(orgId) !== undefined))
     if (open.length === 0) return
     const before = seen
     try {
@@ -82,18 +82,18 @@ export function openAhead({ followers, readStates, advanced, now = () => perform
     }
     for (const [orgId, state] of seen) {
       const isQuiet = isAll || before.get(orgId)?.version === state.version
-      for (const follower of followers)
-        if (isDue(follower.stateOf(orgId), state, isQuiet))
-          await advanceAll(follower, orgId).catch(() => queriedAt.delete(orgId))
+      for (const reader of readers)
+        if (isDue(reader.stateOf(orgId), state, isQuiet))
+          await advanceAll(reader, orgId).catch(() => queriedAt.delete(orgId))
     }
   }
 
   /** Stops when a query comes, which then waits for one slice at most. */
-  const advanceAll = async (follower: Follower, orgId: string) => {
+  const advanceAll = async (reader: RowReader, orgId: string) => {
     let isLeft = queries === 0
     while (isLeft) {
       advances++
-      isLeft = await follower.advance(orgId)
+      isLeft = await reader.advance(orgId)
       advanced()
       await nextTurn()
       isLeft &&= queries === 0

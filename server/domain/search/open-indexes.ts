@@ -3,6 +3,7 @@
  * segments, and drops indexes to make room.
  */
 import { join } from 'node:path'
+import type { OrgState } from '../../../index/derived/changed-nodes.ts'
 import { documentCount, liveCountOf } from '../../../index/search/segments/corpus.ts'
 import {
   addSegments,
@@ -16,10 +17,10 @@ import {
   type SegmentPair,
 } from '../../../index/search/segments/org-index.ts'
 import type { Snapshots } from '../../../index/search/segments/read-snapshots.ts'
-import type { OrgState, SearchRows } from '../../../index/search/segments/rows.ts'
+import type { SearchRows } from '../../../index/search/segments/rows.ts'
 import { ANALYZER_VERSION } from '../../../index/search/text/analyzer.ts'
 import type { LanguageOf } from '../../../index/search/text/languages.ts'
-import type { Follower } from './ahead.ts'
+import type { RowReader } from './ahead.ts'
 import { type Gauges, OrgMemory } from './org-memory.ts'
 import { markUsed, type Range, readSegments, writeSegments } from './segment-files.ts'
 import { inSlices } from './slices.ts'
@@ -33,7 +34,7 @@ interface OpenIndex {
   isAsked: boolean
 }
 
-export interface OpenIndexes extends Follower {
+export interface OpenIndexes extends RowReader {
   /**
    * Calls `answer` within one snapshot, with an index that is up to date with it. Returns its result, or undefined if
    * the organisation does not exist.

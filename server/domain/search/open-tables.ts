@@ -2,16 +2,18 @@
  * The tables of properties that the search thread holds. They are made from the rows of nodes when a question names a
  * property first, and follow the changes. Nothing of them is on disk.
  */
+
+import type { OrgState } from '../../../index/derived/changed-nodes.ts'
 import type { Column } from '../../../index/properties/column.ts'
 import type { Subject } from '../../../index/properties/filter.ts'
 import { toMatched } from '../../../index/properties/query.ts'
 import { PropertyTable } from '../../../index/properties/table.ts'
 import type { Snapshots } from '../../../index/search/segments/read-snapshots.ts'
-import type { OrgState, SearchRows } from '../../../index/search/segments/rows.ts'
-import type { Follower } from './ahead.ts'
+import type { SearchRows } from '../../../index/search/segments/rows.ts'
+import type { RowReader } from './ahead.ts'
 import { type Gauges, OrgMemory } from './org-memory.ts'
 
-export interface OpenTables extends Follower {
+export interface OpenTables extends RowReader {
   /**
    * Calls `answer` within one snapshot, with a table that is up to date with it. So are its columns of these subjects.
    * Returns the result, or undefined if the organisation does not exist.

@@ -4,7 +4,8 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createKeyedMutex } from '../../../gitstore/concurrency/keyed-mutex.ts'
-import type { OrgState, SearchRows } from '../../../index/search/segments/rows.ts'
+import type { OrgState } from '../../../index/derived/changed-nodes.ts'
+import type { SearchRows } from '../../../index/search/segments/rows.ts'
 import { createSlices, type Occasion, type RowCounts } from './slices.ts'
 
 /** One kind of value. A key is the id of an organisation, or has it. `wanted` is the part that a question needs. */

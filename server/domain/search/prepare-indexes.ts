@@ -7,8 +7,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ignoreMissing } from '../../../gitstore/fs-exists.ts'
-import { type OrgVersion, orgVersions } from '../../../index/derived/changed-nodes.ts'
-import type { OrgState } from '../../../index/search/segments/rows.ts'
+import { type ChangedOrg, type OrgState, orgStates } from '../../../index/derived/changed-nodes.ts'
 import type { Deps } from '../../base/deps.ts'
 import { untilDraining } from '../../base/rounds.ts'
 import { orgFolder, searchFolder } from '../layout.ts'
@@ -51,10 +50,10 @@ async function prepareDue(deps: PrepareDeps, prepared: Prepared): Promise<boolea
 }
 
 /** Lists organisations with many changes since they were prepared, the most recently used first. */
-async function listDue(deps: PrepareDeps, prepared: Prepared): Promise<OrgVersion[]> {
-  const due: { readonly org: OrgVersion; readonly usedMs: number }[] = []
+async function listDue(deps: PrepareDeps, prepared: Prepared): Promise<ChangedOrg[]> {
+  const due: { readonly org: ChangedOrg; readonly usedMs: number }[] = []
   const present = new Set<string>()
-  for await (const some of orgVersions(deps.index.read))
+  for await (const some of orgStates(deps.index.read))
     for (const org of some) {
       present.add(org.id)
       const known = prepared.get(org.id)

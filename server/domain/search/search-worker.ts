@@ -48,7 +48,7 @@ async function start(): Promise<void> {
     notify<SearchNotice>({ kind: 'gauges', gauges: { ...gauges, bytes: all, vectorBytes, rows: sum } })
   }
   const ahead = openAhead({
-    followers: [indexes, tables],
+    readers: [indexes, tables],
     readStates: (orgIds) => snapshots.read((rows) => rows.orgStates(orgIds)),
     advanced: tellGauges,
   })
