@@ -1,10 +1,12 @@
 /**
- * Cursors of a log. A cursor names everything before it, not just a number: after a restore or a rolled-back disk, the
- * same number has another chain value.
+ * Positions in a log, and cursors, which are their texts. A position names everything before it, not just a number:
+ * after a restore or a rolled-back disk, the same number has another chain value.
  */
 import { createHash } from 'node:crypto'
 
+/** How far a reader of a log has read. The chain value covers all events up to there. */
 export interface Position {
+  /** 0: no event. */
   readonly seq: number
   readonly chain: string
 }

@@ -1,8 +1,9 @@
 /** Deliveries: planned once for each event and webhook, claimed by one sender at a time. */
 import type { Selectable, Transaction } from 'kysely'
 import { wholeOrg } from '../derived/sees.ts'
-import { type EventRow, findLog, isPosition, listEventsAfter } from './events.ts'
+import { type EventRow, findLog, listEventsAfter } from './events.ts'
 import { findHookStates, updateHookState } from './hook-states.ts'
+import { baseOf, hasPosition } from './positions.ts'
 import type { DeliveryState, LogDb, LogSchema } from './schema.ts'
 
 export type Delivery = Selectable<LogSchema['delivery']>
@@ -32,8 +33,7 @@ export async function planDeliveries(trx: Transaction<LogSchema>, hook: PlannedH
   if (state === undefined || state.reason !== null || log === undefined || log.sealed === 1) return false
   if ((await countPending(trx, hook_id)) > mostPending - eventsAtOnce) return false
   const planned = { seq: state.planned_seq, chain: state.planned_chain }
-  const isKnown = await isPosition(trx, log, planned)
-  const from = isKnown ? planned : { seq: log.base_seq, chain: log.base_chain }
+  const from = (await hasPosition(trx, log, planned)) ? planned : baseOf(log)
   const events = await listEventsAfter(trx, wholeOrg(org_id), from.seq, { limit: eventsAtOnce })
   const wanted = events.filter((event) => hook.matches(event))
   for (const { id, seq, type } of wanted) {

@@ -112,20 +112,6 @@ export async function hasEvent(db: LogDb, id: string): Promise<boolean> {
   return (await readRows(db, 'select 1 from event where id = ?', id)).length > 0
 }
 
-/** True if the log contains this position, or begins after it. */
-export async function isPosition(db: LogDb, log: Log, { seq, chain }: Position): Promise<boolean> {
-  if (seq === log.base_seq) return chain === log.base_chain
-  if (seq < log.base_seq || seq > log.seq) return false
-  if (seq === log.seq) return chain === log.chain
-  const row = await db
-    .selectFrom('event')
-    .select('chain')
-    .where('org_id', '=', log.org_id)
-    .where('seq', '=', seq)
-    .executeTakeFirst()
-  return row?.chain === chain
-}
-
 export interface EventFilter {
   /** Exact types. Undefined: all. */
   readonly types?: readonly string[]
@@ -173,16 +159,6 @@ function eventsBetween(db: LogDb, sees: Sees, [after, until]: readonly [number, 
   if (types) query = query.where('type', 'in', types)
   if (nodeIds) query = query.where('node_id', 'in', nodeIds)
   return query
-}
-
-/** Returns the position of a number; undefined if its event is gone. */
-export async function findPosition(db: LogDb, orgId: string, seq: number): Promise<Position | undefined> {
-  return db
-    .selectFrom('event')
-    .select(['seq', 'chain'])
-    .where('org_id', '=', orgId)
-    .where('seq', '=', seq)
-    .executeTakeFirst()
 }
 
 /** Returns the number that changes with every commit of another connection to this database. */

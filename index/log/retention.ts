@@ -62,3 +62,15 @@ async function listExpired(db: LogDb, log: Log, retention: Retention, limit: num
   })
   return stays === -1 ? rows : rows.slice(0, stays)
 }
+
+/** Returns the first organisation with a log after this id, in the order of ids. */
+export async function nextLogOrg(db: LogDb, after: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('log')
+    .select('org_id')
+    .where('org_id', '>', after)
+    .orderBy('org_id')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.org_id
+}

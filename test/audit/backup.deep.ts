@@ -3,7 +3,8 @@
 import { cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { findLog, isPosition } from '../../index/log/events.ts'
+import { findLog } from '../../index/log/events.ts'
+import { hasPosition } from '../../index/log/positions.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { cli, folder, seed, useDesk } from '../operator/desk.ts'
 import { made } from '../support/cast.ts'
@@ -53,8 +54,8 @@ describe('the events and the audit, backed up', () => {
     const { read } = again.deps.events
     const log = await position(again)
     expect(log.log_id).to.equal(kept.log_id)
-    for (const cursor of [old, kept]) expect(await isPosition(read, log, cursor)).to.equal(true)
-    expect(await isPosition(read, log, lost)).to.equal(false)
+    for (const cursor of [old, kept]) expect(await hasPosition(read, log, cursor)).to.equal(true)
+    expect(await hasPosition(read, log, lost)).to.equal(false)
     const after = await auditOf({ ...ann, ...client(again, accessToken) })
     expect(after.slice(-before.length)).to.deep.equal(before)
     expect((await cli(dataDir, 'doctor')).stdout).to.include('OK: no problems found')

@@ -6,8 +6,9 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { wholeOrg } from '../../index/derived/sees.ts'
 import type { Position } from '../../index/log/chain.ts'
-import { appendEvents, beginLog, findLog, isPosition, listEventsAfter, type NewEvent } from '../../index/log/events.ts'
+import { appendEvents, beginLog, findLog, listEventsAfter, type NewEvent } from '../../index/log/events.ts'
 import { logMigrations } from '../../index/log/migrations.ts'
+import { hasPosition } from '../../index/log/positions.ts'
 import { removeExpired } from '../../index/log/retention.ts'
 import type { LogSchema } from '../../index/log/schema.ts'
 import { type Database, openDatabase } from '../../index/sqlite/database.ts'
@@ -130,7 +131,7 @@ describe('the cursors of random logs', () => {
             const { seq } = position
             const isSame = logId === model.logId && seq <= model.ids.length && model.ids.slice(0, seq).join() === before
             const isValid = isSame && seq >= model.base
-            expect(await isPosition(events.read, log, position)).to.equal(isValid)
+            expect(await hasPosition(events.read, log, position)).to.equal(isValid)
             if (!isValid) refused++
             else {
               accepted++

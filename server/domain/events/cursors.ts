@@ -1,6 +1,7 @@
 /** Cursors, which name places in the log of an organisation. */
 import { encodeCursor, type Position, parseCursor } from '../../../index/log/chain.ts'
-import { findLog, isPosition, type Log } from '../../../index/log/events.ts'
+import { findLog, type Log } from '../../../index/log/events.ts'
+import { baseOf, hasPosition } from '../../../index/log/positions.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { orgNotFoundError } from '../access.ts'
@@ -18,37 +19,23 @@ export async function findOrBeginLog(deps: Deps, orgId: string): Promise<Log> {
 }
 
 /**
- * Returns the position after which a reader begins.
- *
- * @param after a cursor, or `now`; undefined: the oldest event that is kept
- * @throws AppError cursor_gone; ValidationError: malformed
- */
-export async function startOf(deps: Deps, log: Log, after: string | undefined): Promise<Position> {
-  return after === undefined ? baseOf(log) : positionOf(deps, log, after, 'after')
-}
-
-/** The position before the oldest event that is kept. */
-export function baseOf({ base_seq, base_chain }: Log): Position {
-  return { seq: base_seq, chain: base_chain }
-}
-
-/**
  * Returns the position that a parameter names.
  *
- * @param cursor a cursor, or `now`
+ * @param cursor a cursor, or `now`; undefined: before the oldest event that is kept
  * @throws AppError cursor_gone; ValidationError: malformed
  */
 export async function positionOf(
   deps: Deps,
   log: Log,
-  cursor: string,
+  cursor: string | undefined,
   parameter: 'after' | 'before',
 ): Promise<Position> {
+  if (cursor === undefined) return baseOf(log)
   if (cursor === 'now') return { seq: log.seq, chain: log.chain }
   const position = parseCursor(cursor)
   if (position === undefined)
     throw invalid(['query', parameter], 'This is not a cursor; send the `next` of a response', cursor)
-  if (!(await isPosition(deps.events.read, log, position))) throw cursorGone(log)
+  if (!(await hasPosition(deps.events.read, log, position))) throw cursorGone(log)
   return position
 }
 

@@ -8,7 +8,7 @@ import { invalid } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../targets.ts'
-import { findOrBeginLog, positionOf, startOf } from './cursors.ts'
+import { findOrBeginLog, positionOf } from './cursors.ts'
 import { readShown, readShownBefore, type ShownEvents } from './shown.ts'
 import { typesOf } from './types.ts'
 
@@ -43,7 +43,7 @@ export async function listEvents(
     throw invalid(['query', 'before'], 'Send either `after` or `before`, not both', before)
   const { events, next, hasMore } =
     before === undefined
-      ? await readPage(readShown, ctx, sees, await startOf(ctx, log, after), { ...filter, limit })
+      ? await readPage(readShown, ctx, sees, await positionOf(ctx, log, after, 'after'), { ...filter, limit })
       : await readPage(readShownBefore, ctx, sees, await positionOf(ctx, log, before, 'before'), {
           ...filter,
           limit,

@@ -1,7 +1,6 @@
 /** Removes events that are too old, and what the recorder no longer needs. */
 import { deleteIntentsBefore } from '../../../index/log/intents.ts'
-import { nextLogOrg } from '../../../index/log/positions.ts'
-import { hasExpired, type Retention, removeExpired } from '../../../index/log/retention.ts'
+import { hasExpired, nextLogOrg, type Retention, removeExpired } from '../../../index/log/retention.ts'
 import type { Deps } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 

@@ -12,16 +12,15 @@ import {
   type EventRow,
   eventsPassed,
   findLog,
-  findPosition,
-  isPosition,
   type Log,
   listEventsAfter,
   listEventsUpTo,
 } from '../../../index/log/events.ts'
+import { baseOf, findPosition, hasPosition } from '../../../index/log/positions.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { syncEvents } from '../event-log/durable-events.ts'
-import { baseOf, cursorGone } from './cursors.ts'
+import { cursorGone } from './cursors.ts'
 
 export interface ShownEvents {
   readonly events: readonly EventRow[]
@@ -57,7 +56,7 @@ export async function readShown(
   // Checked after the events were read: retention may have removed some of them before.
   const kept = await findLog(db, orgId)
   if (kept === undefined) throw logGone()
-  if (next === undefined || !(await isPosition(db, kept, after))) throw cursorGone(kept)
+  if (next === undefined || !(await hasPosition(db, kept, after))) throw cursorGone(kept)
   await syncShown(deps, db, orgId, next.seq)
   return { events, next, hasMore: next.seq < log.seq }
 }
@@ -84,7 +83,7 @@ export async function readShownBefore(
   // Read last: if retention has removed the event at the end, the log now begins after it.
   const kept = await findLog(db, orgId)
   if (kept === undefined) throw logGone()
-  if (!(await isPosition(db, kept, before))) throw cursorGone(kept)
+  if (!(await hasPosition(db, kept, before))) throw cursorGone(kept)
   const next = found !== undefined && found.seq > kept.base_seq ? found : baseOf(kept)
   await syncShown(deps, db, orgId, before.seq)
   return { events, next, hasMore: next.seq > kept.base_seq }

@@ -10,7 +10,7 @@ import { authorizeOrg, invalidTokenError, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { onNewEvents } from '../event-log/wake.ts'
 import type { OrgAt } from '../targets.ts'
-import { cursorGone, findOrBeginLog, startOf } from './cursors.ts'
+import { cursorGone, findOrBeginLog, positionOf } from './cursors.ts'
 import { type EventQuery, filterOf } from './feed.ts'
 import { admitStream } from './open-streams.ts'
 import { readShown } from './shown.ts'
@@ -187,7 +187,7 @@ export async function openStream(
   const log = await findOrBeginLog(ctx, org.id)
   // A browser sends it on its own, so a malformed one is gone rather than invalid.
   if (lastEventId !== undefined && parseCursor(lastEventId) === undefined) throw cursorGone(log)
-  const start = await startOf(ctx, log, lastEventId ?? query.after ?? 'now')
+  const start = await positionOf(ctx, log, lastEventId ?? query.after ?? 'now', 'after')
   const endsAt = Math.min(expiresAt, ctx.now().getTime() + longestMs)
   return new EventStream(ctx, { person: ctx.actor, sees, filter, expiresAt: endsAt }, start, room)
 }

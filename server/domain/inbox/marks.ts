@@ -4,7 +4,8 @@ import { lockAccount } from '../../../index/credentials/accounts.ts'
 import { listInboxMarks, putInboxMark } from '../../../index/credentials/inbox-marks.ts'
 import type { InboxMark } from '../../../index/credentials/schema.ts'
 import type { Position } from '../../../index/log/chain.ts'
-import { findLog, findPosition, isPosition, type Log } from '../../../index/log/events.ts'
+import { findLog, type Log } from '../../../index/log/events.ts'
+import { baseOf, findPosition, hasPosition } from '../../../index/log/positions.ts'
 import type { Ctx, Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
@@ -61,7 +62,7 @@ function parseItems(text: string): [string, number][] {
 
 /** True if the log contains what the mark says. Retention may have removed it. */
 async function isOfLog({ events }: Deps, log: Log, { seq, chain }: Position): Promise<boolean> {
-  return seq < log.base_seq || isPosition(events.read, log, { seq, chain })
+  return seq < log.base_seq || hasPosition(events.read, log, { seq, chain })
 }
 
 /** Replaces a mark of a lost log, so that later events are unread. */
@@ -131,7 +132,7 @@ async function markItem(ctx: Ctx<Person>, log: Log, item: string): Promise<void>
   const [, number = '', subject = ''] = /^([1-9][0-9]{0,14})\.([0-9a-f]{16})$/.exec(item) ?? []
   const seq = Math.min(Number(number), log.seq)
   await change(ctx, log.org_id, (now) => {
-    const mark = now ?? { seq: log.base_seq, chain: log.base_chain, read_items: '[]' }
+    const mark = now ?? { ...baseOf(log), read_items: '[]' }
     const items = parseItems(mark.read_items)
     const known = items.find(([one]) => one === subject)?.[1] ?? mark.seq
     if (known >= seq) return undefined
