@@ -1,4 +1,19 @@
-/** Targets of use cases: the ids and names in an operation's path. */
+/** The input of use cases, under the names of the spec. */
+
+/** The path of an operation. */
+export interface Path<P> {
+  readonly path: P
+}
+
+/** The query of an operation. */
+export interface Query<Q> {
+  readonly query: Q
+}
+
+/** The body of an operation. */
+export interface Body<B> {
+  readonly body: B
+}
 
 export interface OrgAt {
   readonly org_id: string

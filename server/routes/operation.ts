@@ -5,14 +5,14 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Config } from '../base/config.ts'
 import { AppError } from '../base/errors.ts'
-import { readJwks } from '../domain/accounts/tokens.ts'
+import { getJwks } from '../domain/accounts/tokens.ts'
 import {
-  readAuthorizationServer,
-  readOpenidConfiguration,
+  getAuthorizationServer,
+  getOpenidConfiguration,
   readProtectedResource,
 } from '../domain/oauth/discovery-documents.ts'
-import { requireReady } from '../domain/operator/health.ts'
-import type { HandlersOf } from '../http/contract/operations.ts'
+import { getReadiness } from '../domain/operator/health.ts'
+import type { Handlers } from '../http/contract/operations.ts'
 import { spec } from '../http/contract/spec.ts'
 import { docsPage, docsPolicy } from '../http/responses/docs.ts'
 import { bytes, Gzipped, type GzippedBody, withHeaders } from '../http/responses/responses.ts'
@@ -44,25 +44,14 @@ async function packSpec(publicUrl: string | undefined): Promise<GzippedBody> {
   return { version, gzip: await promisify(gzip)(json), length: json.length }
 }
 
-export const operationRoutes: HandlersOf<
-  | 'getHealth'
-  | 'getReadiness'
-  | 'getMetrics'
-  | 'getSpec'
-  | 'getDocs'
-  | 'getJwks'
-  | 'getOpenidConfiguration'
-  | 'getProtectedResource'
-  | 'getMcpResource'
-  | 'getAuthorizationServer'
-> = {
+export const operationRoutes = {
   getHealth: ({ maintenance }) => ({
     status: 'ok',
     revision: spec.info['x-revision'],
     ...(maintenance.current() && { maintenance: true }),
   }),
   getReadiness: async (ctx) => {
-    const status = await requireReady(ctx)
+    const status = await getReadiness(ctx)
     return { status }
   },
   getMetrics: async ({ scrape }) => {
@@ -70,10 +59,10 @@ export const operationRoutes: HandlersOf<
     return bytes(Buffer.from(await scrape()), textFormat)
   },
   getSpec: ({ config }) => specFor(config),
-  getJwks: async (ctx) => withHeaders(await readJwks(ctx), { 'Cache-Control': `public, max-age=${jwksSeconds}` }),
-  getOpenidConfiguration: (ctx) => readOpenidConfiguration(ctx, ctx.request.base),
-  getProtectedResource: (ctx) => withHeaders(readProtectedResource(ctx, ctx.request.base, 'api'), discovery),
-  getMcpResource: (ctx) => withHeaders(readProtectedResource(ctx, ctx.request.base, 'mcp'), discovery),
-  getAuthorizationServer: (ctx) => withHeaders(readAuthorizationServer(ctx, ctx.request.base), discovery),
+  getJwks: async (ctx) => withHeaders(await getJwks(ctx), { 'Cache-Control': `public, max-age=${jwksSeconds}` }),
+  getOpenidConfiguration,
+  getProtectedResource: (ctx) => withHeaders(readProtectedResource(ctx, 'api'), discovery),
+  getMcpResource: (ctx) => withHeaders(readProtectedResource(ctx, 'mcp'), discovery),
+  getAuthorizationServer: (ctx) => withHeaders(getAuthorizationServer(ctx), discovery),
   getDocs: () => bytes(Buffer.from(docsPage), 'text/html; charset=utf-8', { 'Content-Security-Policy': docsPolicy }),
-}
+} satisfies Partial<Handlers>

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { addAccount } from '../../server/domain/accounts/accounts.ts'
-import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { updateAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { git } from '../support/data-folder.ts'
 import { startGrove } from '../support/grove.ts'
@@ -22,7 +22,10 @@ describe('an administrator', () => {
   const { grove, ada } = useWorld({ ada: 'owner' })
   let bob: PersonClient
   before(async () => {
-    await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: ada.user.id }, { is_admin: true })
+    await updateAccount(
+      { ...grove.deps, actor: operator },
+      { path: { account_id: ada.user.id }, body: { is_admin: true } },
+    )
   })
   beforeEach(async () => {
     bob = await signUp(grove, `Bob ${randomUUID()}`)

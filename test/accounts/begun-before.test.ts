@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { flush, pktLine } from '../../gitstore/transfer/pkt-line.ts'
-import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { updateAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { finished, started } from '../support/half-sent.ts'
 import { expecting, newNode } from '../support/node.ts'
@@ -28,12 +28,18 @@ describe('a request that began before', () => {
     'the account was disabled': {
       kind: 'session',
       end: ({ who }) =>
-        changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: who.user.id }, { disabled: true }),
+        updateAccount(
+          { ...grove.deps, actor: operator },
+          { path: { account_id: who.user.id }, body: { disabled: true } },
+        ),
     },
     'the account was disabled, with a token': {
       kind: 'token',
       end: ({ who }) =>
-        changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: who.user.id }, { disabled: true }),
+        updateAccount(
+          { ...grove.deps, actor: operator },
+          { path: { account_id: who.user.id }, body: { disabled: true } },
+        ),
     },
     'the token was revoked': { kind: 'token', end: ({ who, tokenId }) => who.delete(`/auth/tokens/${tokenId}`) },
     'the account was deleted': { kind: 'session', end: ({ who }) => who.delete('/auth/me', {}, { password }) },
@@ -97,7 +103,10 @@ describe('a request that began before', () => {
   it('appoints no administrator after its own was dismissed or disabled', async () => {
     for (const change of [{ is_admin: false }, { disabled: true }]) {
       const [ada, bob] = [await signUp(grove, randomUUID()), await signUp(grove, randomUUID())]
-      await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: ada.user.id }, { is_admin: true })
+      await updateAccount(
+        { ...grove.deps, actor: operator },
+        { path: { account_id: ada.user.id }, body: { is_admin: true } },
+      )
       const body = JSON.stringify({ is_admin: true })
       const sent = await started({
         url: grove.url,
@@ -106,7 +115,7 @@ describe('a request that began before', () => {
         half: body.slice(0, 5),
         headers: { authorization: `Bearer ${ada.session.accessToken}` },
       })
-      await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: ada.user.id }, change)
+      await updateAccount({ ...grove.deps, actor: operator }, { path: { account_id: ada.user.id }, body: change })
       const { status } = await finished(sent, body.slice(5))
       expect(status).to.be.oneOf([401, 403])
       expect((await bob.get('/admin/accounts')).status).to.equal(403)

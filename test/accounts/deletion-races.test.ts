@@ -113,10 +113,13 @@ describe('while an account, or an organisation, is deleted', () => {
   it('an organisation that the account creates during its deletion is also kept if somebody has joined it', async () => {
     const late = await personNamed(ann.user.id)
     await deleteAnn(here.deps)
-    const first = await createOrg({ ...here.deps, actor: late }, { name: 'First' })
-    const alone = await createOrg({ ...here.deps, actor: late }, { name: 'Alone' })
+    const first = await createOrg({ ...here.deps, actor: late }, { body: { name: 'First' } })
+    const alone = await createOrg({ ...here.deps, actor: late }, { body: { name: 'Alone' } })
     const add = ({ deps }: Grove, orgId: string) =>
-      putMember({ ...deps, actor: operator }, { org_id: orgId, email: bob.user.email }, { role: 'owner' })
+      putMember(
+        { ...deps, actor: operator },
+        { path: { org_id: orgId, email: bob.user.email }, body: { role: 'owner' } },
+      )
     await add(here, first.id)
     await during(removeDeletedMembers, () => add(there, alone.id))
     expect((await bob.get(`/orgs/${alone.id}/members`).then(expecting(200))).body.total).to.equal(1)

@@ -100,8 +100,8 @@ describe('a deleted account', () => {
     if (profile === undefined) throw new Error('The account is gone')
     const late = personOf(profile)
     await leave().then(expecting(200))
-    const alone = await createOrg({ ...grove.deps, actor: late }, { name: 'Alone' })
-    const shared = await createOrg({ ...grove.deps, actor: late }, { name: 'Shared' })
+    const alone = await createOrg({ ...grove.deps, actor: late }, { body: { name: 'Alone' } })
+    const shared = await createOrg({ ...grove.deps, actor: late }, { body: { name: 'Shared' } })
     await changeOrg(grove.deps, operator, { org_id: shared.id }, 'member', (record) => {
       const { email, name } = ann.user
       const file = { email, name, role: 'editor' as const, created_at: new Date().toISOString() }

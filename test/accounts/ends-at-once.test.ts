@@ -1,7 +1,7 @@
 /** Access ends for each request that begins afterwards, in every process, while requests run. */
 
 import { expect } from 'chai'
-import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { updateAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import type { Grove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
@@ -36,7 +36,10 @@ describe('access ends at once in two processes', () => {
     'an account that is disabled': {
       tokensToo: true,
       end: ({ who }) =>
-        changeManagedAccount({ ...here.deps, actor: operator }, { account_id: who.user.id }, { disabled: true }),
+        updateAccount(
+          { ...here.deps, actor: operator },
+          { path: { account_id: who.user.id }, body: { disabled: true } },
+        ),
     },
     'an account that is deleted': {
       tokensToo: true,

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { insertInvitation } from '../../index/credentials/invitations.ts'
-import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { updateAccount } from '../../server/domain/accounts/administration.ts'
 import { createInvitation, createSignUpInvitation } from '../../server/domain/accounts/invitations.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { made } from '../support/cast.ts'
@@ -231,8 +231,7 @@ describe('invitations', () => {
     it('from the operator, to become an owner', async () => {
       const { token, ...rest } = await createInvitation(
         { ...grove.deps, actor: operator },
-        { org_id: org },
-        { role: 'owner' },
+        { path: { org_id: org }, body: { role: 'owner' } },
       )
       expect(rest).to.not.have.property('created_by')
       expect(await list()).to.deep.equal([rest])
@@ -284,7 +283,7 @@ describe('invitations', () => {
       await setRole(eve, 'owner')
       const token = await inviteToken({ role: 'owner' }, eve)
       const disable = (disabled: boolean) =>
-        changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: eve.user.id }, { disabled })
+        updateAccount({ ...grove.deps, actor: operator }, { path: { account_id: eve.user.id }, body: { disabled } })
       await disable(true)
       expect(await accept(cleo, token)).to.deep.equal(notFound)
       const someone = { email: `${randomUUID()}@example.org`, password, invitation: token }

@@ -176,7 +176,7 @@ describe('the profile of a person', () => {
     it('is also hidden from member files that earlier requests write', async () => {
       const stale = personOf(await profileOf(ann))
       await ann.patch('/auth/me', { hide_email: true }).then(expecting(200))
-      const { id } = await createOrg({ ...grove.deps, actor: stale }, { name: 'Late' })
+      const { id } = await createOrg({ ...grove.deps, actor: stale }, { body: { name: 'Late' } })
       expect((await memberOf(id)).email).to.equal(ann.user.email)
       await updateMembersBehind(grove.deps)
       expect((await memberOf(id)).email).to.equal(hiddenOf(ann.user))

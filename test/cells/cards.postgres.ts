@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { credentialsMigrations } from '../../index/credentials/migrations.ts'
 import { deleteCard, deleteCardMembers, listCardsOf, listOrgsElsewhere } from '../../index/credentials/org-cards.ts'
 import { listOrgsOf } from '../../index/derived/org-queries.ts'
-import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { updateAccount } from '../../server/domain/accounts/administration.ts'
 import { removeDeletedMembers } from '../../server/domain/accounts/deletion.ts'
 import { updateMembersBehind } from '../../server/domain/accounts/member-profiles.ts'
 import { completeMemberships } from '../../server/domain/accounts/memberships.ts'
@@ -88,7 +88,10 @@ describe('the list of one’s organisations', () => {
   })
 
   it('of an administrator has those of all cells, and the nodes of those that are here', async () => {
-    await changeManagedAccount({ ...here.deps, actor: operator }, { account_id: ann.user.id }, { is_admin: true })
+    await updateAccount(
+      { ...here.deps, actor: operator },
+      { path: { account_id: ann.user.id }, body: { is_admin: true } },
+    )
     await ann.post(`/orgs/${ann.org}/nodes`, { title: 'Krill' }).then(expecting(201))
     const lists = await Promise.all(
       [ann, annThere].map(async (asked) => (await asked.get('/admin/orgs?limit=200').then(expecting(200))).body),

@@ -5,7 +5,7 @@ import pg from 'pg'
 import { v7 as newId } from 'uuid'
 import { databaseNow } from '../../index/credentials/cells.ts'
 import { insertPlaces, setPlaceState } from '../../index/credentials/places.ts'
-import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { updateAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
@@ -26,7 +26,10 @@ describe('the list of places', () => {
   before(async () => {
     await setUrl('here', here.url)
     const person = await signUp(here, 'Ada')
-    await changeManagedAccount({ ...here.deps, actor: operator }, { account_id: person.user.id }, { is_admin: true })
+    await updateAccount(
+      { ...here.deps, actor: operator },
+      { path: { account_id: person.user.id }, body: { is_admin: true } },
+    )
     ada = await signIn(there, person)
   })
 

@@ -1,7 +1,7 @@
 /** A service that is the only one of its database: it has every organisation, and nothing of what only a cell has. */
 import { expect } from 'chai'
 import { v7 as newId } from 'uuid'
-import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { updateAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { requireCell } from '../../server/domain/cells/cell.ts'
 import { singleService } from '../../server/domain/placement.ts'
@@ -46,7 +46,10 @@ describe('a service without cells', () => {
 
   it('lists no places, and gives a walk back where it was', async () => {
     const ann = await signUp(grove, 'Ann')
-    await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: ann.user.id }, { is_admin: true })
+    await updateAccount(
+      { ...grove.deps, actor: operator },
+      { path: { account_id: ann.user.id }, body: { is_admin: true } },
+    )
     const { body } = await client(grove).post('/auth/login', { email: ann.user.email, password }).then(expecting(200))
     for (const [query, next] of [
       ['', '0'],

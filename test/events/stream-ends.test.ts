@@ -1,6 +1,6 @@
 /** A stream ends with the caller's rights, the service, or a client that does not read. */
 import { expect } from 'chai'
-import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { updateAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { streamTimes } from '../../server/http/responses/event-stream.ts'
 import { type Follower, follow } from '../support/event-stream.ts'
@@ -64,7 +64,10 @@ describe('a stream of events ends', () => {
     },
     'when the account is disabled': {
       end: () =>
-        changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: cy.user.id }, { disabled: true }),
+        updateAccount(
+          { ...grove.deps, actor: operator },
+          { path: { account_id: cy.user.id }, body: { disabled: true } },
+        ),
       status: 401,
     },
     'when the access token expires': { end: async () => pass(16 * 60), status: 401 },

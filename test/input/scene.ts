@@ -2,7 +2,7 @@
 
 import { request as httpRequest } from 'node:http'
 import { expect } from 'chai'
-import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { updateAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import spec from '../../spec/openapi.json' with { type: 'json' }
 import { type Grove, startGrove } from '../support/grove.ts'
@@ -74,7 +74,10 @@ export function useScene(): void {
     grove = await startGrove()
     ann = await signUp(grove, 'Ann')
     // To whom no operation is forbidden.
-    await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: ann.user.id }, { is_admin: true })
+    await updateAccount(
+      { ...grove.deps, actor: operator },
+      { path: { account_id: ann.user.id }, body: { is_admin: true } },
+    )
     node = (await ann.post(`/orgs/${ann.org}/nodes`, { title: 'Whales', text_content: 'Large.' })).body.id
   })
   after(() => grove.close())

@@ -1,7 +1,7 @@
 /** From a registration to tokens, and how a connection goes on and ends. */
 
 import { expect } from 'chai'
-import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { updateAccount } from '../../server/domain/accounts/administration.ts'
 import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { forgetDeadConnections } from '../../server/domain/oauth/connections.ts'
@@ -141,7 +141,7 @@ describe('connections of programs', () => {
     const eve = await signUp(grove, 'Eve')
     const one = await connectProgram(grove, eve)
     const change = (disabled: boolean) =>
-      changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: eve.user.id }, { disabled })
+      updateAccount({ ...grove.deps, actor: operator }, { path: { account_id: eve.user.id }, body: { disabled } })
     await change(true)
     expect((await one.get('/auth/me')).status).to.equal(401)
     await change(false)

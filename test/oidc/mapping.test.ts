@@ -98,9 +98,12 @@ describe('a user who comes back from a provider', () => {
     const visitor = scene.newVisitor()
     await scene.pass(visitor, claims('Dora'))
     const { id } = (await visitor.api('/auth/me')).body
-    const { changeManagedAccount } = await import('../../server/domain/accounts/administration.ts')
+    const { updateAccount } = await import('../../server/domain/accounts/administration.ts')
     const { operator } = await import('../../server/domain/actor.ts')
-    await changeManagedAccount({ ...scene.grove.deps, actor: operator }, { account_id: id }, { disabled: true })
+    await updateAccount(
+      { ...scene.grove.deps, actor: operator },
+      { path: { account_id: id }, body: { disabled: true } },
+    )
     expect((await visitor.api('/auth/me')).status).to.equal(401)
     const known = await scene.pass(scene.newVisitor(), claims('Dora'))
     expect(problemIn(known)).to.deep.equal({ status: 403, code: 'account_disabled' })

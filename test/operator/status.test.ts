@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { updateAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { checksOf, type Facts } from '../../server/domain/operator/checks.ts'
 import { samplesIn } from '../../server/domain/operator/samples.ts'
@@ -18,7 +18,10 @@ const statusOf = async (who: PersonClient) => (await who.get('/admin/status').th
 async function startWithAdministrator(options = {}): Promise<{ grove: Grove; ada: PersonClient }> {
   const grove = await startGrove(options)
   const ada = await signUp(grove, 'Ada')
-  await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: ada.user.id }, { is_admin: true })
+  await updateAccount(
+    { ...grove.deps, actor: operator },
+    { path: { account_id: ada.user.id }, body: { is_admin: true } },
+  )
   return { grove, ada }
 }
 
@@ -75,7 +78,10 @@ describe('the state of the service', () => {
     const bob = await signUp(grove, `Bob ${randomUUID()}`)
     expect((await bob.get('/admin/status')).status).to.equal(403)
     expect((await client(grove).get('/admin/status')).status).to.equal(401)
-    await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: ada.user.id }, { is_admin: false })
+    await updateAccount(
+      { ...grove.deps, actor: operator },
+      { path: { account_id: ada.user.id }, body: { is_admin: false } },
+    )
     expect((await ada.get('/admin/status')).status).to.equal(403)
     await grove.close()
   })

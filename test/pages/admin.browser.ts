@@ -1,7 +1,7 @@
 /** An administrator adds a person by keyboard, who opens the link; and who ends a session. */
 
 import { expect } from 'chai'
-import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { updateAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { signUp } from '../support/people.ts'
 import { ann, expectSound, grove, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
@@ -11,7 +11,10 @@ describe('an administrator in a browser', () => {
   let visitor: Visitor
 
   before(async () => {
-    await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: ann.user.id }, { is_admin: true })
+    await updateAccount(
+      { ...grove.deps, actor: operator },
+      { path: { account_id: ann.user.id }, body: { is_admin: true } },
+    )
     visitor = await newVisitor({ permissions: ['clipboard-read', 'clipboard-write'] })
     await signIn(visitor)
   })

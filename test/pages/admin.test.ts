@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { updateAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { made } from '../support/cast.ts'
 import { expecting } from '../support/node.ts'
@@ -26,7 +26,7 @@ describe('the pages of administrators', () => {
   })
 
   const appoint = (who: PersonClient, is_admin = true) =>
-    changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: who.user.id }, { is_admin })
+    updateAccount({ ...grove.deps, actor: operator }, { path: { account_id: who.user.id }, body: { is_admin } })
   const at = (who = bob) => `/admin/accounts/${who.user.id}`
   const read = async (who = bob) => (await ada.get(at(who))).body
   const log = (email: string, secret: string) => client(grove).post('/auth/login', { email, password: secret })

@@ -1,6 +1,6 @@
 /** Every page, in one table, over a scene that has something to show on each: a new page is a line here. */
 
-import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { updateAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { fieldKinds, schemaOf } from '../../server/pages/field-kinds.ts'
 import { made, makeBotToken, makeDelivery } from '../support/cast.ts'
@@ -19,7 +19,10 @@ export interface ShownPage {
 
 /** An organisation with nodes, an edge, and three proposals: open, diverged, merged. */
 export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonClient): Promise<ShownPage[]> {
-  await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: ann.user.id }, { is_admin: true })
+  await updateAccount(
+    { ...grove.deps, actor: operator },
+    { path: { account_id: ann.user.id }, body: { is_admin: true } },
+  )
   const account = (
     await made(ann.post('/admin/accounts', { email: 'long.name@example.org', name: 'Long '.repeat(30) }))
   ).account.id

@@ -1,6 +1,6 @@
 /** Users with every role, and organisations and nodes to test their rights on. */
 
-import { type AccountChange, changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { type AccountChange, updateAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import type { Grove } from './grove.ts'
 import { type Answer, type Client, client, type PersonClient, signUp } from './people.ts'
@@ -54,7 +54,7 @@ export async function castFor(grove: Pick<Grove, 'url' | 'deps'>): Promise<Cast>
     await signUp(grove, 'Gil Guest'),
   ]
   const change = (of: PersonClient, to: AccountChange) =>
-    changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: of.user.id }, to)
+    updateAccount({ ...grove.deps, actor: operator }, { path: { account_id: of.user.id }, body: to })
   await change(administrator, { is_admin: true })
   await change(disabled, { disabled: true })
   const members = { reader, contributor, editor, maintainer }

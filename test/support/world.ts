@@ -1,7 +1,7 @@
 /** A world: a service and its users, for the tests of one describe. */
 
 import { expect } from 'chai'
-import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { updateAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { type Grove as Api, type Schemas, grove as typedClient } from '../../spec/client/client.ts'
 import { exchangeFetch } from './exchange.ts'
@@ -127,7 +127,10 @@ class RunningWorld {
     }
     const user = { ...person, api, node }
     if (role === 'administrator')
-      await changeManagedAccount({ ...grove.deps, actor: operator }, { account_id: user.user.id }, { is_admin: true })
+      await updateAccount(
+        { ...grove.deps, actor: operator },
+        { path: { account_id: user.user.id }, body: { is_admin: true } },
+      )
     else if (role !== 'stranger') await this.join(user, role)
     return user
   }

@@ -7,11 +7,11 @@ import { plural } from '../../base/plural.ts'
 import { addAccount } from '../../domain/accounts/accounts.ts'
 import {
   type AccountChange,
-  changeManagedAccount,
   deleteManagedAccount,
   listManagedAccounts,
   type ManagedAccount,
   resetManagedAccount,
+  updateAccount,
 } from '../../domain/accounts/administration.ts'
 import type { Deletion } from '../../domain/accounts/deletion.ts'
 import { personalRecords } from '../../domain/accounts/personal-data.ts'
@@ -128,7 +128,7 @@ function listAccounts(call: Call, { disabled = false }: { readonly disabled?: bo
     for (let offset = 0; ; offset += atOnce) {
       const { accounts, total } = await listManagedAccounts(
         { ...deps, actor: operator },
-        { state, limit: atOnce, offset },
+        { query: { state, limit: atOnce, offset } },
       )
       for (const account of accounts) printLine(lineOf(account))
       if (offset + atOnce >= total) return
@@ -160,7 +160,10 @@ function addAccountFor(
 
 function changeAccount(call: Call, email: string, change: AccountChange): Promise<number> {
   return withAccounts(call, async (deps) => {
-    const account = await changeManagedAccount({ ...deps, actor: operator }, await accountOf(deps, email), change)
+    const account = await updateAccount(
+      { ...deps, actor: operator },
+      { path: await accountOf(deps, email), body: change },
+    )
     printLine(lineOf(account))
     const { tokens = 0 } = account
     if (change.disabled === false && tokens > 0)
@@ -178,13 +181,13 @@ function exportAccount(call: Call, email: string): Promise<number> {
 
 function deleteAccount(call: Call, email: string): Promise<number> {
   return withAccounts(call, async (deps) => {
-    sayDeletion(await deleteManagedAccount({ ...deps, actor: operator }, await accountOf(deps, email)))
+    sayDeletion(await deleteManagedAccount({ ...deps, actor: operator }, { path: await accountOf(deps, email) }))
   })
 }
 
 function resetAccount(call: Call, email: string): Promise<number> {
   return withAccounts(call, async (deps) => {
-    sayToken(email, await resetManagedAccount({ ...deps, actor: operator }, await accountOf(deps, email)))
+    sayToken(email, await resetManagedAccount({ ...deps, actor: operator }, { path: await accountOf(deps, email) }))
   })
 }
 

@@ -44,7 +44,10 @@ export async function invite(call: Call, { org, role, email, uses, days }: Invit
     const { token } =
       target === undefined
         ? await createSignUpInvitation({ ...deps, actor: operator }, bounds)
-        : await createInvitation({ ...deps, actor: operator }, target.at, { role: target.role, ...bounds })
+        : await createInvitation(
+            { ...deps, actor: operator },
+            { path: target.at, body: { role: target.role, ...bounds } },
+          )
     printLine(token)
     if (publicUrl !== undefined) printLine(invitationUrl(publicUrl, token))
     return 0

@@ -10,7 +10,7 @@ export async function addMember(call: Call, org: string, email: string, roleName
   const role = requireRoleName(roleName)
   await requireFolder(call.config.dataDir)
   return withDeps(call, async (deps) => {
-    const member = await putMember({ ...deps, actor: operator }, { org_id: orgId, email }, { role })
+    const member = await putMember({ ...deps, actor: operator }, { path: { org_id: orgId, email }, body: { role } })
     const target = { type: 'account', id: member.user_id } as const
     const granted = { actor: operator, orgId, accountId: member.user_id, target, detail: { role: member.role } }
     await audit(deps, { action: 'member.granted', ...granted })

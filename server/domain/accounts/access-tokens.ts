@@ -22,7 +22,7 @@ import type { Access, Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { authorizeFresh, authorizeFreshOrg } from '../indexing/freshness.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import type { TokenAt } from '../targets.ts'
+import type { Body, Path, Query, TokenAt } from '../targets.ts'
 import { recordLastUse } from './last-used.ts'
 import { requireFresh } from './oidc/freshness.ts'
 import { hashOf, isAccessToken, newAccessToken } from './tokens.ts'
@@ -71,9 +71,9 @@ export interface NewAccessToken {
  * @throws AppError org_not_found, node_not_found, too_many_tokens, invalid_token (the session has just ended, or the
  *   account is gone)
  */
-export async function createAccessToken(
+export async function createToken(
   ctx: Ctx<Person>,
-  { name, access, org_id, node_id, expires_at }: NewAccessToken,
+  { body: { name, access, org_id, node_id, expires_at } }: Body<NewAccessToken>,
 ): Promise<AccessToken & { readonly token: string }> {
   if (node_id !== undefined && org_id === undefined)
     throw invalid(['body', 'node_id'], 'A token for a node also needs its org_id')
@@ -135,8 +135,8 @@ export function newTokenRow(
 }
 
 /** Lists the caller's tokens, oldest first. */
-export function listMyAccessTokens(ctx: Ctx<Person>, page: Page) {
-  return listTokensOf(ctx, ctx.actor.id, page)
+export function listTokens(ctx: Ctx<Person>, { query }: Query<Page>) {
+  return listTokensOf(ctx, ctx.actor.id, query)
 }
 
 /** Lists the tokens of an account, oldest first. */
@@ -150,7 +150,7 @@ export async function listTokensOf({ credentials: { read } }: Deps, accountId: s
  *
  * @throws AppError token_not_found, also for another user's
  */
-export async function revokeAccessToken(ctx: Ctx<Person>, { token_id: tokenId }: TokenAt): Promise<void> {
+export async function revokeToken(ctx: Ctx<Person>, { path: { token_id: tokenId } }: Path<TokenAt>): Promise<void> {
   const deleted = await ctx.credentials.write((trx) => deleteAccessToken(trx, ctx.actor.id, tokenId))
   if (!deleted) throw new AppError('token_not_found', 'Token not found')
   await audit(ctx, { action: 'token.revoked', actor: ctx.actor, target: { type: 'token', id: tokenId } })

@@ -9,11 +9,12 @@ import {
   setSessionsRevoked,
   useResetToken,
 } from '../../../index/credentials/sessions.ts'
-import { type Ctx, type Deps, isPersons } from '../../base/deps.ts'
+import { type Ctx, type Deps, isPersons, type RequestCtx } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import type { Operator, Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { ensurePersonalOrg } from '../orgs/orgs.ts'
+import type { Body } from '../targets.ts'
 import { endTokens } from './access-tokens.ts'
 import { findOwnOrgs, type OwnOrgs, takeOver } from './arrivals.ts'
 import { requireConfirmed } from './confirmation.ts'
@@ -46,7 +47,7 @@ import { attemptOn } from './sign-ins.ts'
 import { hashOf, isMailedReset } from './tokens.ts'
 import { personOf, type User, userOf } from './user-view.ts'
 
-export interface NewAccount extends SignInFrom {
+export interface NewAccount {
   readonly email: string
   readonly password: string
   /** Default: the part before the @. If the e-mail address is hidden, a name that does not reveal it. */
@@ -77,32 +78,32 @@ export interface FirstSession extends Session {
  * @throws AppError signup_closed, invitation_not_found, email_taken, rate_limited, outcome_unknown (the account exists
  *   but is not a member yet), storage_readonly (a cell without its lease)
  */
-export async function signup(
-  deps: Deps,
-  { email, password, name, hide_email, invitation: token, ...client }: NewAccount,
+export async function signUp(
+  ctx: RequestCtx,
+  { body: { email, password, name, hide_email, invitation: token } }: Body<NewAccount>,
 ): Promise<FirstSession> {
-  requirePasswordLogin(deps)
+  requirePasswordLogin(ctx)
   requireEmail(email)
   if (name !== undefined) requireAuthorName(name)
   await requireUncommon('password', password)
-  const invitation = await requireSignUpAllowed(deps, email, token)
-  await requireFreeEmail(deps, email)
-  const isHidden = hide_email ?? deps.config.hideEmail ?? false
-  const account = newAccount(deps, { email, name, isHidden }, await hashPassword(deps, 'signup', password))
+  const invitation = await requireSignUpAllowed(ctx, email, token)
+  await requireFreeEmail(ctx, email)
+  const isHidden = hide_email ?? ctx.config.hideEmail ?? false
+  const account = newAccount(ctx, { email, name, isHidden }, await hashPassword(ctx, 'signup', password))
   // A cell that cannot create the organisation must not create the account: a repeated sign-up would find its address
   // taken.
-  deps.placement.lease.before()
-  const queueVerification = await verificationFor(deps, account)
-  const pending = await deps.credentials.write(async (trx) => {
+  ctx.placement.lease.before()
+  const queueVerification = await verificationFor(ctx, account)
+  const pending = await ctx.credentials.write(async (trx) => {
     if (!(await insertAccount(trx, account))) throw emailTakenError()
     await queueVerification(trx)
     const { id, created_at } = account
-    return invitation && takeInvitation(trx, invitation, id, created_at, () => signUpRefusedError(deps.config.signup))
+    return invitation && takeInvitation(trx, invitation, id, created_at, () => signUpRefusedError(ctx.config.signup))
   })
-  const inserted = await readAccount(deps, account.id)
-  await auditSignUp({ ...deps, actor: personOf(inserted) }, invitation)
-  const joined = pending && (await joinFirst({ ...deps, actor: personOf(inserted) }, pending))
-  const session = await signIn(deps, inserted, account, client, `Welcome to Grove, ${account.name}`)
+  const inserted = await readAccount(ctx, account.id)
+  await auditSignUp({ ...ctx, actor: personOf(inserted) }, invitation)
+  const joined = pending && (await joinFirst({ ...ctx, actor: personOf(inserted) }, pending))
+  const session = await signIn(ctx, inserted, account, ctx.request, `Welcome to Grove, ${account.name}`)
   return { ...session, user: { ...session.user, org_id: account.org_id, ...(joined ? { orgs: [joined] } : {}) } }
 }
 
@@ -200,25 +201,26 @@ function requirePasswordLogin({ config: { passwordLogin = true } }: Deps): void 
  * @throws AppError account_disabled, rate_limited, password_login_off, invalid_credentials (the same for an unknown
  *   e-mail address)
  */
-export async function login(
-  deps: Deps,
-  { email, password, ...client }: { email: string; password: string } & SignInFrom,
+export async function logIn(
+  ctx: RequestCtx,
+  { body: { email, password } }: Body<{ readonly email: string; readonly password: string }>,
 ): Promise<Session> {
-  requirePasswordLogin(deps)
-  const account = await findAccountByEmail(deps.credentials.read, email)
-  const attempt = await attemptOn(deps, client.from, account, email)
-  return deps.limitSignIn(attempt, async () => {
+  const { from } = ctx.request
+  requirePasswordLogin(ctx)
+  const account = await findAccountByEmail(ctx.credentials.read, email)
+  const attempt = await attemptOn(ctx, from, account, email)
+  return ctx.limitSignIn(attempt, async () => {
     const purpose = attempt.account?.isKnownFrom === true ? 'return' : 'login'
-    const right = await isPassword(deps, purpose, account?.password_hash, password)
+    const right = await isPassword(ctx, purpose, account?.password_hash, password)
     if (account === undefined || !right) {
-      await auditFailure(deps, { account, email, from: client.from, proof: 'password' })
+      await auditFailure(ctx, { account, email, from, proof: 'password' })
       throw new AppError('invalid_credentials', 'Wrong e-mail address or password')
     }
-    return signIn(deps, account, account, client, `Welcome back, ${account.name}`)
+    return signIn(ctx, account, account, ctx.request, `Welcome back, ${account.name}`)
   })
 }
 
-export interface PasswordChange extends SignInFrom {
+export interface PasswordChange {
   readonly old_password?: string
   readonly reset_token?: string
   readonly new_password: string
@@ -232,25 +234,25 @@ export interface PasswordChange extends SignInFrom {
  * @throws ValidationError new_password; there is not exactly one proof
  * @throws AppError unauthenticated, invalid_credentials, invalid_token, confirmation_required, rate_limited
  */
-export async function changePassword(ctx: Ctx, input: PasswordChange): Promise<Session> {
-  const { old_password, reset_token, new_password, ...client } = input
-  const { from } = client
+export async function changePassword(ctx: RequestCtx, { body }: Body<PasswordChange>): Promise<Session> {
+  const { old_password, reset_token, new_password } = body
+  const { from } = ctx.request
   const isFirst = old_password === undefined && reset_token === undefined && (await hasNoPassword(ctx))
   if (!isFirst && (old_password === undefined) === (reset_token === undefined)) throw eitherProof()
   await requireUncommon('new_password', new_password)
   if (isFirst && isPersons(ctx)) {
     await requireConfirmed(ctx)
-    return changeBy(ctx, client, new_password, byConfirmation(await readAccount(ctx, ctx.actor.id), ctx.actor))
+    return changeBy(ctx, ctx.request, new_password, byConfirmation(await readAccount(ctx, ctx.actor.id), ctx.actor))
   }
   if (old_password === undefined) {
     return ctx.limitSignIn({ from }, () =>
-      changeBy(ctx, client, new_password, byResetToken(ctx, reset_token ?? '', from)),
+      changeBy(ctx, ctx.request, new_password, byResetToken(ctx, reset_token ?? '', from)),
     )
   }
   if (ctx.actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to change your password')
   const account = await readAccount(ctx, ctx.actor.id)
   return ctx.limitSignIn(await attemptOn(ctx, from, account), () =>
-    changeBy(ctx, client, new_password, byOldPassword(ctx, account, old_password, from)),
+    changeBy(ctx, ctx.request, new_password, byOldPassword(ctx, account, old_password, from)),
   )
 }
 
@@ -350,7 +352,7 @@ function byResetToken(deps: Deps, token: string, from: string): Proof {
 }
 
 /** @throws AppError invalid_token if the account is gone */
-export async function readMe(ctx: Ctx<Person>): Promise<User> {
+export async function getMe(ctx: Ctx<Person>): Promise<User> {
   return userOf(ctx, await readAccount(ctx, ctx.actor.id))
 }
 

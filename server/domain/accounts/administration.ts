@@ -21,7 +21,7 @@ import type { Operator, Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { PlaceChangesInput } from '../placement.ts'
-import type { AccountAt } from '../targets.ts'
+import type { AccountAt, Body, Path, Query } from '../targets.ts'
 import { endTokens } from './access-tokens.ts'
 import { addAccount } from './accounts.ts'
 import { type Deletion, idOf, removeAccount } from './deletion.ts'
@@ -77,9 +77,9 @@ export interface CreatedAccount extends ResetToken {
 const longestReason = 500
 
 /** Lists accounts, oldest first. @throws AppError forbidden */
-export async function listManagedAccounts(ctx: Ctx<Administrator>, input: Page & AccountFilter) {
+export async function listManagedAccounts(ctx: Ctx<Administrator>, { query }: Query<Page & AccountFilter>) {
   requireAdministrator(ctx.actor)
-  const { q = '', state, ...page } = input
+  const { q = '', state, ...page } = query
   const filter = { q, state }
   const { read } = ctx.credentials
   const rows = await listAccounts(read, filter, page)
@@ -87,9 +87,9 @@ export async function listManagedAccounts(ctx: Ctx<Administrator>, input: Page &
 }
 
 /** @throws AppError forbidden, account_not_found */
-export async function readManagedAccount(ctx: Ctx<Administrator>, at: AccountAt): Promise<ManagedAccount> {
+export async function getAccount(ctx: Ctx<Administrator>, { path }: Path<AccountAt>): Promise<ManagedAccount> {
   requireAdministrator(ctx.actor)
-  const account = toManaged(await accountAt(ctx, at))
+  const account = toManaged(await accountAt(ctx, path))
   const tokens = await countAccessTokens(ctx.credentials.read, account.id, ctx.now().toISOString())
   return { ...account, tokens }
 }
@@ -100,9 +100,9 @@ export async function readManagedAccount(ctx: Ctx<Administrator>, at: AccountAt)
  * @throws ValidationError email, name
  * @throws AppError forbidden, email_taken, rate_limited, invalid_token
  */
-export async function createManagedAccount(
+export async function createAccount(
   ctx: Ctx<Administrator>,
-  { is_admin: isAdmin = false, hide_email: isHidden, ...identity }: NewManagedAccount,
+  { body: { is_admin: isAdmin = false, hide_email: isHidden, ...identity } }: Body<NewManagedAccount>,
 ): Promise<CreatedAccount> {
   requireAdministrator(ctx.actor)
   const hidden = isHidden === undefined ? {} : { isHidden }
@@ -110,7 +110,7 @@ export async function createManagedAccount(
     lockWithAdministrator(trx, ctx.actor),
   )
   ctx.log.info({ account: id, by: idOf(ctx.actor), is_admin: isAdmin }, 'an account was created by an administrator')
-  return { account: await readManagedAccount(ctx, { account_id: id }), ...token }
+  return { account: await getAccount(ctx, { path: { account_id: id } }), ...token }
 }
 
 /**
@@ -120,13 +120,12 @@ export async function createManagedAccount(
  * @throws ValidationError disabled_reason
  * @throws AppError forbidden, account_not_found, own_account
  */
-export async function changeManagedAccount(
+export async function updateAccount(
   ctx: Ctx<Administrator>,
-  at: AccountAt,
-  { is_admin, disabled, disabled_reason, end_access = false }: AccountChange,
+  { path, body: { is_admin, disabled, disabled_reason, end_access = false } }: Path<AccountAt> & Body<AccountChange>,
 ): Promise<ManagedAccount> {
   requireAdministrator(ctx.actor)
-  const account = await accountAt(ctx, at)
+  const account = await accountAt(ctx, path)
   if (disabled === true || is_admin === false) requireOther(ctx.actor, account)
   if (is_admin === true && account.kind === 'bot') throw new AppError('forbidden', 'A bot cannot be an administrator')
   if (disabled_reason !== undefined) requireLine('disabled_reason', disabled_reason, longestReason)
@@ -153,7 +152,7 @@ export async function changeManagedAccount(
     { account: account.id, by: idOf(ctx.actor), is_admin, disabled, end_access },
     'an account was changed by an administrator',
   )
-  return readManagedAccount(ctx, at)
+  return getAccount(ctx, { path: path })
 }
 
 /** Lists what a change does to an account. */
@@ -171,9 +170,9 @@ function actionsOf(
 }
 
 /** @throws AppError forbidden, account_not_found, own_account, last_owner */
-export async function deleteManagedAccount(ctx: Ctx<Administrator>, at: AccountAt): Promise<Deletion> {
+export async function deleteManagedAccount(ctx: Ctx<Administrator>, { path }: Path<AccountAt>): Promise<Deletion> {
   requireAdministrator(ctx.actor)
-  const account = await accountAt(ctx, at)
+  const account = await accountAt(ctx, path)
   requireOther(ctx.actor, account)
   return removeAccount({ ...ctx, actor: ctx.actor }, account.id, (trx) =>
     lockWithAdministrator(trx, ctx.actor, account.id),
@@ -181,9 +180,9 @@ export async function deleteManagedAccount(ctx: Ctx<Administrator>, at: AccountA
 }
 
 /** Issues a one-time token for setting a new password. @throws AppError forbidden, account_not_found */
-export async function resetManagedAccount(ctx: Ctx<Administrator>, at: AccountAt): Promise<ResetToken> {
+export async function resetManagedAccount(ctx: Ctx<Administrator>, { path }: Path<AccountAt>): Promise<ResetToken> {
   requireAdministrator(ctx.actor)
-  const { id } = await accountAt(ctx, at)
+  const { id } = await accountAt(ctx, path)
   ctx.log.info({ account: id, by: idOf(ctx.actor) }, 'a reset token was issued')
   const issued = await issueResetToken(ctx, id)
   await audit(ctx, { action: 'auth.reset_issued', actor: ctx.actor, accountId: id, target: { type: 'account', id } })
@@ -191,9 +190,9 @@ export async function resetManagedAccount(ctx: Ctx<Administrator>, at: AccountAt
 }
 
 /** Lists organisations of all cells without their content, oldest first. @throws AppError forbidden */
-export async function listAllOrgs(ctx: Ctx<Administrator>, page: Page) {
+export async function listAllOrgs(ctx: Ctx<Administrator>, { query }: Query<Page>) {
   requireAdministrator(ctx.actor)
-  const { rows, owners, total } = await ctx.placement.listOrgsWithOwners(ctx.index.read, page)
+  const { rows, owners, total } = await ctx.placement.listOrgsWithOwners(ctx.index.read, query)
   const used = await listUsedBytes(
     ctx.index.read,
     rows.map(({ id }) => id),
@@ -207,13 +206,13 @@ export async function listAllOrgs(ctx: Ctx<Administrator>, page: Page) {
       .filter(({ org_id }) => org_id === row.id)
       .map(({ user_id, email, name }) => ({ user_id, email, name })),
   }))
-  return { orgs, ...pageOf(page, total) }
+  return { orgs, ...pageOf(query, total) }
 }
 
 /** Lists changes of the cell of each organisation. @throws AppError forbidden */
-export async function listPlaces(ctx: Ctx<Administrator>, input: PlaceChangesInput) {
+export async function listPlaces(ctx: Ctx<Administrator>, { query }: Query<PlaceChangesInput>) {
   requireAdministrator(ctx.actor)
-  return ctx.placement.listChanges(input)
+  return ctx.placement.listChanges(query)
 }
 
 /** @throws AppError forbidden */

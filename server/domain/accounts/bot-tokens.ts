@@ -10,7 +10,7 @@ import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { authorizeFresh } from '../indexing/freshness.ts'
 import type { Page } from '../pagination.ts'
-import type { BotAt, BotTokenAt } from '../targets.ts'
+import type { Body, BotAt, BotTokenAt, Path, Query } from '../targets.ts'
 import {
   type AccessToken,
   expiryOf,
@@ -32,20 +32,19 @@ export type NewBotToken = Omit<NewAccessToken, 'org_id'>
  */
 export async function createBotToken(
   ctx: Ctx<Person>,
-  at: BotAt,
-  { name, access, node_id, expires_at }: NewBotToken,
+  { path, body: { name, access, node_id, expires_at } }: Path<BotAt> & Body<NewBotToken>,
 ): Promise<AccessToken & { readonly token: string }> {
-  await authorizeOrg(ctx, at, 'owner')
+  await authorizeOrg(ctx, path, 'owner')
   await requireVerifiedEmail(ctx)
-  const { id: botId } = await botAt(ctx, at)
+  const { id: botId } = await botAt(ctx, path)
   const now = ctx.now()
   const expiry = expires_at === undefined ? null : expiryOf(expires_at, now)
-  if (node_id !== undefined) await authorizeFresh(ctx, { org_id: at.org_id, node_id: node_id }, 'owner')
-  const { token, row } = newTokenRow(botId, { name, access, org_id: at.org_id, node_id, expiry, now })
+  if (node_id !== undefined) await authorizeFresh(ctx, { org_id: path.org_id, node_id: node_id }, 'owner')
+  const { token, row } = newTokenRow(botId, { name, access, org_id: path.org_id, node_id, expiry, now })
   await ctx.credentials.write(async (trx) => {
     // A deletion of the bot waits for this lock, and then deletes the token.
-    if ((await lockBot(trx, at.org_id, botId)) === undefined) throw botNotFoundError()
-    await requireOwnerStill(ctx, trx, ctx.actor, at)
+    if ((await lockBot(trx, path.org_id, botId)) === undefined) throw botNotFoundError()
+    await requireOwnerStill(ctx, trx, ctx.actor, path)
     if ((await countAccessTokens(trx, botId)) >= limits.botTokens)
       throw new AppError('too_many_tokens', `The bot has ${limits.botTokens} tokens; revoke one that it no longer uses`)
     await insertAccessToken(trx, row)
@@ -53,7 +52,7 @@ export async function createBotToken(
   await audit(ctx, {
     action: 'bot.token_created',
     actor: ctx.actor,
-    orgId: at.org_id,
+    orgId: path.org_id,
     target: { type: 'token', id: row.id },
     detail: {
       bot: botId,
@@ -66,9 +65,9 @@ export async function createBotToken(
 }
 
 /** Lists the tokens of a bot, oldest first. @throws AppError org_not_found, forbidden, bot_not_found */
-export async function listBotTokens(ctx: Ctx<Person>, at: BotAt, page: Page) {
-  await authorizeOrg(ctx, at, 'owner')
-  return listTokensOf(ctx, (await botAt(ctx, at)).id, page)
+export async function listBotTokens(ctx: Ctx<Person>, { path, query }: Path<BotAt> & Query<Page>) {
+  await authorizeOrg(ctx, path, 'owner')
+  return listTokensOf(ctx, (await botAt(ctx, path)).id, query)
 }
 
 /**
@@ -76,11 +75,17 @@ export async function listBotTokens(ctx: Ctx<Person>, at: BotAt, page: Page) {
  *
  * @throws AppError org_not_found, forbidden, bot_not_found, token_not_found
  */
-export async function revokeBotToken(ctx: Ctx<Person>, at: BotTokenAt): Promise<void> {
-  await authorizeOrg(ctx, at, 'owner')
-  const { id: botId } = await botAt(ctx, at)
-  const deleted = await ctx.credentials.write((trx) => deleteAccessToken(trx, botId, at.token_id))
+export async function revokeBotToken(ctx: Ctx<Person>, { path }: Path<BotTokenAt>): Promise<void> {
+  await authorizeOrg(ctx, path, 'owner')
+  const { id: botId } = await botAt(ctx, path)
+  const deleted = await ctx.credentials.write((trx) => deleteAccessToken(trx, botId, path.token_id))
   if (!deleted) throw new AppError('token_not_found', 'Token not found')
-  const target = { type: 'token', id: at.token_id } as const
-  await audit(ctx, { action: 'bot.token_revoked', actor: ctx.actor, orgId: at.org_id, target, detail: { bot: botId } })
+  const target = { type: 'token', id: path.token_id } as const
+  await audit(ctx, {
+    action: 'bot.token_revoked',
+    actor: ctx.actor,
+    orgId: path.org_id,
+    target,
+    detail: { bot: botId },
+  })
 }

@@ -28,7 +28,7 @@ import type { OrgRecord } from '../format/org-format.ts'
 import { withRole } from '../orgs/members.ts'
 import { changeOrg, requireOwner } from '../orgs/org-changes.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import type { BotAt, OrgAt } from '../targets.ts'
+import type { Body, BotAt, OrgAt, Path, Query } from '../targets.ts'
 import { removeAccount } from './deletion.ts'
 import { requireBotName } from './identity.ts'
 import { noPassword } from './passwords.ts'
@@ -66,22 +66,25 @@ export interface NewBot {
  * @throws ValidationError name
  * @throws AppError org_not_found, forbidden, email_unverified, too_many_bots, too_many_members, invalid_token
  */
-export async function createBot(ctx: Ctx<Person>, at: OrgAt, { name, role }: NewBot): Promise<Bot> {
-  await authorizeOrg(ctx, at, 'owner')
+export async function createBot(
+  ctx: Ctx<Person>,
+  { path, body: { name, role } }: Path<OrgAt> & Body<NewBot>,
+): Promise<Bot> {
+  await authorizeOrg(ctx, path, 'owner')
   await requireVerifiedEmail(ctx)
-  const row = botRow(at, requireBotName(name), { created_at: ctx.now().toISOString(), created_by: ctx.actor.id })
+  const row = botRow(path, requireBotName(name), { created_at: ctx.now().toISOString(), created_by: ctx.actor.id })
   await ctx.credentials.write(async (trx) => {
     await requireSignedIn(trx, ctx.actor)
-    await lockBotsOf(trx, at.org_id)
-    if ((await countBots(trx, at.org_id)) >= limits.bots)
+    await lockBotsOf(trx, path.org_id)
+    if ((await countBots(trx, path.org_id)) >= limits.bots)
       throw new AppError(
         'too_many_bots',
         `The organisation has ${limits.bots} bots; delete one that it no longer needs`,
       )
     await insertAccount(trx, row)
   })
-  const bot = await botAt(ctx, { ...at, bot_id: row.id })
-  const joining = changeOrg(ctx, ctx.actor, at, 'join', (record) => {
+  const bot = await botAt(ctx, { ...path, bot_id: row.id })
+  const joining = changeOrg(ctx, ctx.actor, path, 'join', (record) => {
     requireOwner(record, ctx.actor)
     return withRole(record, personOf(bot), role, ctx.now())
   })
@@ -91,7 +94,7 @@ export async function createBot(ctx: Ctx<Person>, at: OrgAt, { name, role }: New
     if (isRefused) await ctx.credentials.write((trx) => deleteAccount(trx, row.id))
     throw error
   })
-  await auditBot(ctx, at, { action: 'bot.created', id: row.id, detail: { role } })
+  await auditBot(ctx, path, { action: 'bot.created', id: row.id, detail: { role } })
   return viewOf(bot, { role, createdBy: ctx.actor.name })
 }
 
@@ -106,11 +109,11 @@ export function botRow(
 }
 
 /** Lists bots, oldest first. @throws AppError org_not_found, forbidden */
-export async function listBots(ctx: Ctx<Person>, at: OrgAt, page: Page) {
-  await authorizeOrg(ctx, at, 'owner')
+export async function listBots(ctx: Ctx<Person>, { path, query }: Path<OrgAt> & Query<Page>) {
+  await authorizeOrg(ctx, path, 'owner')
   const { read } = ctx.credentials
-  const rows = await listBotRows(read, at.org_id, page)
-  return { bots: await viewsOf(ctx, at, rows), ...pageOf(page, await countBots(read, at.org_id)) }
+  const rows = await listBotRows(read, path.org_id, query)
+  return { bots: await viewsOf(ctx, path, rows), ...pageOf(query, await countBots(read, path.org_id)) }
 }
 
 export interface BotChange {
@@ -123,14 +126,17 @@ export interface BotChange {
  *
  * @throws ValidationError name; AppError org_not_found, forbidden, bot_not_found, too_many_members
  */
-export async function updateBot(ctx: Ctx<Person>, at: BotAt, { name, role }: BotChange): Promise<Bot> {
-  await authorizeOrg(ctx, at, 'owner')
-  const before = await botAt(ctx, at)
+export async function updateBot(
+  ctx: Ctx<Person>,
+  { path, body: { name, role } }: Path<BotAt> & Body<BotChange>,
+): Promise<Bot> {
+  await authorizeOrg(ctx, path, 'owner')
+  const before = await botAt(ctx, path)
   const newName = name === undefined ? undefined : requireBotName(name)
   let was: Role | undefined
-  await changeOrg(ctx, ctx.actor, at, 'member', async (record) => {
+  await changeOrg(ctx, ctx.actor, path, 'member', async (record) => {
     requireOwner(record, ctx.actor)
-    const bot = await botAt(ctx, at)
+    const bot = await botAt(ctx, path)
     if (newName !== undefined && newName !== bot.name)
       await ctx.credentials.write((trx) => setAccount(trx, bot.id, { name: newName, members_behind: 1 }))
     was = record.members.get(bot.id)?.role
@@ -138,8 +144,8 @@ export async function updateBot(ctx: Ctx<Person>, at: BotAt, { name, role }: Bot
   })
   const detail = { ...(role !== undefined && role !== was && { role, role_before: was ?? null }) }
   const isChanged = 'role' in detail || (newName !== undefined && newName !== before.name)
-  if (isChanged) await auditBot(ctx, at, { action: 'bot.changed', id: before.id, detail })
-  const [bot] = await viewsOf(ctx, at, [await botAt(ctx, at)])
+  if (isChanged) await auditBot(ctx, path, { action: 'bot.changed', id: before.id, detail })
+  const [bot] = await viewsOf(ctx, path, [await botAt(ctx, path)])
   if (bot === undefined) throw botNotFoundError()
   return bot
 }
@@ -159,11 +165,11 @@ function withBot(record: OrgRecord, bot: Person, role: Role | undefined, now: Da
  *
  * @throws AppError org_not_found, forbidden, bot_not_found, invalid_token
  */
-export async function deleteBot(ctx: Ctx<Person>, at: BotAt): Promise<void> {
-  await authorizeOrg(ctx, at, 'owner')
-  const { id } = await botAt(ctx, at)
-  await removeAccount(ctx, id, (trx) => requireOwnerStill(ctx, trx, ctx.actor, at))
-  await auditBot(ctx, at, { action: 'bot.deleted', id, detail: {} })
+export async function deleteBot(ctx: Ctx<Person>, { path }: Path<BotAt>): Promise<void> {
+  await authorizeOrg(ctx, path, 'owner')
+  const { id } = await botAt(ctx, path)
+  await removeAccount(ctx, id, (trx) => requireOwnerStill(ctx, trx, ctx.actor, path))
+  await auditBot(ctx, path, { action: 'bot.deleted', id, detail: {} })
 }
 
 /** Deletes the bots of an organisation that is gone for good. Their memberships went with it. */

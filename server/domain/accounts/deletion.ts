@@ -9,7 +9,7 @@ import {
 import type { CredentialsDb } from '../../../index/credentials/schema.ts'
 import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
+import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { type Operator, operator, type Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
@@ -18,6 +18,7 @@ import type { OrgRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
 import { isAloneIn, leaveOrg } from '../orgs/members.ts'
 import { moveOrgToTrash } from '../orgs/orgs.ts'
+import type { Body } from '../targets.ts'
 import { listOrgsOf } from './orgs-of.ts'
 import { type PasswordProof, provePassword, requireStillProved } from './password-proof.ts'
 
@@ -42,8 +43,8 @@ const whatRemains =
  *
  * @throws AppError invalid_credentials, confirmation_required, rate_limited; errors of `removeAccount`
  */
-export async function deleteMe(ctx: Ctx<Person>, proof: PasswordProof): Promise<Deletion> {
-  const account = await provePassword(ctx, proof)
+export async function deleteMe(ctx: RequestCtx<Person>, { body }: Body<PasswordProof>): Promise<Deletion> {
+  const account = await provePassword(ctx, body)
   await ctx.credentials.write((trx) => requireStillProved(trx, ctx.actor, account))
   return removeAccount(ctx, ctx.actor.id)
 }

@@ -1,4 +1,5 @@
 /** Changes of an address. The new mailbox confirms them, and the former one can undo them. */
+
 import { v7 as newId } from 'uuid'
 import {
   emailKey,
@@ -19,7 +20,7 @@ import { deleteMailsOf } from '../../../index/credentials/mail.ts'
 import type { Account, CredentialsDb, EmailToken, Mail } from '../../../index/credentials/schema.ts'
 import { deleteResetTokens } from '../../../index/credentials/sessions.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError, RateLimitedError } from '../../base/errors.ts'
 import { audit } from '../audit/audit.ts'
 import type { Letter } from '../mail/letter.ts'
@@ -27,6 +28,7 @@ import { mailboxKey, verificationsInAnHour } from '../mail/limits.ts'
 import { queueMail } from '../mail/outbox.ts'
 import { addressChangedLetter, newAddressLetter, tokenLink } from '../mail/texts.ts'
 import { MailError } from '../mail/transport.ts'
+import type { Body } from '../targets.ts'
 import { findOwnOrgs, type OwnOrgs, takeOver } from './arrivals.ts'
 import { issueEmailToken } from './email-tokens.ts'
 import { auditFailure } from './failed-sign-ins.ts'
@@ -178,20 +180,21 @@ export interface Undone {
  * @throws AppError invalid_token, email_taken, rate_limited
  */
 export function undoEmailChange(
-  deps: Deps,
-  { token, from }: { readonly token: string; readonly from: string },
+  ctx: RequestCtx,
+  { body: { token } }: Body<{ readonly token: string }>,
 ): Promise<Undone> {
-  return deps.limitSignIn({ from }, async () => {
-    const now = deps.now()
-    const row = await findEmailToken(deps.credentials.read, hashOf(token), now.toISOString())
+  const { from } = ctx.request
+  return ctx.limitSignIn({ from }, async () => {
+    const now = ctx.now()
+    const row = await findEmailToken(ctx.credentials.read, hashOf(token), now.toISOString())
     const isUndo = row?.kind === 'undo' && row.used_at === null
-    const orgs = isUndo && undoKindOf(token) === 'undo_new' ? await findOwnOrgs(deps, row.account_id) : undefined
-    const undone = isUndo ? await deps.credentials.write((trx) => undo(deps, trx, row, orgs)).catch(asTaken) : undefined
+    const orgs = isUndo && undoKindOf(token) === 'undo_new' ? await findOwnOrgs(ctx, row.account_id) : undefined
+    const undone = isUndo ? await ctx.credentials.write((trx) => undo(ctx, trx, row, orgs)).catch(asTaken) : undefined
     if (row === undefined || undone === undefined) {
-      await auditFailure(deps, { from, proof: 'email_token' })
+      await auditFailure(ctx, { from, proof: 'email_token' })
       throw new AppError('invalid_token', 'The token is unknown, expired or used up')
     }
-    await recordChange(deps, 'account.email_undone', undone.account)
+    await recordChange(ctx, 'account.email_undone', undone.account)
     await undone.recordTakeOver?.(personOf(undone.account))
     const message = 'The address is back. Everything that signs in has ended, and a mail lets you set a new password'
     return { message, email: row.email }

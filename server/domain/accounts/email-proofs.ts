@@ -1,8 +1,9 @@
 /** Proofs that users read the mailbox of their address: tokens that are mailed to it. */
+
 import { findAccountById, lockAccount, setAccount } from '../../../index/credentials/accounts.ts'
 import { deleteEmailTokensUntil, findEmailToken } from '../../../index/credentials/email-tokens.ts'
 import type { Account, CredentialsDb, EmailToken, Mail } from '../../../index/credentials/schema.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
+import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError, RateLimitedError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
@@ -10,6 +11,7 @@ import type { Letter } from '../mail/letter.ts'
 import { mailboxKey, verificationsInAnHour } from '../mail/limits.ts'
 import { hasMail, queueMail } from '../mail/outbox.ts'
 import { tokenLink, verificationLetter } from '../mail/texts.ts'
+import type { Body } from '../targets.ts'
 import { confirmNewAddress } from './email-changes.ts'
 import { issueEmailToken } from './email-tokens.ts'
 import { auditFailure } from './failed-sign-ins.ts'
@@ -37,7 +39,7 @@ export async function verificationFor(
  *
  * @throws AppError forbidden (the service sends no mail), rate_limited
  */
-export async function askForVerification(ctx: Ctx<Person>): Promise<{ readonly message: string }> {
+export async function requestVerification(ctx: Ctx<Person>): Promise<{ readonly message: string }> {
   const account = await readAccount(ctx, ctx.actor.id)
   if (account.email_verified_at !== null) return { message: 'Your e-mail address is confirmed already' }
   if (!hasMail(ctx)) throw new AppError('forbidden', 'This service sends no mail; ask the operator')
@@ -60,8 +62,6 @@ export async function writeVerification(deps: Deps, mail: Mail): Promise<Letter 
 
 export interface EmailProof {
   readonly token: string
-  /** The caller's IP address, or its network. */
-  readonly from: string
 }
 
 export interface VerifiedEmail {
@@ -75,12 +75,13 @@ export interface VerifiedEmail {
  *
  * @throws AppError invalid_token, email_taken, rate_limited
  */
-export function verifyEmail(deps: Deps, { token, from }: EmailProof): Promise<VerifiedEmail> {
-  return deps.limitSignIn({ from }, async () => {
-    const row = await findEmailToken(deps.credentials.read, hashOf(token), deps.now().toISOString())
-    const account = row && (await (row.kind === 'new_address' ? confirmNewAddress : confirm)(deps, row))
+export function verifyEmail(ctx: RequestCtx, { body: { token } }: Body<EmailProof>): Promise<VerifiedEmail> {
+  const { from } = ctx.request
+  return ctx.limitSignIn({ from }, async () => {
+    const row = await findEmailToken(ctx.credentials.read, hashOf(token), ctx.now().toISOString())
+    const account = row && (await (row.kind === 'new_address' ? confirmNewAddress : confirm)(ctx, row))
     if (account === undefined) {
-      await auditFailure(deps, { from, proof: 'email_token' })
+      await auditFailure(ctx, { from, proof: 'email_token' })
       throw new AppError('invalid_token', 'The token is unknown or expired, or a newer mail has replaced it')
     }
     return { message: 'The e-mail address is confirmed', email: account.email }

@@ -46,7 +46,7 @@ import { MailError } from '../mail/transport.ts'
 import { withRoleAtLeast } from '../orgs/members.ts'
 import { changeOrg } from '../orgs/org-changes.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import type { InvitationAt, OrgAt } from '../targets.ts'
+import type { Body, InvitationAt, OrgAt, Path, Query } from '../targets.ts'
 import { requireEmail } from './identity.ts'
 import { type JoinedOrg, joinedOrg, mayInvite } from './memberships.ts'
 import { findMailedToken, hashOf, mailedToken, newToken } from './tokens.ts'
@@ -97,16 +97,15 @@ export interface NewInvitation extends InvitationBounds {
  */
 export async function createInvitation(
   ctx: Ctx<Person | Operator>,
-  at: OrgAt,
-  { role, ...bounds }: NewInvitation,
+  { path, body: { role, ...bounds } }: Path<OrgAt> & Body<NewInvitation>,
 ): Promise<CreatedInvitation> {
-  if (isPersons(ctx)) await authorizeOrg(ctx, at, 'owner')
+  if (isPersons(ctx)) await authorizeOrg(ctx, path, 'owner')
   await requireVerifiedEmail(ctx)
-  const org = await findOrg(ctx, at.org_id)
+  const org = await findOrg(ctx, path.org_id)
   if (!org) throw orgNotFoundError()
   const created_by = ctx.actor.kind === 'person' ? ctx.actor.id : null
   const sender = ctx.actor.kind === 'person' ? { actor: ctx.actor, org: org.name } : undefined
-  const { row, token, mailed } = await insert(ctx, { org_id: at.org_id, role, created_by }, bounds, sender)
+  const { row, token, mailed } = await insert(ctx, { org_id: path.org_id, role, created_by }, bounds, sender)
   await auditCreation(ctx, row)
   return { ...toInvitation({ ...row, role }), token, ...(mailed !== undefined && { mailed }) }
 }
@@ -154,28 +153,28 @@ export function invitationUrl(base: string, token: string): string {
 }
 
 /** Lists open invitations, oldest first. */
-export async function listInvitations(ctx: Ctx<Person>, at: OrgAt, page: Page) {
-  await authorizeOrg(ctx, at, 'owner')
+export async function listInvitations(ctx: Ctx<Person>, { path, query }: Path<OrgAt> & Query<Page>) {
+  await authorizeOrg(ctx, path, 'owner')
   const { read } = ctx.credentials
   const now = ctx.now().toISOString()
-  const rows = await listOpenInvitations(read, at.org_id, now, page)
+  const rows = await listOpenInvitations(read, path.org_id, now, query)
   const ids = rows.map(({ id }) => id)
   const mails = await findMailStates(read, ids)
   const invitations = rows.map((row) => {
     const mail = mails.get(row.id)
     return { ...toInvitation(row), ...(mail !== undefined && { mail }) }
   })
-  return { invitations, ...pageOf(page, await countOpenInvitations(read, at.org_id, now)) }
+  return { invitations, ...pageOf(query, await countOpenInvitations(read, path.org_id, now)) }
 }
 
 /** @throws AppError invitation_not_found, also if it has ended */
-export async function revokeInvitation(ctx: Ctx<Person>, at: InvitationAt): Promise<void> {
-  await authorizeOrg(ctx, at, 'owner')
+export async function revokeInvitation(ctx: Ctx<Person>, { path }: Path<InvitationAt>): Promise<void> {
+  await authorizeOrg(ctx, path, 'owner')
   const now = ctx.now().toISOString()
-  const deleted = await ctx.credentials.write((trx) => deleteOpenInvitation(trx, at.org_id, at.invitation_id, now))
+  const deleted = await ctx.credentials.write((trx) => deleteOpenInvitation(trx, path.org_id, path.invitation_id, now))
   if (!deleted) throw new AppError('invitation_not_found', 'Invitation not found')
-  const target = { type: 'invitation', id: at.invitation_id } as const
-  await audit(ctx, { action: 'invitation.revoked', actor: ctx.actor, orgId: at.org_id, target })
+  const target = { type: 'invitation', id: path.invitation_id } as const
+  await audit(ctx, { action: 'invitation.revoked', actor: ctx.actor, orgId: path.org_id, target })
 }
 
 async function insert(
@@ -316,7 +315,10 @@ export async function takeInvitation(
  *
  * @throws AppError invitation_not_found, too_many_members
  */
-export async function acceptInvitation(ctx: Ctx<Person>, { token }: { token: string }): Promise<JoinedOrg> {
+export async function acceptInvitation(
+  ctx: Ctx<Person>,
+  { body: { token } }: Body<{ token: string }>,
+): Promise<JoinedOrg> {
   const { read, write } = ctx.credentials
   const [invitation, account] = [await findInvitation(read, hashOf(token)), await findAccountById(read, ctx.actor.id)]
   if (!invitation?.org_id || !invitation.role || account?.kind !== 'person' || !isFor(invitation, account.email))

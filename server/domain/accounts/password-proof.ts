@@ -4,17 +4,17 @@ import type { Account, CredentialsDb } from '../../../index/credentials/schema.t
 import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { requireSignedIn } from '../access.ts'
-import type { Person } from '../actor.ts'
+import type { Person, RequestFacts } from '../actor.ts'
 import { requireConfirmed } from './confirmation.ts'
 import { auditFailure } from './failed-sign-ins.ts'
 import { isPassword } from './passwords.ts'
 import { attemptOn } from './sign-ins.ts'
 
+type ProvingCtx = Ctx<Person> & { readonly request: Pick<RequestFacts, 'from'> }
+
 export interface PasswordProof {
   /** Absent for an account without a password. */
   readonly password?: string
-  /** The caller's IP address, or its network. */
-  readonly from: string
 }
 
 /**
@@ -23,7 +23,8 @@ export interface PasswordProof {
  * @throws ValidationError the password is missing
  * @throws AppError invalid_credentials, invalid_token (the account is gone), confirmation_required, rate_limited
  */
-export async function provePassword(ctx: Ctx<Person>, { password, from }: PasswordProof): Promise<Account> {
+export async function provePassword(ctx: ProvingCtx, { password }: PasswordProof): Promise<Account> {
+  const { from } = ctx.request
   const account = await readAccount(ctx, ctx.actor.id)
   if (account.has_password === 0) {
     await requireConfirmed(ctx)

@@ -1,4 +1,5 @@
 /** New passwords for users who have lost theirs, by a link in a mail. */
+
 import { findAccountByEmail, lockAccount } from '../../../index/credentials/accounts.ts'
 import { listIdentities } from '../../../index/credentials/identities.ts'
 import type { Account, Mail } from '../../../index/credentials/schema.ts'
@@ -12,6 +13,7 @@ import { mailboxKey } from '../mail/limits.ts'
 import { hasMail, queueMail } from '../mail/outbox.ts'
 import { resetLetter, tokenLink } from '../mail/texts.ts'
 import type { Origin } from '../origin.ts'
+import type { Body } from '../targets.ts'
 import { requireEmail } from './identity.ts'
 import { findProvider } from './oidc/providers.ts'
 import { hashOf, mailedToken } from './tokens.ts'
@@ -28,7 +30,10 @@ const requested = { message: 'If an account has this e-mail address, a mail with
  *
  * @throws ValidationError email
  */
-export async function askForReset(deps: Deps, { email }: { readonly email: string }): Promise<typeof requested> {
+export async function requestPasswordReset(
+  deps: Deps,
+  { body: { email } }: Body<{ readonly email: string }>,
+): Promise<typeof requested> {
   requireEmail(email)
   if (!hasMail(deps)) return requested
   if (await deps.limitMail('reset', mailboxKey(email)))

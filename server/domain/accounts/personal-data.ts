@@ -56,7 +56,7 @@ export async function* personalRecords(ctx: Ctx<Person | Operator>, about: Perso
     rows = await listEntriesBy(index.read, about.id, rows.at(-1))
   }
   for (let after: { readonly after?: string } | undefined = {}; after !== undefined; ) {
-    const { entries, next } = await listMyAudit({ ...ctx, actor: about }, { ...after, limit: auditAtOnce })
+    const { entries, next } = await listMyAudit({ ...ctx, actor: about }, { query: { ...after, limit: auditAtOnce } })
     for (const record of entries) yield { source: 'audit', record }
     after = next === undefined ? undefined : { after: next }
   }

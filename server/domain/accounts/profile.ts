@@ -4,11 +4,12 @@ import { setAccount, setEmail } from '../../../index/credentials/accounts.ts'
 import { deleteDigestTurn } from '../../../index/credentials/digests.ts'
 import { deleteResetTokens } from '../../../index/credentials/sessions.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
-import type { Ctx } from '../../base/deps.ts'
+import type { Ctx, RequestCtx } from '../../base/deps.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { hasMail } from '../mail/outbox.ts'
-import { readMe } from './accounts.ts'
+import type { Body } from '../targets.ts'
+import { getMe } from './accounts.ts'
 import { queueNewAddress, requireFreeEmail, requireMailAllowed } from './email-changes.ts'
 import { emailTakenError, requireAuthorName, requireEmail } from './identity.ts'
 import { updateMembers } from './member-profiles.ts'
@@ -24,18 +25,21 @@ export interface ProfileChange {
 }
 
 /** @throws ValidationError name; AppError invalid_token (the account is gone) */
-export async function changeMe(ctx: Ctx<Person>, { name, hide_email, digest }: ProfileChange): Promise<User> {
+export async function updateMe(
+  ctx: Ctx<Person>,
+  { body: { name, hide_email, digest } }: Body<ProfileChange>,
+): Promise<User> {
   // A name that was allowed earlier stays.
   if (name !== undefined && name !== ctx.actor.name) requireAuthorName(name)
   if (digest !== undefined) await setDigest(ctx, digest)
-  if (name === undefined && hide_email === undefined) return readMe(ctx)
+  if (name === undefined && hide_email === undefined) return getMe(ctx)
   const change = {
     ...(name === undefined ? {} : { name }),
     ...(hide_email === undefined ? {} : { hide_email: hide_email ? (1 as const) : (0 as const) }),
   }
   await ctx.credentials.write((trx) => setAccount(trx, ctx.actor.id, { ...change, members_behind: 1 }))
   await updateMembers(ctx, ctx.actor.id)
-  return readMe(ctx)
+  return getMe(ctx)
 }
 
 /** Sets how often the inbox is mailed. The next mail comes after a whole period. */
@@ -59,9 +63,10 @@ export type ChangedEmail = User & { readonly pending_email?: string }
  * @throws ValidationError new_email
  * @throws AppError invalid_credentials, rate_limited, email_taken
  */
-export async function changeEmail(ctx: Ctx<Person>, { new_email, ...proof }: EmailChange): Promise<ChangedEmail> {
+export async function changeEmail(ctx: RequestCtx<Person>, { body }: Body<EmailChange>): Promise<ChangedEmail> {
+  const { new_email } = body
   requireEmail(new_email, 'new_email')
-  const account = await provePassword(ctx, proof)
+  const account = await provePassword(ctx, body)
   const { id } = account
   await requireFreeEmail(ctx, new_email, id)
   if (hasMail(ctx)) {
@@ -70,7 +75,7 @@ export async function changeEmail(ctx: Ctx<Person>, { new_email, ...proof }: Ema
       await requireStillProved(trx, ctx.actor, account)
       await queueNewAddress(ctx, trx, id, new_email)
     })
-    return { ...(await readMe(ctx)), pending_email: new_email }
+    return { ...(await getMe(ctx)), pending_email: new_email }
   }
   const change = ctx.credentials.write(async (trx) => {
     await requireStillProved(trx, ctx.actor, account)
@@ -83,5 +88,5 @@ export async function changeEmail(ctx: Ctx<Person>, { new_email, ...proof }: Ema
   })
   await audit(ctx, { action: 'account.email_changed', actor: ctx.actor, target: { type: 'account', id } })
   await updateMembers(ctx, id)
-  return readMe(ctx)
+  return getMe(ctx)
 }

@@ -14,7 +14,7 @@ import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import type { SessionAt } from '../targets.ts'
+import type { Path, Query, SessionAt } from '../targets.ts'
 import { recordLastUse } from './last-used.ts'
 import { isSessionStale } from './oidc/freshness.ts'
 import { personOf } from './user-view.ts'
@@ -35,12 +35,12 @@ export interface OpenSession {
 }
 
 /** Lists the caller's open sessions, newest first. */
-export async function listMySessions(ctx: Ctx<Person>, page: Page) {
+export async function listSessions(ctx: Ctx<Person>, { query }: Query<Page>) {
   const { read } = ctx.credentials
   const now = ctx.now().toISOString()
-  const rows = await listOpenSessions(read, ctx.actor.id, now, page)
+  const rows = await listOpenSessions(read, ctx.actor.id, now, query)
   const sessions = rows.map((row) => toOpenSession(row, ctx.actor.sessionId))
-  return { sessions, ...pageOf(page, await countOpenSessions(read, ctx.actor.id, now)) }
+  return { sessions, ...pageOf(query, await countOpenSessions(read, ctx.actor.id, now)) }
 }
 
 /**
@@ -48,7 +48,10 @@ export async function listMySessions(ctx: Ctx<Person>, page: Page) {
  *
  * @throws AppError session_not_found
  */
-export async function endSession(ctx: Ctx<Person>, { session_id: sessionId }: SessionAt): Promise<void> {
+export async function endSession(
+  ctx: Ctx<Person>,
+  { path: { session_id: sessionId } }: Path<SessionAt>,
+): Promise<void> {
   const now = ctx.now().toISOString()
   const ended = await ctx.credentials.write((trx) => setSessionRevokedOf(trx, ctx.actor.id, sessionId, now))
   if (!ended) throw new AppError('session_not_found', 'Session not found')

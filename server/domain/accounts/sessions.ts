@@ -21,13 +21,14 @@ import {
   setRefreshTokenUsed,
   setSessionRevoked,
 } from '../../../index/credentials/sessions.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { anonymous } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { stripControls } from '../format/text-rules.ts'
 import { queueNotice } from '../mail/notices.ts'
 import { hasMail } from '../mail/outbox.ts'
+import type { Body } from '../targets.ts'
 import { accessSeconds } from './keys.ts'
 import { lockProvedAccount, type ProvedAccount } from './password-proof.ts'
 import { addressLifetimeMs } from './sign-ins.ts'
@@ -177,15 +178,15 @@ export async function sessionAnswer(
  *
  * @throws AppError invalid_token
  */
-export async function refresh(
-  deps: Deps,
-  { refreshToken: token, from }: { refreshToken: string } & SignInFrom,
+export async function refreshSession(
+  ctx: RequestCtx,
+  { body: { refreshToken: token } }: Body<{ readonly refreshToken: string }>,
 ): Promise<Session> {
-  const now = deps.now()
+  const now = ctx.now()
   const fresh = newToken('refresh')
   const hash = hashOf(token)
   let reused: { readonly account_id: string; readonly session_id: string } | undefined
-  const next = await deps.credentials.write(async (trx) => {
+  const next = await ctx.credentials.write(async (trx) => {
     const row = (await lockSessionOf(trx, hash)) ? await findRefreshToken(trx, hash) : undefined
     if (row === undefined || row.revoked_at !== null || row.expires_at <= now.toISOString()) return undefined
     if (row.used_at !== null && row.successor !== null) {
@@ -198,15 +199,15 @@ export async function refresh(
     }
     await setRefreshTokenUsed(trx, hash, now.toISOString(), seal(token, fresh))
     await insertRefreshToken(trx, refreshRow(fresh, row.session_id, now))
-    await setAddressSeen(trx, row.account_id, from, now.toISOString())
+    await setAddressSeen(trx, row.account_id, ctx.request.from, now.toISOString())
     return { accountId: row.account_id, id: row.session_id, refreshToken: fresh }
   })
-  if (reused) await auditReuse(deps, reused)
-  const account = next && (await findActiveProfile(deps.credentials.read, next.accountId))
+  if (reused) await auditReuse(ctx, reused)
+  const account = next && (await findActiveProfile(ctx.credentials.read, next.accountId))
   if (next === undefined || account?.kind !== 'person') {
     throw new AppError('invalid_token', 'The refresh token is unknown, expired, used up or revoked')
   }
-  return sessionAnswer(deps, account, next, 'The session continues')
+  return sessionAnswer(ctx, account, next, 'The session continues')
 }
 
 /** A stolen token may have been used, by its user or by the thief. */
@@ -220,7 +221,7 @@ async function auditReuse(
 }
 
 /** Ends the token's session. Does nothing for an unknown or expired token. */
-export async function logout(deps: Deps, { refreshToken }: { refreshToken: string }): Promise<void> {
+export async function logOut(deps: Deps, { body: { refreshToken } }: Body<{ refreshToken: string }>): Promise<void> {
   const ended = await deps.credentials.write(async (trx) => {
     const row = await findRefreshToken(trx, hashOf(refreshToken))
     if (row !== undefined) await setSessionRevoked(trx, row.session_id, deps.now().toISOString())

@@ -145,7 +145,7 @@ function sealingKey(token: string): Buffer {
 }
 
 /** Returns the public keys. Source: RFC 7517 §5. */
-export async function readJwks({ keys, now }: Deps) {
+export async function getJwks({ keys, now }: Deps) {
   return { keys: await keys.published(now().getTime()) }
 }
 

@@ -1,11 +1,11 @@
 /** The ways to sign up and sign in, for clients without a session. */
-import type { Deps } from '../../base/deps.ts'
+import type { RequestCtx } from '../../base/deps.ts'
 import { listProviders } from './oidc/providers.ts'
 
 /** @param base the URL of the service, without a trailing slash */
-export function readAuthConfig(deps: Deps, base: string) {
-  const { signup, passwordLogin = true, mail } = deps.config
-  const oidc = listProviders(deps).map(({ id, name }) => ({ id, name, url: `${base}/sign-in/oidc/${id}` }))
+export function getAuthConfig(ctx: RequestCtx) {
+  const { signup, passwordLogin = true, mail } = ctx.config
+  const oidc = listProviders(ctx).map(({ id, name }) => ({ id, name, url: `${ctx.request.base}/sign-in/oidc/${id}` }))
   return {
     signup,
     password_login: passwordLogin,

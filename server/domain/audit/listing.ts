@@ -18,7 +18,7 @@ import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
-import type { OrgAt } from '../targets.ts'
+import type { OrgAt, Path, Query } from '../targets.ts'
 import { type AuditEntryView, eventView, rowView } from './entries.ts'
 
 export interface AuditQuery {
@@ -63,8 +63,11 @@ interface Source {
 }
 
 /** Lists events and rows of an organisation. @throws errors of authorizeOrg; ValidationError since, until */
-export async function listOrgAudit(ctx: Ctx<Person>, at: OrgAt, query: AuditQuery): Promise<AuditPage> {
-  const { org, sees } = await authorizeOrg(ctx, at, 'owner')
+export async function listOrgAudit(
+  ctx: Ctx<Person>,
+  { path, query }: Path<OrgAt> & Query<AuditQuery>,
+): Promise<AuditPage> {
+  const { org, sees } = await authorizeOrg(ctx, path, 'owner')
   const filter = { ...filterOf(query), orgId: org.id }
   const [rows, events] = [await readRows(ctx, query, filter), await readEvents(ctx, query, sees, filter)]
   return pageOf([rows, events], query.limit)
@@ -76,13 +79,13 @@ export async function listOrgAudit(ctx: Ctx<Person>, at: OrgAt, query: AuditQuer
  *
  * @throws AppError forbidden; ValidationError since, until
  */
-export async function listServiceAudit(ctx: Ctx<Person>, query: AuditQuery): Promise<AuditPage> {
+export async function listServiceAudit(ctx: Ctx<Person>, { query }: Query<AuditQuery>): Promise<AuditPage> {
   if (!ctx.actor.isAdmin) throw new AppError('forbidden', 'Only administrators of the service can do this')
   return pageOf([await readRows(ctx, query, filterOf(query))], query.limit)
 }
 
 /** Lists rows that concern the caller's account. IP addresses of other users are left out. @throws ValidationError */
-export async function listMyAudit(ctx: Ctx<Person>, query: AuditQuery): Promise<AuditPage> {
+export async function listMyAudit(ctx: Ctx<Person>, { query }: Query<AuditQuery>): Promise<AuditPage> {
   const page = pageOf([await readRows(ctx, query, { ...filterOf(query), accountId: ctx.actor.id })], query.limit)
   return { ...page, entries: page.entries.map((entry) => withoutOthers(entry, ctx.actor.id)) }
 }

@@ -10,7 +10,7 @@ import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import { timeOf } from '../format/signatures.ts'
-import type { FileAt } from '../targets.ts'
+import type { FileAt, Path } from '../targets.ts'
 import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
 import { readBounded } from './large-reads.ts'
 import { readBlobStart } from './media-types.ts'
@@ -64,7 +64,7 @@ interface Blame {
  * @throws ValidationError the file is not text
  * @throws GitError as readBlame
  */
-export async function blameFile(ctx: RequestCtx, at: FileAt): Promise<ImmutableAnswer<Blame>> {
+export async function getBlame(ctx: RequestCtx, { path: at }: Path<FileAt>): Promise<ImmutableAnswer<Blame>> {
   const { path } = at
   const access = await authorizeNode(ctx, at, 'public')
   const { repo, node } = access

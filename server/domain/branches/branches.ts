@@ -18,7 +18,7 @@ import { reloadNode } from '../indexing/freshness.ts'
 import { indexNode, readResult, tryIndexNode } from '../indexing/index-node.ts'
 import { branchName, branchRef, branchRefs, main } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
-import type { BranchAt, NodeAt } from '../targets.ts'
+import type { Body, BranchAt, NodeAt, Path, Query } from '../targets.ts'
 import { locksOf, requireUnproposed } from './agent-moves.ts'
 import { problemsOf, refuseProblems } from './branch-commits.ts'
 import { shownMessage, withinPage } from './commit-views.ts'
@@ -38,18 +38,18 @@ export interface Branch {
 }
 
 /** Lists the branches that the caller sees, sorted by name. */
-export async function listBranches(ctx: Ctx, at: NodeAt, page: Page) {
-  const { repo, role } = await authorizeNode(ctx, at, 'public')
+export async function listBranches(ctx: Ctx, { path, query }: Path<NodeAt> & Query<Page>) {
+  const { repo, role } = await authorizeNode(ctx, path, 'public')
   const visible = [...listRefs(repo, branchRefs)].filter(([ref]) => seesRef(audienceOf(role), ref))
-  const branches = await Promise.all(slice(visible, page).map(([ref, head]) => toBranch(repo, branchName(ref), head)))
-  return { branches: withinPage(branches), ...pageOf(page, visible.length) }
+  const branches = await Promise.all(slice(visible, query).map(([ref, head]) => toBranch(repo, branchName(ref), head)))
+  return { branches: withinPage(branches), ...pageOf(query, visible.length) }
 }
 
-export async function readBranch(ctx: Ctx, at: BranchAt): Promise<Branch> {
-  const access = await authorizeNode(ctx, at, 'public')
-  const head = resolveHead(access, at.branch)
+export async function getBranch(ctx: Ctx, { path }: Path<BranchAt>): Promise<Branch> {
+  const access = await authorizeNode(ctx, path, 'public')
+  const head = resolveHead(access, path.branch)
   if (!head) throw new AppError('branch_not_found', 'Branch not found')
-  return toBranch(access.repo, at.branch, head)
+  return toBranch(access.repo, path.branch, head)
 }
 
 /**
@@ -61,23 +61,22 @@ export async function readBranch(ctx: Ctx, at: BranchAt): Promise<Branch> {
  */
 export async function createBranch(
   ctx: Ctx<Person>,
-  at: NodeAt,
-  input: { name: string; from?: string },
+  { path, body }: Path<NodeAt> & Body<{ name: string; from?: string }>,
 ): Promise<Branch> {
-  const ref = branchRef(input.name)
-  const access = await authorizeNode(ctx, at, { ref })
+  const ref = branchRef(body.name)
+  const access = await authorizeNode(ctx, path, { ref })
   const { repo } = access
-  const name = parseBranchName(input.name)
+  const name = parseBranchName(body.name)
   if (!name)
-    throw invalid(['body', 'name'], branchNameProblem(input.name) ?? 'A branch cannot have this name', input.name)
-  const from = await resolveCommit(access, input.from ?? 'main')
-  if (!from) throw noSuchStart(input.from ?? 'main')
+    throw invalid(['body', 'name'], branchNameProblem(body.name) ?? 'A branch cannot have this name', body.name)
+  const from = await resolveCommit(access, body.from ?? 'main')
+  if (!from) throw noSuchStart(body.from ?? 'main')
   const tree = await readTree(repo, from)
   // The node's own content is always accepted on another branch.
   refuseProblems(await problemsOf(ctx, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
   await updateRefs(ctx.store, locksOf(ctx.actor, repo, ref), async (current) => {
     if (current({ repo, ref })) throw new AppError('branch_exists', 'A branch with this name already exists')
-    const rights = await recheckAccess(ctx, at.org_id, { ref })
+    const rights = await recheckAccess(ctx, path.org_id, { ref })
     await requireUnproposed(ctx, access, ref, current)
     await requireMaker(ctx, access, { branch: name, to: from }, rights)
     if (countRefRoom(repo, 'heads') <= 0)
@@ -88,7 +87,7 @@ export async function createBranch(
     const detail = `A branch that conflicts with "${name}" exists: Git cannot have both a and a/b`
     throw new AppError('branch_name_taken', detail)
   })
-  await tryIndexNode(ctx, at.org_id, at.node_id)
+  await tryIndexNode(ctx, path.org_id, path.node_id)
   return readResult(ctx, () => toBranch(repo, name, from))
 }
 
@@ -96,10 +95,10 @@ export async function createBranch(
  * Deletes a branch, as a push does. Pull requests from it close and keep their heads. Pull requests into it are
  * retargeted to main or close.
  */
-export async function deleteBranch(ctx: Ctx<Person>, at: BranchAt): Promise<void> {
-  const ref = branchRef(at.branch)
-  for (let access = await authorizeNode(ctx, at, { ref }); ; access = await reloadNode(ctx, access, { ref })) {
-    if (parseBranchName(at.branch) === undefined) throw new AppError('branch_not_found', 'Branch not found')
+export async function deleteBranch(ctx: Ctx<Person>, { path }: Path<BranchAt>): Promise<void> {
+  const ref = branchRef(path.branch)
+  for (let access = await authorizeNode(ctx, path, { ref }); ; access = await reloadNode(ctx, access, { ref })) {
+    if (parseBranchName(path.branch) === undefined) throw new AppError('branch_not_found', 'Branch not found')
     const from = readRef(access.repo, ref)
     if (from === null) throw new AppError('branch_not_found', 'Branch not found')
     if (ref === main) throw new AppError('branch_protected', '`main` cannot be deleted')
@@ -110,7 +109,7 @@ export async function deleteBranch(ctx: Ctx<Person>, at: BranchAt): Promise<void
     if (cause instanceof PushRejectedError) throw new AppError('branch_protected', cause.message)
     throw cause
   }
-  await readResult(ctx, () => indexNode(ctx, at.org_id, at.node_id))
+  await readResult(ctx, () => indexNode(ctx, path.org_id, path.node_id))
 }
 
 function noSuchStart(from: string): ValidationError {

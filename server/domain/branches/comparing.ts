@@ -1,7 +1,7 @@
 /** Compares two branches, tags or commits. */
 import type { RequestCtx } from '../../base/deps.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
-import type { NodeAt } from '../targets.ts'
+import type { NodeAt, Path, Query } from '../targets.ts'
 import { readDiff } from './commit-views.ts'
 import { createLargeRead } from './large-reads.ts'
 import { requireCommit } from './revisions.ts'
@@ -19,12 +19,15 @@ export interface CompareQuery extends DiffQuery {
  *
  * @throws the errors of textDiff
  */
-export async function compare(ctx: RequestCtx, at: NodeAt, query: CompareQuery & { readonly text?: 'true' | 'false' }) {
-  const access = await authorizeNode(ctx, at, 'public')
+export async function compare(
+  ctx: RequestCtx,
+  { path, query }: Path<NodeAt> & Query<CompareQuery & { readonly text?: 'true' | 'false' }>,
+) {
+  const access = await authorizeNode(ctx, path, 'public')
   const { base, head, fork, since } = await commitsOf(access, query)
   const { ahead, behind } = await access.history.divergence(base, head)
   const comparison = {
-    node_id: at.node_id,
+    node_id: path.node_id,
     base: query.base,
     head: query.head,
     base_commit: base,
@@ -32,7 +35,7 @@ export async function compare(ctx: RequestCtx, at: NodeAt, query: CompareQuery &
     merge_base: fork,
     commits_ahead: ahead,
     commits_behind: behind,
-    changes: await readDiff(access.repo, at.node_id, since, head, createLargeRead(ctx)),
+    changes: await readDiff(access.repo, path.node_id, since, head, createLargeRead(ctx)),
   }
   if (query.text !== 'true') return comparison
   return { ...comparison, text: (await textDiff(ctx, access, { base: since, target: head }, query)).body }
@@ -46,10 +49,9 @@ export async function compare(ctx: RequestCtx, at: NodeAt, query: CompareQuery &
  */
 export async function comparePatch(
   ctx: RequestCtx,
-  at: NodeAt,
-  query: Omit<CompareQuery, 'base'> & { readonly base?: string },
+  { path, query }: Path<NodeAt> & Query<Omit<CompareQuery, 'base'> & { readonly base?: string }>,
 ): Promise<Buffer> {
-  const access = await authorizeNode(ctx, at, 'public')
+  const access = await authorizeNode(ctx, path, 'public')
   if (query.base === undefined)
     return patchOf(ctx, access, await commitPair(access, query.head, 'branch_not_found'), query)
   const { head, since } = await commitsOf(access, { ...query, base: query.base })

@@ -13,7 +13,7 @@ import { liesIn } from '../format/paths.ts'
 import { readResult } from '../indexing/index-node.ts'
 import { branchRef } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
-import type { BranchAt, CommitAt, FileAt, ObjectAt } from '../targets.ts'
+import type { Body, BranchAt, CommitAt, FileAt, ObjectAt, Path, Query } from '../targets.ts'
 import { commitToBranch } from './branch-commits.ts'
 import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
 import { type CommitDetails, readCommits, readDetails } from './commit-views.ts'
@@ -34,8 +34,7 @@ const tooManyFiles =
  */
 export async function listEntities(
   ctx: RequestCtx,
-  at: BranchAt,
-  { sizes = false, ...page }: Page & { readonly sizes?: boolean },
+  { path: at, query: { sizes = false, ...page } }: Path<BranchAt> & Query<Page & { readonly sizes?: boolean }>,
 ) {
   const { node_id: nodeId, branch } = at
   const access = await authorizeNode(ctx, at, 'public')
@@ -61,7 +60,7 @@ async function listTree(repo: Repo, head: Oid, read: LargeRead): Promise<FileEnt
 }
 
 /** Reads a file. The content is as in the body of a commit: text if it is UTF-8, else base64. */
-export async function readFile(ctx: Ctx, at: FileAt) {
+export async function getFile(ctx: Ctx, { path: at }: Path<FileAt>) {
   const { node_id: nodeId, branch, path } = at
   const access = await authorizeNode(ctx, at, 'public')
   const head = await resolveRevision(access, branch)
@@ -86,9 +85,9 @@ export async function readFile(ctx: Ctx, at: FileAt) {
 }
 
 /** Reads the bytes of a blob. Anonymous callers see only blobs that main or a tag contains. */
-export async function readBytes(ctx: RequestCtx, at: ObjectAt): Promise<Buffer> {
-  const { object_id: objectId } = at
-  const access = await authorizeNode(ctx, at, 'public')
+export async function getObject(ctx: RequestCtx, { path }: Path<ObjectAt>): Promise<Buffer> {
+  const { object_id: objectId } = path
+  const access = await authorizeNode(ctx, path, 'public')
   const missing = new AppError('object_not_found', 'Object not found')
   if (!isOid(objectId)) throw missing
   if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access), objectId, ctx)))
@@ -99,9 +98,9 @@ export async function readBytes(ctx: RequestCtx, at: ObjectAt): Promise<Buffer> 
 }
 
 /** Lists the history of a revision in the order of `git log`. @throws the errors of listFilteredCommits */
-export async function listCommits(ctx: RequestCtx, at: BranchAt, query: HistoryQuery) {
-  const { node_id: nodeId, branch } = at
-  const access = await authorizeNode(ctx, at, 'public')
+export async function listCommits(ctx: RequestCtx, { path, query }: Path<BranchAt> & Query<HistoryQuery>) {
+  const { node_id: nodeId, branch } = path
+  const access = await authorizeNode(ctx, path, 'public')
   const head = await resolveRevision(access, branch)
   const page = { limit: query.limit, offset: query.offset }
   if (head === null) return { node_id: nodeId, history: [], ...pageOf(page, 0) }
@@ -124,10 +123,10 @@ export async function listCommits(ctx: RequestCtx, at: BranchAt, query: HistoryQ
  * @throws AppError commit_not_found (unknown, or not on this branch), too_large, busy
  * @throws ValidationError the abbreviation is ambiguous
  */
-export async function readBranchCommit(ctx: RequestCtx, at: CommitAt): Promise<ImmutableAnswer<CommitDetails>> {
-  const { commit_id: commitId } = at
-  const access = await authorizeNode(ctx, at, 'public')
-  const head = await resolveRevision(access, at.branch)
+export async function getCommit(ctx: RequestCtx, { path }: Path<CommitAt>): Promise<ImmutableAnswer<CommitDetails>> {
+  const { commit_id: commitId } = path
+  const access = await authorizeNode(ctx, path, 'public')
+  const head = await resolveRevision(access, path.branch)
   return details(ctx, access, await requireCommitOf(access, head, commitId, ['path', 'commit_id']))
 }
 
@@ -155,13 +154,16 @@ export interface CommitInput {
  * @throws the errors of commitToBranch
  * @throws ValidationError located at the change
  */
-export async function createCommit(ctx: Ctx<Person>, at: BranchAt, input: CommitInput): Promise<CommitDetails> {
+export async function createCommit(
+  ctx: Ctx<Person>,
+  { path: at, body }: Path<BranchAt> & Body<CommitInput>,
+): Promise<CommitDetails> {
   const access = await authorizeNode(ctx, at, { ref: branchRef(at.branch) })
-  const files = fileChanges(input.changes)
+  const files = fileChanges(body.changes)
   const oid = await commitToBranch(ctx, access, {
     branch: requireBranchName(at.branch),
-    message: input.message,
-    expectedHead: input.expected_head,
+    message: body.message,
+    expectedHead: body.expected_head,
     addsParents: files.some((file) => file.bytes !== null && liesIn('parents', file.path)),
     build: (draft, tree) => applyFileChanges(draft, tree, files),
     locate: (path) => {

@@ -9,7 +9,7 @@ import { AppError } from '../../base/errors.ts'
 import { authorizeNode } from '../access.ts'
 import { callerOf } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
-import type { FileAt } from '../targets.ts'
+import type { FileAt, Path } from '../targets.ts'
 import { mediaTypeOf, readBlobStart } from './media-types.ts'
 import { readTree, resolveRevision } from './revisions.ts'
 
@@ -51,17 +51,17 @@ export interface RawFile {
  *
  * @throws AppError branch_not_found, file_not_found; GitError as readInfo
  */
-export async function readRaw(ctx: RequestCtx, at: FileAt): Promise<RawFile> {
-  const access = await authorizeNode(ctx, at, 'public')
+export async function getRaw(ctx: RequestCtx, { path }: Path<FileAt>): Promise<RawFile> {
+  const access = await authorizeNode(ctx, path, 'public')
   const { repo } = access
-  const head = await resolveRevision(access, at.branch)
-  const entry = head === null ? undefined : await findEntry(repo, await readTree(repo, head), at.path)
+  const head = await resolveRevision(access, path.branch)
+  const entry = head === null ? undefined : await findEntry(repo, await readTree(repo, head), path.path)
   if (!entry || entry.mode === '040000' || entry.mode === '160000')
     throw new AppError('file_not_found', 'File not found')
   const { oid, name } = entry
   const size = await blobSize(repo, oid)
   return {
-    ...{ name, oid, size, isImmutable: isOid(at.branch) },
+    ...{ name, oid, size, isImmutable: isOid(path.branch) },
     ...mediaTypeOf(name, await readBlobStart(repo, oid, size)),
     send: (sink, range, { signal }) => {
       const send = () => sendParts(streamBlob(repo, oid, size, range, signal), sink, signal)

@@ -10,7 +10,7 @@ import { readContent } from '../format/node-format.ts'
 import { timeOf } from '../format/signatures.ts'
 import { readResult } from '../indexing/index-node.ts'
 import { branchRef, main } from '../layout.ts'
-import type { BranchAt } from '../targets.ts'
+import type { Body, BranchAt, Path } from '../targets.ts'
 import { addsParents, commitToBranch, refuseProblems } from './branch-commits.ts'
 import { type CommitDetails, readDetails } from './commit-views.ts'
 import { findContentProblems } from './content-rules.ts'
@@ -37,15 +37,18 @@ const loc = ['body', 'commit']
  * @throws AppError commit_not_found, and the errors of commitToBranch
  * @throws ValidationError the version breaks a rule, or its id is ambiguous
  */
-export async function restoreBranch(ctx: Ctx<Person>, at: BranchAt, input: RestoreInput): Promise<CommitDetails> {
-  const access = await authorizeNode(ctx, at, { ref: branchRef(at.branch) })
+export async function restoreBranch(
+  ctx: Ctx<Person>,
+  { path, body }: Path<BranchAt> & Body<RestoreInput>,
+): Promise<CommitDetails> {
+  const access = await authorizeNode(ctx, path, { ref: branchRef(path.branch) })
   for (let attempt = 1; ; attempt++) {
     try {
-      const oid = await attemptRestore(ctx, access, at, input)
-      return await readResult(ctx, () => readDetails(access.repo, at.node_id, oid, readOfChange))
+      const oid = await attemptRestore(ctx, access, path, body)
+      return await readResult(ctx, () => readDetails(access.repo, path.node_id, oid, readOfChange))
     } catch (error) {
       const isMoved = error instanceof AppError && error.code === 'head_moved'
-      if (!isMoved || input.expected_head !== undefined || attempt === maxAttempts) throw error
+      if (!isMoved || body.expected_head !== undefined || attempt === maxAttempts) throw error
     }
   }
 }

@@ -10,7 +10,7 @@ import type { Ctx } from '../../base/deps.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import { branchRefs, main, pinRefs, tagRefs } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
-import type { NodeAt } from '../targets.ts'
+import type { NodeAt, Path, Query } from '../targets.ts'
 import { listVisibleRefs } from './visible-refs.ts'
 
 /** The most tag objects in a chain; a longer chain leads to no commit. */
@@ -26,17 +26,17 @@ const tagsPerTurn = 200
 const peeled = new LRUCache<string, { readonly commit: Oid | null }>({ max: 20_000 })
 
 /** Lists tags by name. `commit_id` is the commit that a tag leads to; absent if it leads to another object. */
-export async function listTags(ctx: Ctx, at: NodeAt, page: Page) {
-  const access = await authorizeNode(ctx, at, 'public')
+export async function listTags(ctx: Ctx, { path, query }: Path<NodeAt> & Query<Page>) {
+  const access = await authorizeNode(ctx, path, 'public')
   const { repo } = access
   const refs = [...((await tagsOnMain(access)) ?? listRefs(repo, tagRefs))]
   const tags = await Promise.all(
-    slice(refs, page).map(async ([ref, object_id]) => {
+    slice(refs, query).map(async ([ref, object_id]) => {
       const commit_id = await peel(repo, object_id)
       return { name: ref.slice(tagRefs.length), object_id, ...(commit_id ? { commit_id } : {}) }
     }),
   )
-  return { tags, ...pageOf(page, refs.length) }
+  return { tags, ...pageOf(query, refs.length) }
 }
 
 type TagAccess = Pick<NodeAccess, 'repo' | 'history' | 'role' | 'hidesTags'>

@@ -15,7 +15,7 @@ import type { RequestCtx } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import { entityAt } from '../format/node-format.ts'
-import type { RevisionAt } from '../targets.ts'
+import type { Path, Query, RevisionAt } from '../targets.ts'
 import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
 import { pathIn, readBounded } from './large-reads.ts'
 import { readTree, requireCommit } from './revisions.ts'
@@ -60,14 +60,14 @@ export async function commitPair(
   return { base: parents[0] ?? null, target }
 }
 
-export async function readCommitDiff(ctx: RequestCtx, at: RevisionAt, query: DiffQuery) {
-  const access = await authorizeNode(ctx, at, 'public')
-  return textDiff(ctx, access, await commitPair(access, at.commit), query)
+export async function readCommitDiff(ctx: RequestCtx, { path, query }: Path<RevisionAt> & Query<DiffQuery>) {
+  const access = await authorizeNode(ctx, path, 'public')
+  return textDiff(ctx, access, await commitPair(access, path.commit), query)
 }
 
-export async function readCommitPatch(ctx: RequestCtx, at: RevisionAt, query: DiffQuery) {
-  const access = await authorizeNode(ctx, at, 'public')
-  return patchOf(ctx, access, await commitPair(access, at.commit), query)
+export async function readCommitPatch(ctx: RequestCtx, { path, query }: Path<RevisionAt> & Query<DiffQuery>) {
+  const access = await authorizeNode(ctx, path, 'public')
+  return patchOf(ctx, access, await commitPair(access, path.commit), query)
 }
 
 /**

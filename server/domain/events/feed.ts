@@ -7,7 +7,7 @@ import type { Ctx, Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
-import type { OrgAt } from '../targets.ts'
+import type { OrgAt, Path, Query } from '../targets.ts'
 import { findOrBeginLog, positionOf } from './cursors.ts'
 import { readShown, readShownBefore, type ShownEvents } from './shown.ts'
 import { typesOf } from './types.ts'
@@ -32,10 +32,9 @@ const mostTurns = 10
  */
 export async function listEvents(
   ctx: Ctx<Person>,
-  at: OrgAt,
-  { limit, ...query }: EventQuery & { readonly limit: number },
+  { path, query: { limit, ...query } }: Path<OrgAt> & Query<EventQuery & { readonly limit: number }>,
 ) {
-  const { org, sees } = await authorizeOrg(ctx, at, 'reader')
+  const { org, sees } = await authorizeOrg(ctx, path, 'reader')
   const filter = filterOf(ctx.actor, query)
   const log = await findOrBeginLog(ctx, org.id)
   const { after, before } = query

@@ -10,7 +10,7 @@ import { callerOf } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { findVisibleOrg } from '../indexing/freshness.ts'
 import { indexFile, isId } from '../layout.ts'
-import type { OrgAt } from '../targets.ts'
+import type { OrgAt, Path, Query } from '../targets.ts'
 import { versionOf } from './graph-drawing.ts'
 import { type Drawn, drawInThread, type Figures } from './graph-thread.ts'
 import type { MapPart } from './map-drawing.ts'
@@ -87,19 +87,26 @@ interface View {
  *
  * @throws AppError org_not_found
  */
-export function openPublicGraph(ctx: RequestCtx, { org_id: orgId }: OrgAt): Promise<OpenGraph> {
+export function getPublicGraph(ctx: RequestCtx, { path: { org_id: orgId } }: Path<OrgAt>): Promise<OpenGraph> {
   return open({ ctx, orgId, look: () => publicView(ctx, orgId) })
 }
 
 /** Opens the graph: for members always, for other callers if it is published. @throws AppError as authorizeOrg */
-export function openGraph(ctx: RequestCtx, at: OrgAt): Promise<OpenGraph> {
-  return open({ ctx, orgId: at.org_id, look: () => viewOf(ctx, at) })
+export function getGraph(ctx: RequestCtx, { path }: Path<OrgAt>): Promise<OpenGraph> {
+  return open({ ctx, orgId: path.org_id, look: () => viewOf(ctx, path) })
+}
+
+interface MapQuery {
+  readonly under?: string
+  readonly columns?: boolean
 }
 
 /** Opens the map of the graph, for the same callers. @throws AppError as authorizeOrg; node_not_found: `under` */
-export async function openMap(ctx: RequestCtx, at: OrgAt, map: MapPart): Promise<OpenGraph> {
-  const { org_id: orgId } = at
-  const opened = await open({ ctx, orgId, map, look: () => viewOf(ctx, at) })
+export async function openMap(ctx: RequestCtx, { path, query }: Path<OrgAt> & Query<MapQuery>): Promise<OpenGraph> {
+  const { org_id: orgId } = path
+  const { columns = true, under } = query
+  const map = { columns, ...(under !== undefined && { under }) }
+  const opened = await open({ ctx, orgId, map, look: () => viewOf(ctx, path) })
   if (map.under !== undefined && !(await findNode(ctx.index.read, seesOf(orgId), map.under)))
     throw new AppError('node_not_found', 'Node not found')
   return opened

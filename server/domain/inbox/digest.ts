@@ -1,4 +1,5 @@
 /** The inbox by mail, once a day or a week. Each has what is new since the last one. */
+
 import { emailKey, findActiveProfile, setAccount } from '../../../index/credentials/accounts.ts'
 import {
   type DueDigest,
@@ -18,6 +19,7 @@ import { personOf } from '../accounts/user-view.ts'
 import type { Letter } from '../mail/letter.ts'
 import { hasMail, queueMail } from '../mail/outbox.ts'
 import { shownName } from '../mail/shown-name.ts'
+import type { Body } from '../targets.ts'
 import { listInbox } from './inbox.ts'
 
 const dayMs = 24 * 3_600_000
@@ -59,7 +61,10 @@ export async function writeDigest(deps: Deps, mail: Mail): Promise<Letter | unde
   if (profile === undefined || profile.digest === null || config.publicUrl === undefined) return undefined
   if (profile.email !== mail.address || profile.email_verified_at === null) return undefined
   const { since = '' }: Readonly<Record<string, string>> = JSON.parse(mail.fields)
-  const { items } = await listInbox({ ...deps, actor: personOf(profile) }, { limit: mostItems, unread: true })
+  const { items } = await listInbox(
+    { ...deps, actor: personOf(profile) },
+    { query: { limit: mostItems, unread: true } },
+  )
   const lines = items.filter(({ last_event }) => last_event.at > since).map(lineOf)
   if (lines.length === 0) return undefined
   const token = await issueToken(deps, mail, profile.id)
@@ -105,7 +110,7 @@ async function issueToken(deps: Deps, mail: Mail, account_id: string): Promise<s
 }
 
 /** Ends the digests of the token's user. A repetition has the same answer. @throws AppError invalid_token */
-export async function stopDigest(deps: Deps, { token }: { readonly token: string }): Promise<void> {
+export async function stopDigest(deps: Deps, { body: { token } }: Body<{ readonly token: string }>): Promise<void> {
   const { read, write } = deps.credentials
   const row = await findEmailToken(read, hashOf(token), deps.now().toISOString())
   if (row?.kind !== 'digest') throw new AppError('invalid_token', 'The link is unknown or expired')

@@ -23,7 +23,7 @@ import type { Person } from '../actor.ts'
 import { isClosed } from '../format/org-format.ts'
 import { orgRepo } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import type { NodeAt, OrgAt } from '../targets.ts'
+import type { Body, NodeAt, OrgAt, Path, Query } from '../targets.ts'
 import { groupedBy } from './grouped-by.ts'
 
 export interface FollowView {
@@ -38,15 +38,18 @@ export interface FollowView {
 }
 
 /** Follows everything in an organisation. @throws errors of `authorizeOrg`; AppError too_many_follows */
-export async function followOrg(ctx: Ctx<Person>, at: OrgAt): Promise<void> {
-  await authorizeOrg(ctx, at, 'reader')
-  await follow(ctx, { org_id: at.org_id, node_id: '', scope: 'tree' })
+export async function followOrg(ctx: Ctx<Person>, { path }: Path<OrgAt>): Promise<void> {
+  await authorizeOrg(ctx, path, 'reader')
+  await follow(ctx, { org_id: path.org_id, node_id: '', scope: 'tree' })
 }
 
 /** Follows a node, or with `tree` also its descendants. @throws errors of `authorizeNode`; AppError too_many_follows */
-export async function followNode(ctx: Ctx<Person>, at: NodeAt, { scope }: Pick<Follow, 'scope'>): Promise<void> {
-  await authorizeNode(ctx, at, 'reader')
-  await follow(ctx, { org_id: at.org_id, node_id: at.node_id, scope })
+export async function followNode(
+  ctx: Ctx<Person>,
+  { path, body: { scope } }: Path<NodeAt> & Body<Pick<Follow, 'scope'>>,
+): Promise<void> {
+  await authorizeNode(ctx, path, 'reader')
+  await follow(ctx, { org_id: path.org_id, node_id: path.node_id, scope })
 }
 
 async function follow(ctx: Ctx<Person>, what: Pick<Follow, 'org_id' | 'node_id' | 'scope'>): Promise<void> {
@@ -62,13 +65,18 @@ async function follow(ctx: Ctx<Person>, what: Pick<Follow, 'org_id' | 'node_id' 
 }
 
 /** Ends following an organisation. Its nodes that are followed stay so. */
-export async function unfollowOrg(ctx: Ctx<Person>, at: OrgAt): Promise<void> {
-  await authorizeOrg(ctx, at, 'reader')
-  await ctx.credentials.write((trx) => deleteFollow(trx, { account_id: ctx.actor.id, org_id: at.org_id, node_id: '' }))
+export async function unfollowOrg(ctx: Ctx<Person>, { path }: Path<OrgAt>): Promise<void> {
+  await authorizeOrg(ctx, path, 'reader')
+  await ctx.credentials.write((trx) =>
+    deleteFollow(trx, { account_id: ctx.actor.id, org_id: path.org_id, node_id: '' }),
+  )
 }
 
 /** Ends following a node. It may be deleted. */
-export async function unfollowNode(ctx: Ctx<Person>, { org_id: orgId, node_id: nodeId }: NodeAt): Promise<void> {
+export async function unfollowNode(
+  ctx: Ctx<Person>,
+  { path: { org_id: orgId, node_id: nodeId } }: Path<NodeAt>,
+): Promise<void> {
   await authorizeOrg(ctx, { org_id: orgId }, 'reader')
   await ctx.credentials.write((trx) => deleteFollow(trx, { account_id: ctx.actor.id, org_id: orgId, node_id: nodeId }))
 }
@@ -79,7 +87,7 @@ export interface FollowsQuery extends Page {
 }
 
 /** Lists what the caller follows, the newest first. */
-export async function listMyFollows(ctx: Ctx<Person>, { org_id, node_id, ...page }: FollowsQuery) {
+export async function listMyFollows(ctx: Ctx<Person>, { query: { org_id, node_id, ...page } }: Query<FollowsQuery>) {
   const { read } = ctx.credentials
   const filter = { orgId: org_id, nodeId: node_id }
   const rows = await listFollows(read, ctx.actor.id, filter, page)

@@ -7,7 +7,7 @@ import { findLog, type Log } from '../../../index/log/events.ts'
 import type { Ctx, Deps } from '../../base/deps.ts'
 import { authorizeOrg, seesOf } from '../access.ts'
 import type { Person } from '../actor.ts'
-import type { OrgAt } from '../targets.ts'
+import type { OrgAt, Path, Query } from '../targets.ts'
 import { encodeInboxCursor, endOf, parseInboxCursor } from './cursors.ts'
 import { groupedBy } from './grouped-by.ts'
 import { listInboxOrgs } from './inbox-orgs.ts'
@@ -51,7 +51,7 @@ interface InboxItemView {
 }
 
 /** Lists what happened in all organisations of the caller here, the newest first. @throws ValidationError */
-export async function listInbox(ctx: Ctx<Person>, query: InboxQuery) {
+export async function listInbox(ctx: Ctx<Person>, { query }: Query<InboxQuery>) {
   const elsewhere = await ctx.placement.listOrgsElsewhere(ctx.actor.id)
   const { logs, names } = await listInboxOrgs(ctx)
   const page = await readPage(ctx, { logs, names, query })
@@ -59,8 +59,8 @@ export async function listInbox(ctx: Ctx<Person>, query: InboxQuery) {
 }
 
 /** Lists what happened in an organisation. @throws errors of `authorizeOrg`; ValidationError */
-export async function listOrgInbox(ctx: Ctx<Person>, at: OrgAt, query: InboxQuery) {
-  const { org } = await authorizeOrg(ctx, at, 'reader')
+export async function listOrgInbox(ctx: Ctx<Person>, { path, query }: Path<OrgAt> & Query<InboxQuery>) {
+  const { org } = await authorizeOrg(ctx, path, 'reader')
   const log = await findLog(ctx.events.read, org.id)
   const names = new Map([[org.id, org.name]])
   return readPage(ctx, { logs: log ? [log] : [], names, query, orgId: org.id })

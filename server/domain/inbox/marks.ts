@@ -11,7 +11,7 @@ import { invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
-import type { OrgAt } from '../targets.ts'
+import type { Body, OrgAt, Path } from '../targets.ts'
 import { endOf, type LogNumbers, parseInboxCursor } from './cursors.ts'
 import { listInboxOrgs } from './inbox-orgs.ts'
 
@@ -95,13 +95,16 @@ export interface InboxMarkInput {
 }
 
 /** Marks everything up to a position, or one item, as read. @throws errors of `authorizeOrg`; ValidationError */
-export async function putOrgInboxMark(ctx: Ctx<Person>, at: OrgAt, input: InboxMarkInput): Promise<void> {
-  const { cursor, item } = input
+export async function putOrgInboxMark(
+  ctx: Ctx<Person>,
+  { path, body }: Path<OrgAt> & Body<InboxMarkInput>,
+): Promise<void> {
+  const { cursor, item } = body
   if ((cursor === undefined) === (item === undefined))
     throw invalid(['body'], 'Send either the cursor up to which all is read, or the item that is read')
   const numbers = cursor === undefined ? undefined : parseInboxCursor(cursor, ['body', 'cursor'])
-  await authorizeOrg(ctx, at, 'reader')
-  const log = await findLog(ctx.events.read, at.org_id)
+  await authorizeOrg(ctx, path, 'reader')
+  const log = await findLog(ctx.events.read, path.org_id)
   if (log === undefined) return
   await readMarks(ctx, [log])
   if (numbers) await markAll(ctx, log, numbers)
@@ -109,7 +112,10 @@ export async function putOrgInboxMark(ctx: Ctx<Person>, at: OrgAt, input: InboxM
 }
 
 /** Marks everything up to a position as read, in all organisations of the caller here. @throws ValidationError */
-export async function putInboxMarks(ctx: Ctx<Person>, { cursor }: { readonly cursor: string }): Promise<void> {
+export async function putInboxMarks(
+  ctx: Ctx<Person>,
+  { body: { cursor } }: Body<{ readonly cursor: string }>,
+): Promise<void> {
   const numbers = parseInboxCursor(cursor, ['body', 'cursor'])
   const { logs } = await listInboxOrgs(ctx)
   await readMarks(ctx, logs)

@@ -9,7 +9,7 @@ import { linesOf } from '../../markdown/points.ts'
 import { authorizeNode, type NodeAccess, type OrgAccess } from '../access.ts'
 import { authorizeNodeInOrg } from '../indexing/freshness.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import type { NodeAt } from '../targets.ts'
+import type { NodeAt, Path, Query } from '../targets.ts'
 import { type ListedLink, readLinksOf } from './links.ts'
 
 /** The most links of a text in the response. */
@@ -32,13 +32,12 @@ interface Backlink {
  */
 export async function listBacklinks(
   ctx: RequestCtx,
-  at: NodeAt,
-  { name, ...page }: Page & { readonly name?: string },
+  { path, query: { name, ...page } }: Path<NodeAt> & Query<Page & { readonly name?: string }>,
 ): Promise<{ backlinks: readonly Backlink[]; total: number; limit: number; offset: number }> {
-  const access = await authorizeNode(ctx, at, 'public')
+  const access = await authorizeNode(ctx, path, 'public')
   // A token that is limited to one node sees no other nodes.
   if (access.onlyNode !== undefined) return { backlinks: [], ...pageOf(page, 0) }
-  const { node_id: nodeId } = at
+  const { node_id: nodeId } = path
   const sources = await listLinkingNodes(ctx.index.read, access.sees, nodeId, page)
   const backlinks: Backlink[] = []
   for (const { id, title } of sources) {

@@ -25,7 +25,7 @@ import { type EdgeFolderName, edgeFile, edgeIdAt, nodeFile, textFile } from '../
 import { asJson } from '../format/signatures.ts'
 import { refuseOwnVia } from '../format/trailers.ts'
 import { canonicalId, isId } from '../layout.ts'
-import type { OrgAt } from '../targets.ts'
+import type { Body, OrgAt, Path } from '../targets.ts'
 import { type BatchNode, type BatchOptions, type BatchOutcome, writeBatch } from './batches.ts'
 import {
   collect,
@@ -60,14 +60,17 @@ interface Written extends Pick<BatchOutcome, 'id' | 'head'> {
  * @throws AppError as writeBatch, busy
  * @throws ValidationError its problems are located below `["body", "nodes", position]`
  */
-export async function createNodes(ctx: RequestCtx<Person>, at: OrgAt, batch: Batch): Promise<{ nodes: Written[] }> {
-  const outcomes = await write(ctx, at, batch, 'refuse')
+export async function createNodes(
+  ctx: RequestCtx<Person>,
+  { path, body }: Path<OrgAt> & Body<Batch>,
+): Promise<{ nodes: Written[] }> {
+  const outcomes = await write(ctx, path, body, 'refuse')
   return { nodes: outcomes.map(({ status, ...created }) => created) }
 }
 
 /** Creates new nodes, and makes one commit to each existing node that differs. @throws the errors of createNodes */
-export async function putNodes(ctx: RequestCtx<Person>, at: OrgAt, batch: Batch) {
-  return { nodes: await write(ctx, at, batch, 'update') }
+export async function putNodes(ctx: RequestCtx<Person>, { path, body }: Path<OrgAt> & Body<Batch>) {
+  return { nodes: await write(ctx, path, body, 'update') }
 }
 
 async function write(

@@ -6,7 +6,7 @@ import { authorizeOrg } from '../access.ts'
 import { type Commit, readCommits, withinPage } from '../branches/commit-views.ts'
 import { slugOf } from '../format/slug.ts'
 import { nodeRepo } from '../layout.ts'
-import type { OrgAt } from '../targets.ts'
+import type { OrgAt, Path, Query } from '../targets.ts'
 
 interface ChangesQuery {
   readonly limit: number
@@ -24,13 +24,13 @@ const mostCounted = 10_000
  *
  * @throws AppError as authorizeOrg
  */
-export async function listChanges(ctx: Ctx, at: OrgAt, { limit, ...ends }: ChangesQuery) {
+export async function listChanges(ctx: Ctx, { path, query: { limit, ...ends } }: Path<OrgAt> & Query<ChangesQuery>) {
   const { read } = ctx.index
-  const { sees } = await authorizeOrg(ctx, at, 'public')
+  const { sees } = await authorizeOrg(ctx, path, 'public')
   const range = { before: placeOf(ends.before), after: placeOf(ends.after) }
   const rows = await listNodesByChange(read, sees, range, limit + 1)
   const page = rows.slice(0, limit)
-  const commits = await Promise.all(page.map(({ id, head }) => readHead(ctx, at, id, head)))
+  const commits = await Promise.all(page.map(({ id, head }) => readHead(ctx, path, id, head)))
   const kept = new Map(withinPage(commits.filter((one) => one !== undefined)).map((one) => [one.node_id, one]))
   const changes = page.map(({ id, head, ...row }) => {
     const commit = kept.get(id)

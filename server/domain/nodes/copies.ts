@@ -16,7 +16,7 @@ import { changedJson, nodeJson, requireTitle } from '../format/node-files.ts'
 import { readContent } from '../format/node-format.ts'
 import { originProperties } from '../format/origin-properties.ts'
 import { edgeFile, nodeFile } from '../format/paths.ts'
-import type { NodeAt } from '../targets.ts'
+import type { Body, NodeAt, Path } from '../targets.ts'
 import { semaphore } from './batch-input.ts'
 import { createNodeFrom, readCreated } from './node-creation.ts'
 
@@ -33,10 +33,10 @@ export interface CopyInput {
  *
  * @throws AppError too_large, node_exists; errors of `createNode`
  */
-export async function copyNode(ctx: RequestCtx<Person>, at: NodeAt, input: CopyInput) {
+export async function copyNode(ctx: RequestCtx<Person>, { path, body }: Path<NodeAt> & Body<CopyInput>) {
   const { signal } = ctx.request
-  const access = await authorizeNode(ctx, at, 'editor')
-  const title = input.title ?? [...`Copy of ${access.node.title}`].slice(0, limits.title).join('')
+  const access = await authorizeNode(ctx, path, 'editor')
+  const title = body.title ?? [...`Copy of ${access.node.title}`].slice(0, limits.title).join('')
   requireTitle(title)
   const created = await semaphore.run({ caller: callerOf(ctx), signal }, async () => {
     const tree = access.node.head === null ? null : (await readCommit(access.repo, access.node.head)).tree
@@ -44,7 +44,7 @@ export async function copyNode(ctx: RequestCtx<Person>, at: NodeAt, input: CopyI
     const changes = tree === null ? undefined : await changesOf(ctx, access, tree, title)
     return createNodeFrom(ctx, access, {
       title,
-      ...(input.id === undefined ? {} : { id: input.id.toLowerCase() }),
+      ...(body.id === undefined ? {} : { id: body.id.toLowerCase() }),
       ...(tree !== null && changes !== undefined
         ? {
             build: async (draft: ObjectDraft) =>

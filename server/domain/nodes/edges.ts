@@ -23,7 +23,7 @@ import {
 } from '../format/node-format.ts'
 import { type EdgeFolderName, edgeFile } from '../format/paths.ts'
 import { isId } from '../layout.ts'
-import type { ConnectionAt, NodeAt, ParentAt } from '../targets.ts'
+import type { Body, ConnectionAt, NodeAt, ParentAt, Path, Query } from '../targets.ts'
 import { nodeAfter } from './nodes.ts'
 
 interface Expectation {
@@ -31,17 +31,20 @@ interface Expectation {
 }
 
 /** Adds a parent or changes its label. Makes no commit if nothing changes. */
-export async function putParent(ctx: Ctx<Person>, at: ParentAt, input: { label?: string } & Expectation) {
-  const { parent_id: parentId } = at
-  const access = await authorizeNode(ctx, at, 'editor')
+export async function putParent(
+  ctx: Ctx<Person>,
+  { path, body }: Path<ParentAt> & Body<{ label?: string } & Expectation>,
+) {
+  const { parent_id: parentId } = path
+  const access = await authorizeNode(ctx, path, 'editor')
   if (!(await findNode(ctx.index.read, access.sees, parentId)))
     throw new AppError('parent_not_found', 'The parent does not exist in this organisation')
-  await changeEdge(ctx, access, input.expected_head, {
+  await changeEdge(ctx, access, body.expected_head, {
     message: `Add parent ${parentId}`,
     folder: 'parents',
     id: parentId,
     bytes: (before) => {
-      const label = input.label ?? before?.label ?? ''
+      const label = body.label ?? before?.label ?? ''
       return parentJson({ label })
     },
     locate: () => ['path', 'parent_id'],
@@ -50,10 +53,13 @@ export async function putParent(ctx: Ctx<Person>, at: ParentAt, input: { label?:
 }
 
 /** Removes a parent, which may be a deleted node. @throws AppError parent_not_found; as commitToBranch */
-export async function removeParent(ctx: Ctx<Person>, at: ParentAt, input: Expectation): Promise<void> {
-  const { parent_id: parentId } = at
-  const access = await authorizeNode(ctx, at, 'editor')
-  await changeEdge(ctx, access, input.expected_head, {
+export async function removeParent(
+  ctx: Ctx<Person>,
+  { path, query }: Path<ParentAt> & Query<Expectation>,
+): Promise<void> {
+  const { parent_id: parentId } = path
+  const access = await authorizeNode(ctx, path, 'editor')
+  await changeEdge(ctx, access, query.expected_head, {
     message: `Remove parent ${parentId}`,
     folder: 'parents',
     id: parentId,
@@ -75,11 +81,14 @@ export interface ConnectionInput extends Expectation {
  *
  * @throws AppError connection_exists
  */
-export async function addConnection(ctx: Ctx<Person>, at: NodeAt, input: ConnectionInput): Promise<NodeConnection> {
-  const access = await authorizeNode(ctx, at, 'editor')
-  const { id = newConnectionId(), target, type = defaultConnectionType, label = '' } = input
+export async function addConnection(
+  ctx: Ctx<Person>,
+  { path, body }: Path<NodeAt> & Body<ConnectionInput>,
+): Promise<NodeConnection> {
+  const access = await authorizeNode(ctx, path, 'editor')
+  const { id = newConnectionId(), target, type = defaultConnectionType, label = '' } = body
   requireTarget(target)
-  await changeEdge(ctx, access, input.expected_head, {
+  await changeEdge(ctx, access, body.expected_head, {
     message: `Connect to ${target}`,
     folder: 'connections',
     id,
@@ -100,19 +109,18 @@ export async function addConnection(ctx: Ctx<Person>, at: NodeAt, input: Connect
  */
 export async function updateConnection(
   ctx: Ctx<Person>,
-  at: ConnectionAt,
-  input: Partial<ConnectionInput>,
+  { path, body }: Path<ConnectionAt> & Body<Partial<ConnectionInput>>,
 ): Promise<NodeConnection> {
-  const { connection_id: id } = at
-  const access = await authorizeNode(ctx, at, 'editor')
+  const { connection_id: id } = path
+  const access = await authorizeNode(ctx, path, 'editor')
   let connection: ConnectionEntity | undefined
-  await changeEdge(ctx, access, input.expected_head, {
+  await changeEdge(ctx, access, body.expected_head, {
     message: `Edit connection ${id}`,
     folder: 'connections',
     id,
     bytes: (before) => {
       if (!before || !('target' in before)) throw connectionMissing()
-      const { target = before.target, type = before.type, label = before.label } = input
+      const { target = before.target, type = before.type, label = before.label } = body
       requireTarget(target)
       connection = { id, target, type, label }
       return connectionJson(connection)
@@ -124,10 +132,13 @@ export async function updateConnection(
 }
 
 /** Removes a connection. @throws AppError connection_not_found; as commitToBranch */
-export async function removeConnection(ctx: Ctx<Person>, at: ConnectionAt, input: Expectation): Promise<void> {
-  const { connection_id: id } = at
-  const access = await authorizeNode(ctx, at, 'editor')
-  await changeEdge(ctx, access, input.expected_head, {
+export async function removeConnection(
+  ctx: Ctx<Person>,
+  { path, query }: Path<ConnectionAt> & Query<Expectation>,
+): Promise<void> {
+  const { connection_id: id } = path
+  const access = await authorizeNode(ctx, path, 'editor')
+  await changeEdge(ctx, access, query.expected_head, {
     message: `Remove connection ${id}`,
     folder: 'connections',
     id,

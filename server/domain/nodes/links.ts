@@ -20,7 +20,7 @@ import { type ImmutableAnswer, immutableAnswer } from '../branches/immutable-ans
 import { readTree, resolveRevision } from '../branches/revisions.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { type NodeContent, readContent } from '../format/node-format.ts'
-import type { NodeAt } from '../targets.ts'
+import type { NodeAt, Path, Query } from '../targets.ts'
 import { type Destination, destinationsOf } from './link-destinations.ts'
 import { withMains } from './linked-nodes.ts'
 
@@ -73,12 +73,11 @@ interface Links {
  *
  * @throws AppError as authorizeNode, branch_not_found, too_large, busy; the signal's reason
  */
-export async function readLinks(
+export async function listLinks(
   ctx: RequestCtx,
-  at: NodeAt,
-  { revision = 'main' }: { readonly revision?: string },
+  { path, query: { revision = 'main' } }: Path<NodeAt> & Query<{ readonly revision?: string }>,
 ): Promise<ImmutableAnswer<Links>> {
-  const access = await authorizeNode(ctx, at, 'public')
+  const access = await authorizeNode(ctx, path, 'public')
   return readLinksOf(ctx, access, await resolveRevision(access, revision))
 }
 

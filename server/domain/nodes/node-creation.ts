@@ -25,7 +25,7 @@ import { authorizeNodeInOrg } from '../indexing/freshness.ts'
 import { readResult } from '../indexing/index-node.ts'
 import { isId, main, nodeRepo } from '../layout.ts'
 import { withRoomForNodes } from '../quotas.ts'
-import type { OrgAt } from '../targets.ts'
+import type { Body, OrgAt, Path } from '../targets.ts'
 import { typeText } from '../types/org-types.ts'
 import { fillIn } from '../types/template.ts'
 import { inputConnections, type SentConnection, wordConnectionProblem } from './connection-input.ts'
@@ -54,13 +54,13 @@ export type NodeFiles = ReadonlyMap<string, Buffer>
  * @throws AppError node_exists, quota_exceeded
  * @throws ValidationError edges break the graph's rules, or there is content without a first commit
  */
-export async function createNode(ctx: Ctx<Person>, at: OrgAt, input: NodeInput) {
+export async function createNode(ctx: Ctx<Person>, { path: at, body }: Path<OrgAt> & Body<NodeInput>) {
   const access = await authorizeOrg(ctx, at, 'editor')
-  const { parents = [], connections = [], initialize = true } = input
-  requireTitle(input.title)
-  if (!initialize) refuseContent(input)
+  const { parents = [], connections = [], initialize = true } = body
+  requireTitle(body.title)
+  if (!initialize) refuseContent(body)
   refuseWrongParents(parents)
-  const content = await withTemplate(ctx, access, input)
+  const content = await withTemplate(ctx, access, body)
   const edges = inputConnections(connections, ['body'], requireNodeId).map(({ id, made, ...edge }) => ({
     path: edgeFile('connections', id ?? made),
     bytes: connectionJson(edge),
@@ -70,11 +70,11 @@ export async function createNode(ctx: Ctx<Person>, at: OrgAt, input: NodeInput) 
   for (const parent of parents) files.set(edgeFile('parents', parent), asJson({}))
   for (const { path, bytes } of edges) files.set(path, bytes)
   const created = await createNodeFrom(ctx, access, {
-    title: input.title,
+    title: body.title,
     ...(initialize ? { build: (draft: ObjectDraft) => buildTree(draft, null, files) } : {}),
     hasParents: parents.length > 0,
     message: 'Create node',
-    ...(input.id === undefined ? {} : { id: input.id.toLowerCase() }),
+    ...(body.id === undefined ? {} : { id: body.id.toLowerCase() }),
     locate: (path, steps = []) => {
       const parent = parents.findIndex((id) => path === edgeFile('parents', id))
       if (parent >= 0) return ['body', 'parents', parent]

@@ -48,7 +48,7 @@ import { withNodeIntent } from '../indexing/recovered.ts'
 import { ledgerRef, trashedNodeRepo } from '../layout.ts'
 import { recordDeletion } from '../ledger/deletions.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import type { NodeAt, OrgAt } from '../targets.ts'
+import type { Body, NodeAt, OrgAt, Path, Query } from '../targets.ts'
 import { keepingRules } from './kept-rules.ts'
 import { locateProperty, type PropertyPatch, refuseWrongMerge } from './property-changes.ts'
 
@@ -63,10 +63,9 @@ export interface NodePatch extends PropertyPatch {
 /** Lists nodes, by default the oldest first. */
 export async function listNodes(
   ctx: Ctx,
-  at: OrgAt,
-  query: Page & { tag?: string; parent_id?: string; order?: 'created' | 'changed' },
+  { path, query }: Path<OrgAt> & Query<Page & { tag?: string; parent_id?: string; order?: 'created' | 'changed' }>,
 ) {
-  const { sees } = await authorizeOrg(ctx, at, 'public')
+  const { sees } = await authorizeOrg(ctx, path, 'public')
   const { rows, total } = await listNodeRows(ctx.index.read, sees, query, limits.listedPropertiesBytes)
   return { nodes: await toListed(rows), ...pageOf(query, total) }
 }
@@ -86,8 +85,8 @@ type ListedRow = Omit<SummaryRow, 'properties'> & { readonly properties: string 
 
 const omitted = { properties_omitted: true as const }
 
-export async function readNode(ctx: Ctx, at: NodeAt) {
-  return toNode(ctx, await authorizeNode(ctx, at, 'public'))
+export async function getNode(ctx: Ctx, { path }: Path<NodeAt>) {
+  return toNode(ctx, await authorizeNode(ctx, path, 'public'))
 }
 
 export function toNode(deps: Deps, access: NodeAccess) {
@@ -139,34 +138,34 @@ export function nodeAfter(deps: Deps, access: NodeAccess): ReturnType<typeof toN
 }
 
 /** Lists the connections that the node holds, and those that lead to it. */
-export async function listConnections(ctx: Ctx, at: NodeAt, page: Page) {
-  const { node_id: nodeId } = at
-  const { onlyNode, sees } = await authorizeNode(ctx, at, 'public')
+export async function listConnections(ctx: Ctx, { path, query }: Path<NodeAt> & Query<Page>) {
+  const { node_id: nodeId } = path
+  const { onlyNode, sees } = await authorizeNode(ctx, path, 'public')
   if (onlyNode !== undefined) {
-    const { connections, total } = await readOwnConnections(ctx.index.read, sees, nodeId, page)
-    return { connections, ...pageOf(page, total) }
+    const { connections, total } = await readOwnConnections(ctx.index.read, sees, nodeId, query)
+    return { connections, ...pageOf(query, total) }
   }
   const { num_connections } = await countsOf(ctx.index.read, sees, nodeId)
-  const connections = await readConnections(ctx.index.read, sees, nodeId, page)
-  return { connections, ...pageOf(page, num_connections) }
+  const connections = await readConnections(ctx.index.read, sees, nodeId, query)
+  return { connections, ...pageOf(query, num_connections) }
 }
 
 /** Changes a node with one commit on main, or with none if nothing changes. */
-export async function updateNode(ctx: Ctx<Person>, at: NodeAt, patch: NodePatch) {
-  const access = await authorizeNode(ctx, at, 'editor')
-  if (patch.title !== undefined) requireTitle(patch.title)
-  refuseWrongMerge(patch, ['body'])
-  const text = patch.text_content === undefined ? {} : { text: textBytes(patch.text_content) }
+export async function updateNode(ctx: Ctx<Person>, { path, body }: Path<NodeAt> & Body<NodePatch>) {
+  const access = await authorizeNode(ctx, path, 'editor')
+  if (body.title !== undefined) requireTitle(body.title)
+  refuseWrongMerge(body, ['body'])
+  const text = body.text_content === undefined ? {} : { text: textBytes(body.text_content) }
   await commitToBranch(ctx, access, {
     branch: requireBranchName('main'),
-    message: patch.message ?? 'Edit node',
-    expectedHead: patch.expected_head,
+    message: body.message ?? 'Edit node',
+    expectedHead: body.expected_head,
     addsParents: false,
     build: async (draft, tree) => {
-      if (patch.properties) await requireKnownType(ctx, at.org_id, draft, tree, patch.properties, ['body'])
-      return patchTree(draft, tree, access.node, { ...patch, ...text })
+      if (body.properties) await requireKnownType(ctx, path.org_id, draft, tree, body.properties, ['body'])
+      return patchTree(draft, tree, access.node, { ...body, ...text })
     },
-    locate: (_, steps = []) => ['body', ...locateProperty(patch, steps)],
+    locate: (_, steps = []) => ['body', ...locateProperty(body, steps)],
   }).catch((error: unknown) => {
     if (!(error instanceof AppError) || error.code !== 'no_changes') throw error
   })
@@ -178,9 +177,9 @@ export async function updateNode(ctx: Ctx<Person>, at: NodeAt, patch: NodePatch)
  *
  * @throws errors of authorizeNode; AppError rule_would_end, outcome_unknown
  */
-export async function deleteNode(ctx: Ctx<Person>, at: NodeAt): Promise<void> {
-  const access = await authorizeNode(ctx, at, 'maintainer')
-  await keepingRules(ctx, at, () => moveToTrash(ctx, at, access))
+export async function deleteNode(ctx: Ctx<Person>, { path }: Path<NodeAt>): Promise<void> {
+  const access = await authorizeNode(ctx, path, 'maintainer')
+  await keepingRules(ctx, path, () => moveToTrash(ctx, path, access))
 }
 
 async function moveToTrash(ctx: Ctx<Person>, at: NodeAt, { repo, node }: NodeAccess): Promise<void> {

@@ -13,7 +13,7 @@ import type { Ctx, Deps } from '../../base/deps.ts'
 import { authorizeOrg } from '../access.ts'
 import { slugOf } from '../format/slug.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
-import type { OrgAt } from '../targets.ts'
+import type { OrgAt, Path, Query } from '../targets.ts'
 
 interface TagQuery extends Page, TagFilter {
   /** A part of the tag. */
@@ -25,8 +25,8 @@ interface TagQuery extends Page, TagFilter {
  *
  * @throws AppError as authorizeOrg
  */
-export async function listOrgTags(ctx: Ctx, at: OrgAt, query: TagQuery) {
-  const { sees } = await authorizeOrg(ctx, at, 'public')
+export async function listOrgTags(ctx: Ctx, { path, query }: Path<OrgAt> & Query<TagQuery>) {
+  const { sees } = await authorizeOrg(ctx, path, 'public')
   const { q = '', ...page } = query
   const { rows, total } =
     q.trim() === '' ? await listOrgTagRows(ctx.index.read, sees, page) : await listMatching(ctx, sees, query)
@@ -50,8 +50,8 @@ interface TaggedQuery extends Page {
 }
 
 /** Lists the nodes with a tag, in the order of their titles. @throws AppError as authorizeOrg */
-export async function listTaggedNodes(ctx: Ctx, at: OrgAt, query: TaggedQuery) {
-  const { sees } = await authorizeOrg(ctx, at, 'public')
+export async function listTaggedNodes(ctx: Ctx, { path, query }: Path<OrgAt> & Query<TaggedQuery>) {
+  const { sees } = await authorizeOrg(ctx, path, 'public')
   const { tag, exact: isExact = false, limit, offset } = query
   const db = ctx.index.read
   const { nodes, within } = await countTagged(db, sees, tag)

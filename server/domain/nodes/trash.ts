@@ -30,22 +30,22 @@ import { readDeletion } from '../ledger/deletions.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { withRoomForNodes } from '../quotas.ts'
-import type { NodeAt, OrgAt } from '../targets.ts'
+import type { Body, NodeAt, OrgAt, Path, Query } from '../targets.ts'
 import { refuseWithoutParents } from './kept-rules.ts'
 import { toNode } from './nodes.ts'
 import { nodeExistsError, nodeTakenError } from './taken-ids.ts'
 
 /** Lists the deleted nodes, the last deleted first. @throws errors of authorizeOrg */
-export async function listTrash(ctx: Ctx, at: OrgAt, page: Page) {
-  await authorizeOrg(ctx, at, 'maintainer')
-  const all = await listTrashed(ctx.store, at.org_id)
+export async function listTrash(ctx: Ctx, { path, query }: Path<OrgAt> & Query<Page>) {
+  await authorizeOrg(ctx, path, 'maintainer')
+  const all = await listTrashed(ctx.store, path.org_id)
   const nodes = []
-  for (const one of newestOf(all, page)) {
+  for (const one of newestOf(all, query)) {
     const read = await readTrashed(one)
     // It was restored or purged since the folder was read.
     if (read !== undefined) nodes.push({ ...read, kept_until: keptUntil(ctx, one) })
   }
-  return { nodes, ...pageOf(page, all.length) }
+  return { nodes, ...pageOf(query, all.length) }
 }
 
 /**
@@ -57,20 +57,23 @@ export async function listTrash(ctx: Ctx, at: OrgAt, page: Page) {
  *   quota_exceeded, rule_would_end
  * @throws ValidationError one of its parents is now below it
  */
-export async function restoreNode(ctx: Ctx<Person>, at: NodeAt, input: { readonly deleted_at?: string }) {
-  const access = await authorizeOrg(ctx, at, 'maintainer')
-  const copy = await findCopy(ctx.store, at, input.deleted_at)
+export async function restoreNode(
+  ctx: Ctx<Person>,
+  { path, body }: Path<NodeAt> & Body<{ readonly deleted_at?: string }>,
+) {
+  const access = await authorizeOrg(ctx, path, 'maintainer')
+  const copy = await findCopy(ctx.store, path, body.deleted_at)
   // An id that is not valid is not the name of a folder.
-  if (isId(at.node_id) && repoExists(nodeRepo(ctx.store, at.org_id, at.node_id)))
-    throw nodeExistsError(at.org_id, at.node_id)
+  if (isId(path.node_id) && repoExists(nodeRepo(ctx.store, path.org_id, path.node_id)))
+    throw nodeExistsError(path.org_id, path.node_id)
   if (copy === undefined) throw notInTrash()
-  await withRoomForNodes(ctx, at.org_id, 1, () =>
-    putBack(ctx, at, copy, ctx.actor, async () => {
-      await recheckAccess(ctx, at.org_id, 'maintainer')
+  await withRoomForNodes(ctx, path.org_id, 1, () =>
+    putBack(ctx, path, copy, ctx.actor, async () => {
+      await recheckAccess(ctx, path.org_id, 'maintainer')
     }),
   )
-  await audit(ctx, { action: 'node.restored', actor: ctx.actor, orgId: access.org.id, nodeId: at.node_id })
-  return readResult(ctx, async () => toNode(ctx, await authorizeNodeInOrg(ctx, access, at.node_id, 'public')))
+  await audit(ctx, { action: 'node.restored', actor: ctx.actor, orgId: access.org.id, nodeId: path.node_id })
+  return readResult(ctx, async () => toNode(ctx, await authorizeNodeInOrg(ctx, access, path.node_id, 'public')))
 }
 
 /** Finds a copy of the node in the trash. @param deletedAt ISO 8601; undefined: the newest copy */

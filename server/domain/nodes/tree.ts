@@ -19,7 +19,7 @@ import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, authorizeOrg } from '../access.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import type { NodeAt, OrgAt } from '../targets.ts'
+import type { NodeAt, OrgAt, Path, Query } from '../targets.ts'
 
 interface TreeQuery extends Page {
   /** The parent; undefined: the nodes without a parent. */
@@ -46,10 +46,10 @@ interface Part {
  * @throws AppError as authorizeOrg, node_not_found
  * @throws ValidationError for parameters that exclude each other, and for a damaged cursor
  */
-export async function listTree(ctx: Ctx, at: OrgAt, query: TreeQuery) {
-  const { org_id: orgId } = at
+export async function listTree(ctx: Ctx, { path, query }: Path<OrgAt> & Query<TreeQuery>) {
+  const { org_id: orgId } = path
   const { index } = ctx
-  const { sees } = await authorizeOrg(ctx, at, 'public')
+  const { sees } = await authorizeOrg(ctx, path, 'public')
   const { under, limit } = query
   requireOnePlace(query)
   const after = query.after === undefined ? undefined : placeOf(query.after)
@@ -81,11 +81,11 @@ export async function listTree(ctx: Ctx, at: OrgAt, query: TreeQuery) {
  *
  * @throws AppError as authorizeNode
  */
-export async function readPath(ctx: Ctx, at: NodeAt) {
-  const { onlyNode, sees } = await authorizeNode(ctx, at, 'public')
-  const above = await listFirstAncestors(ctx.index.read, sees, at.node_id, limits.treePath + 1)
+export async function getPath(ctx: Ctx, { path }: Path<NodeAt>) {
+  const { onlyNode, sees } = await authorizeNode(ctx, path, 'public')
+  const above = await listFirstAncestors(ctx.index.read, sees, path.node_id, limits.treePath + 1)
   if (onlyNode !== undefined) return { nodes: [], truncated: above.length > 0 }
-  const seen = new Set([at.node_id])
+  const seen = new Set([path.node_id])
   const distinct = above.filter(({ id }) => !seen.has(id) && seen.add(id))
   return { nodes: distinct.slice(0, limits.treePath).reverse(), truncated: distinct.length > limits.treePath }
 }

@@ -29,6 +29,7 @@ import { audit } from '../audit/audit.ts'
 import { authorizeFresh, authorizeFreshOrg } from '../indexing/freshness.ts'
 import { queueNotice } from '../mail/notices.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { Path, Query } from '../targets.ts'
 import type { AuthorizeRequest } from './authorize-requests.ts'
 import type { Client } from './clients.ts'
 import { staleMs } from './metadata-documents.ts'
@@ -139,11 +140,11 @@ export function lastConnected(ctx: Ctx<Person>, client: Client): Promise<string 
 }
 
 /** Lists the caller's connections, newest first. */
-export async function listMyConnections(ctx: Ctx<Person>, page: Page) {
+export async function listMyConnections(ctx: Ctx<Person>, { query }: Query<Page>) {
   const { read } = ctx.credentials
   const now = ctx.now().toISOString()
-  const rows = await listGrants(read, ctx.actor.id, now, page)
-  return { connections: rows.map(toConnection), ...pageOf(page, await countGrants(read, ctx.actor.id, now)) }
+  const rows = await listGrants(read, ctx.actor.id, now, query)
+  return { connections: rows.map(toConnection), ...pageOf(query, await countGrants(read, ctx.actor.id, now)) }
 }
 
 /**
@@ -151,10 +152,10 @@ export async function listMyConnections(ctx: Ctx<Person>, page: Page) {
  *
  * @throws AppError connection_not_found, also for another user's
  */
-export async function endMyConnection(ctx: Ctx<Person>, connectionId: string): Promise<void> {
-  const ended = await ctx.credentials.write((trx) => deleteGrant(trx, connectionId, ctx.actor.id))
+export async function endMyConnection(ctx: Ctx<Person>, { path }: Path<{ readonly grant_id: string }>): Promise<void> {
+  const ended = await ctx.credentials.write((trx) => deleteGrant(trx, path.grant_id, ctx.actor.id))
   if (!ended) throw new AppError('connection_not_found', 'Connection not found')
-  await audit(ctx, { action: 'connection.ended', actor: ctx.actor, target: { type: 'connection', id: connectionId } })
+  await audit(ctx, { action: 'connection.ended', actor: ctx.actor, target: { type: 'connection', id: path.grant_id } })
 }
 
 /** Ends all connections of a program, for the operator. Returns their number. */

@@ -1,6 +1,6 @@
 /** Documents by which programs find the authorization server. Sources: RFC 9728 and RFC 8414. */
 
-import type { Deps } from '../../base/deps.ts'
+import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { idTokenMembers } from '../accounts/tokens.ts'
 import { assertionAlgorithms } from './client-assertions.ts'
@@ -18,8 +18,8 @@ function requireIssuer(deps: Deps, base: string): string {
 }
 
 /** Returns the document of a resource. @throws AppError not_found */
-export function readProtectedResource(deps: Deps, base: string, resource: Resource) {
-  const issuer = requireIssuer(deps, base)
+export function readProtectedResource(ctx: RequestCtx, resource: Resource) {
+  const issuer = requireIssuer(ctx, ctx.request.base)
   return {
     resource: resourceUrl(issuer, resource),
     authorization_servers: [issuer],
@@ -31,8 +31,8 @@ export function readProtectedResource(deps: Deps, base: string, resource: Resour
 }
 
 /** Returns the document of the authorization server. @throws AppError not_found */
-export function readAuthorizationServer(deps: Deps, base: string) {
-  return serverMembers(requireIssuer(deps, base))
+export function getAuthorizationServer(ctx: RequestCtx) {
+  return serverMembers(requireIssuer(ctx, ctx.request.base))
 }
 
 /**
@@ -40,9 +40,9 @@ export function readAuthorizationServer(deps: Deps, base: string) {
  *
  * @throws AppError not_found: PUBLIC_URL is neither https nor loopback, so it cannot be the issuer
  */
-export function readOpenidConfiguration(deps: Deps, base: string) {
-  const { publicUrl } = deps.config
-  const issuer = issuerOf(deps, base)
+export function getOpenidConfiguration(ctx: RequestCtx) {
+  const { publicUrl } = ctx.config
+  const issuer = issuerOf(ctx, ctx.request.base)
   if (publicUrl === undefined || (issuer === undefined && !publicUrl.startsWith('https:')))
     throw new AppError('not_found', 'PUBLIC_URL is not https')
   return { ...(issuer === undefined ? {} : serverMembers(issuer)), ...idTokenMembers(publicUrl) }

@@ -11,7 +11,7 @@ import { AppError } from '../../base/errors.ts'
  *
  * @throws AppError draining; errors of a database that cannot be read
  */
-export async function requireReady(deps: Deps): Promise<'ready' | 'indexing'> {
+export async function getReadiness(deps: Deps): Promise<'ready' | 'indexing'> {
   if (deps.draining.aborted) throw new AppError('draining', 'The service is about to stop')
   await findSigningKey(deps.credentials.read)
   await probeOrgs((deps.partialIndex?.all ?? deps.index).read)

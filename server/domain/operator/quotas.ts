@@ -6,7 +6,7 @@ import { type Administrator, requireAdministrator } from '../accounts/administra
 import { audit } from '../audit/audit.ts'
 import { findOrg } from '../indexing/freshness.ts'
 import { type OrgUsage, readLimits, readOrgUsage } from '../quotas.ts'
-import type { OrgAt } from '../targets.ts'
+import type { Body, OrgAt, Path } from '../targets.ts'
 
 export interface LimitChange {
   /** Null: the configured limit. 0: no limit. Absent: as it is. */
@@ -19,23 +19,22 @@ export interface LimitChange {
  *
  * @throws AppError forbidden, org_not_found
  */
-export async function changeLimits(
+export async function updateOrgLimits(
   ctx: Ctx<Administrator>,
-  { org_id: orgId }: OrgAt,
-  change: LimitChange,
+  { path: { org_id: orgId }, body }: Path<OrgAt> & Body<LimitChange>,
 ): Promise<OrgUsage> {
   requireAdministrator(ctx.actor)
   if ((await findOrg(ctx, orgId)) === undefined) throw orgNotFoundError()
   await ctx.credentials.write(async (trx) => {
     const { max_nodes = null, max_bytes = null } = (await findLimit(trx, orgId)) ?? {}
-    await putLimit(trx, { org_id: orgId, max_nodes, max_bytes, ...change })
+    await putLimit(trx, { org_id: orgId, max_nodes, max_bytes, ...body })
   })
   await audit(ctx, {
     action: 'org.limited',
     actor: ctx.actor,
     orgId,
     target: { type: 'org', id: orgId },
-    detail: { ...change },
+    detail: { ...body },
   })
   await readLimits(ctx, orgId)
   return readOrgUsage(ctx, orgId)

@@ -63,7 +63,7 @@ const names: ReadonlySet<string> = new Set([
 ])
 
 /** Reads the state of the service from its metrics and databases. @throws AppError forbidden */
-export async function readServiceStatus(ctx: Ctx<Administrator>): Promise<ServiceStatus> {
+export async function getServiceStatus(ctx: Ctx<Administrator>): Promise<ServiceStatus> {
   requireAdministrator(ctx.actor)
   const [samples, counted, isIndexRead] = await Promise.all([readSamples(ctx), count(ctx), canReadIndex(ctx)])
   const { version = '', node = '', git = '' } = (await ctx.metrics.buildInfo.get()).values[0]?.labels ?? {}

@@ -16,7 +16,7 @@ import { emailInGit, hashOfEmail, isHiddenEmail, parseHiddenEmail } from '../for
 import { type MemberFile, maxFormerEmails, type OrgRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import type { MemberAt, OrgAt } from '../targets.ts'
+import type { Body, MemberAt, OrgAt, Path, Query } from '../targets.ts'
 import { changeOrg, isOwner, requireOwner } from './org-changes.ts'
 
 export interface Member extends MemberRow {
@@ -25,10 +25,10 @@ export interface Member extends MemberRow {
 }
 
 /** Lists the members in the order of joining. */
-export async function listMembers(ctx: Ctx<Person>, at: OrgAt, page: Page) {
-  await authorizeOrg(ctx, at, 'reader')
-  const { rows, total } = await listMemberRows(ctx.index.read, at.org_id, page)
-  return { members: rows.map(toMember), ...pageOf(page, total) }
+export async function listMembers(ctx: Ctx<Person>, { path, query }: Path<OrgAt> & Query<Page>) {
+  await authorizeOrg(ctx, path, 'reader')
+  const { rows, total } = await listMemberRows(ctx.index.read, path.org_id, query)
+  return { members: rows.map(toMember), ...pageOf(query, total) }
 }
 
 function toMember(row: MemberRow): Member {
@@ -41,21 +41,24 @@ function toMember(row: MemberRow): Member {
  *
  * @throws AppError account_not_found, email_unverified, forbidden (also for a bot), last_owner, too_many_members
  */
-export async function putMember(ctx: Ctx<Person | Operator>, at: MemberAt, { role }: { role: Role }): Promise<Member> {
-  if (isPersons(ctx)) await authorizeOrg(ctx, at, 'owner')
+export async function putMember(
+  ctx: Ctx<Person | Operator>,
+  { path, body: { role } }: Path<MemberAt> & Body<{ role: Role }>,
+): Promise<Member> {
+  if (isPersons(ctx)) await authorizeOrg(ctx, path, 'owner')
   await requireVerifiedEmail(ctx)
-  const account = await findAccountAt(ctx, at)
-  if (!account || isForeignBot(account, at))
+  const account = await findAccountAt(ctx, path)
+  if (!account || isForeignBot(account, path))
     throw new AppError('account_not_found', 'There is no account with this e-mail address')
   requirePerson(account)
   const { id: user_id, name } = account
   const email = emailInGit(account)
   const now = ctx.now()
   let created_at = now.toISOString()
-  await changeOrg(ctx, ctx.actor, at, 'member', async (record) => {
+  await changeOrg(ctx, ctx.actor, path, 'member', async (record) => {
     if (ctx.actor.kind === 'person') requireOwner(record, ctx.actor)
     const changed = withRole(record, { id: user_id, email, name }, role, now)
-    await overruleInvitations(ctx, at, { accountId: user_id, before: record, after: changed })
+    await overruleInvitations(ctx, path, { accountId: user_id, before: record, after: changed })
     created_at = changed.members.get(user_id)?.created_at ?? created_at
     return changed
   })
@@ -108,20 +111,20 @@ function requirePerson({ kind, id }: Account): void {
  *
  * @throws AppError member_not_found, last_owner
  */
-export async function removeMember(ctx: Ctx<Person>, at: MemberAt): Promise<void> {
-  const { role } = await authorizeOrg(ctx, at, 'reader')
-  const key = emailKey(at.email)
-  const account = await findAccountAt(ctx, at)
+export async function removeMember(ctx: Ctx<Person>, { path }: Path<MemberAt>): Promise<void> {
+  const { role } = await authorizeOrg(ctx, path, 'reader')
+  const key = emailKey(path.email)
+  const account = await findAccountAt(ctx, path)
   const leaving = account === undefined ? emailKey(ctx.actor.email) === key : account.id === ctx.actor.id
   if (!leaving && role !== 'owner') throw new AppError('forbidden', 'Only an owner can remove other members')
-  if (account && !isForeignBot(account, at)) requirePerson(account)
-  await changeOrg(ctx, ctx.actor, at, leaving ? 'leave' : 'remove', async (record) => {
+  if (account && !isForeignBot(account, path)) requirePerson(account)
+  await changeOrg(ctx, ctx.actor, path, leaving ? 'leave' : 'remove', async (record) => {
     const named = [...record.members].find(([, member]) => emailKey(member.email) === key)?.[0]
     const id = account !== undefined && record.members.has(account.id) ? account.id : named
     if (!id) throw new AppError('member_not_found', 'There is no member with this e-mail address')
     if (!leaving) requireOwner(record, ctx.actor)
     const changed = { ...withoutMember(record, id), ...leavingOf(record, id, account?.id === id ? account : undefined) }
-    await overruleInvitations(ctx, at, { accountId: id, before: record, after: changed, leaving })
+    await overruleInvitations(ctx, path, { accountId: id, before: record, after: changed, leaving })
     return changed
   })
 }

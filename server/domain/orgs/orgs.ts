@@ -29,7 +29,7 @@ import { main, orgFolder, orgRepo, orgRepository, trashedOrgFolder, trashFolder 
 import { type Page, pageOf } from '../pagination.ts'
 import type { OrgColumns } from '../placement.ts'
 import { type OrgUsage, readOrgUsage, withRoomForOrg } from '../quotas.ts'
-import type { OrgAt } from '../targets.ts'
+import type { Body, OrgAt, Path, Query } from '../targets.ts'
 import { eraseRefused, withEmbeddings } from './embeddings.ts'
 import { changeOrg, indexChangedOrg, requireOwner } from './org-changes.ts'
 import { admitRules, completeRules, findNodesIn, type RuleInput } from './rules.ts'
@@ -85,11 +85,11 @@ export interface OrgChange extends Partial<OrgInput> {
  * @throws GitError repo_exists if a given id is already used in any cell
  * @throws AppError email_unverified, moving, outcome_unknown, quota_exceeded; ValidationError a rule is invalid
  */
-export async function createOrg(ctx: Ctx<Person>, input: OrgInput, given?: string): Promise<Org> {
-  if (given !== undefined) return writeOrg(ctx, input, given)
+export async function createOrg(ctx: Ctx<Person>, { body }: Body<OrgInput>, given?: string): Promise<Org> {
+  if (given !== undefined) return writeOrg(ctx, body, given)
   await requireVerifiedEmail(ctx)
   await ctx.placement.requireOpen()
-  return withRoomForOrg(ctx, ctx.actor.id, () => writeOrg(ctx, input, newId()))
+  return withRoomForOrg(ctx, ctx.actor.id, () => writeOrg(ctx, body, newId()))
 }
 
 async function writeOrg(ctx: Ctx<Person>, input: OrgInput, id: string): Promise<Org> {
@@ -128,7 +128,7 @@ async function writeOrg(ctx: Ctx<Person>, input: OrgInput, id: string): Promise<
     })
     await indexChangedOrg(ctx, id, () => ctx.placement.declare(id, 'here'))
   })
-  return readResult(ctx, () => readOrg(ctx, { org_id: id }))
+  return readResult(ctx, () => getOrg(ctx, { path: { org_id: id } }))
 }
 
 /**
@@ -141,20 +141,20 @@ export async function ensurePersonalOrg(ctx: Ctx<Person>, orgId: string): Promis
   if (await findAnyOrg(ctx, orgId)) return tryUpdateCard(ctx, orgId)
   const trash = await listNames(trashFolder(ctx.store))
   if (trash.some((name) => name.startsWith(`${orgId}.`))) return
-  await createOrg(ctx, { name: ctx.actor.name }, orgId).catch((error: unknown) => {
+  await createOrg(ctx, { body: { name: ctx.actor.name } }, orgId).catch((error: unknown) => {
     // Another process created it first.
     if (!isGitError(error, 'repo_exists')) throw error
   })
 }
 
 /** Lists the caller's organisations in all cells, oldest first. */
-export async function listOrgs(ctx: Ctx<Person>, page: Page) {
-  const { rows, total } = await ctx.placement.listOrgsOf(ctx.index.read, ctx.actor.id, page)
-  return { orgs: rows.map((row) => toOrg(row, { role: row.role, person: ctx.actor })), ...pageOf(page, total) }
+export async function listOrgs(ctx: Ctx<Person>, { query }: Query<Page>) {
+  const { rows, total } = await ctx.placement.listOrgsOf(ctx.index.read, ctx.actor.id, query)
+  return { orgs: rows.map((row) => toOrg(row, { role: row.role, person: ctx.actor })), ...pageOf(query, total) }
 }
 
-export async function readOrg(ctx: Ctx, at: OrgAt): Promise<Org> {
-  const access = await authorizeOrg(ctx, at, 'public')
+export async function getOrg(ctx: Ctx, { path }: Path<OrgAt>): Promise<Org> {
+  const access = await authorizeOrg(ctx, path, 'public')
   const org = toOrg(access.org, access)
   if (access.role === null) return org
   const embeddings = embeddingsChoice(access.org)
@@ -162,26 +162,26 @@ export async function readOrg(ctx: Ctx, at: OrgAt): Promise<Org> {
     ...org,
     rules: await readRules(ctx, access.org),
     rules_for_main: await rulesForMain(ctx, access.org),
-    unknown_types: (await readOrgTypes(ctx, at.org_id)).refusesUnknown ? 'refuse' : 'allow',
+    unknown_types: (await readOrgTypes(ctx, path.org_id)).refusesUnknown ? 'refuse' : 'allow',
     ...(embeddings !== null && { embeddings }),
-    usage: await readOrgUsage(ctx, at.org_id),
+    usage: await readOrgUsage(ctx, path.org_id),
   }
 }
 
 /** @throws AppError org_not_found, forbidden; ValidationError if a rule is invalid or the organisation has another vault */
-export async function updateOrg(ctx: Ctx<Person>, at: OrgAt, input: OrgChange): Promise<Org> {
-  const { org: before, sees } = await authorizeOrg(ctx, at, 'owner')
-  if (input.published && !before.published) await requireVerifiedEmail(ctx)
+export async function updateOrg(ctx: Ctx<Person>, { path, body }: Path<OrgAt> & Body<OrgChange>): Promise<Org> {
+  const { org: before, sees } = await authorizeOrg(ctx, path, 'owner')
+  if (body.published && !before.published) await requireVerifiedEmail(ctx)
   // Taking back what is public is always allowed.
-  if (JSON.stringify(input) !== '{"published":false}') await requireRoomInOrg(ctx, at.org_id, JSON.stringify(input))
-  const completed = input.rules && completeRules(input.rules)
+  if (JSON.stringify(body) !== '{"published":false}') await requireRoomInOrg(ctx, path.org_id, JSON.stringify(body))
+  const completed = body.rules && completeRules(body.rules)
   const nodes = await findNodesIn(ctx, sees, completed ?? [])
-  await changeOrg(ctx, ctx.actor, at, 'edit', (record) => {
+  await changeOrg(ctx, ctx.actor, path, 'edit', (record) => {
     requireOwner(record, ctx.actor)
-    const { description, rules: _, unknown_types, embeddings, ...others } = input
+    const { description, rules: _, unknown_types, embeddings, ...others } = body
     const { vault_id } = record.org
-    if (vault_id !== undefined && (input.vault_id ?? vault_id) !== vault_id)
-      throw invalid(['body', 'vault_id'], 'The organisation belongs to another vault', input.vault_id)
+    if (vault_id !== undefined && (body.vault_id ?? vault_id) !== vault_id)
+      throw invalid(['body', 'vault_id'], 'The organisation belongs to another vault', body.vault_id)
     const rules = completed && admitRules(record, completed, nodes)
     const described = withDescription({ ...record.org, ...others }, description)
     const chosen = withEmbeddings(withUnknownTypes(described, unknown_types), embeddings)
@@ -189,8 +189,8 @@ export async function updateOrg(ctx: Ctx<Person>, at: OrgAt, input: OrgChange): 
     return JSON.stringify(org) === JSON.stringify(record.org) ? record : { ...record, org }
   })
   // Also without a change: the request may repeat one that failed after its commit.
-  if (input.embeddings !== undefined) await eraseRefused(ctx, at)
-  return readOrg(ctx, at)
+  if (body.embeddings !== undefined) await eraseRefused(ctx, path)
+  return getOrg(ctx, { path: path })
 }
 
 /** Records the vault of an import, if the organisation has none. @throws errors of `changeOrg`; AppError forbidden */
@@ -204,9 +204,9 @@ export async function adoptVault(ctx: Ctx<Person>, at: OrgAt, vaultId: string): 
 }
 
 /** @throws AppError org_not_found, forbidden */
-export async function deleteOrg(ctx: Ctx<Person>, at: OrgAt): Promise<void> {
-  await authorizeOrg(ctx, at, 'owner')
-  await moveOrgToTrash(ctx, at, ctx.actor, (record) => {
+export async function deleteOrg(ctx: Ctx<Person>, { path }: Path<OrgAt>): Promise<void> {
+  await authorizeOrg(ctx, path, 'owner')
+  await moveOrgToTrash(ctx, path, ctx.actor, (record) => {
     if (record) requireOwner(record, ctx.actor)
     return true
   })

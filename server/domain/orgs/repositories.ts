@@ -2,11 +2,11 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listNodesAfter, listNodeTitles } from '../../../index/derived/node-queries.ts'
-import type { Ctx } from '../../base/deps.ts'
+import type { RequestCtx } from '../../base/deps.ts'
 import { authorizeOrg, type OrgAccess } from '../access.ts'
 import { cloneUrl } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import type { OrgAt } from '../targets.ts'
+import type { OrgAt, Path, Query } from '../targets.ts'
 
 export interface Repository {
   /** Absent for the organisation's own repository, `org.git`. */
@@ -17,19 +17,15 @@ export interface Repository {
 }
 
 /** The service's URL as the caller reaches it, without a trailing slash. */
-interface Addressed {
-  readonly base: string
-}
-
 /** Rows read at a time. 10,000 blocked the event loop for 0.1 s on a busy machine. */
 const rowsAtOnce = 1_000
 
 /**
  * Lists the repositories that the caller may clone. Owners get the organisation's first, then the nodes', oldest first.
  */
-export async function listRepositories(ctx: Ctx, at: OrgAt, input: Page & Addressed) {
-  const { base, ...page } = input
-  const access = await authorizeOrg(ctx, at, 'public')
+export async function listRepositories(ctx: RequestCtx, { path, query: page }: Path<OrgAt> & Query<Page>) {
+  const { base } = ctx.request
+  const access = await authorizeOrg(ctx, path, 'public')
   const own = ownRepository(access, base)
   const { rows, total } = await listNodeTitles(ctx.index.read, access.sees, {
     limit: page.limit - (page.offset === 0 ? own.length : 0),
@@ -37,19 +33,20 @@ export async function listRepositories(ctx: Ctx, at: OrgAt, input: Page & Addres
   })
   const repositories: Repository[] = [
     ...own.slice(page.offset),
-    ...rows.map(({ id, title }) => ({ node_id: id, title, clone_url: cloneUrl(base, at.org_id, id) })),
+    ...rows.map(({ id, title }) => ({ node_id: id, title, clone_url: cloneUrl(base, path.org_id, id) })),
   ]
   return { repositories, ...pageOf(page, total + own.length) }
 }
 
 /** Lists all clone URLs, in the order of `listRepositories`. */
-export async function listCloneUrls(ctx: Ctx, at: OrgAt, { base }: Addressed): Promise<string[]> {
-  const access = await authorizeOrg(ctx, at, 'public')
+export async function listCloneUrls(ctx: RequestCtx, { path }: Path<OrgAt>): Promise<string[]> {
+  const { base } = ctx.request
+  const access = await authorizeOrg(ctx, path, 'public')
   const urls = ownRepository(access, base).map(({ clone_url }) => clone_url)
   let last = { created_at: '', id: '' }
   for (;;) {
     const rows = await listNodesAfter(ctx.index.read, access.sees, last, rowsAtOnce)
-    urls.push(...rows.map(({ id }) => cloneUrl(base, at.org_id, id)))
+    urls.push(...rows.map(({ id }) => cloneUrl(base, path.org_id, id)))
     last = rows.at(-1) ?? last
     if (rows.length < rowsAtOnce) return urls
     await nextTurn()

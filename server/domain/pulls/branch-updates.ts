@@ -22,7 +22,7 @@ import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchRef, ledgerRef, main } from '../layout.ts'
 import { changedBy } from '../ledger/changed-by.ts'
 import { appendPushed } from '../ledger/ledger.ts'
-import type { PullAt } from '../targets.ts'
+import type { Path, PullAt } from '../targets.ts'
 import { trailerOf } from '../via.ts'
 import { type PullRequest, sentence, toPull } from './pull-state.ts'
 import { findPullRow, pullAfter } from './pulls.ts'
@@ -42,11 +42,11 @@ export const semaphore = createCallerSemaphore({
  *   source_branch_missing, target_branch_missing, too_many_commits, pull_request_required, busy, quota_exceeded; the reason of `signal`, after which nothing
  *   moves
  */
-export async function updatePullBranch(ctx: RequestCtx<Person>, at: PullAt): Promise<PullRequest> {
+export async function updatePullBranch(ctx: RequestCtx<Person>, { path }: Path<PullAt>): Promise<PullRequest> {
   const { signal } = ctx.request
-  const access = await authorizeNode(ctx, at, 'contributor')
+  const access = await authorizeNode(ctx, path, 'contributor')
   const { repo, history } = access
-  const row = await findPullRow(ctx, at)
+  const row = await findPullRow(ctx, path)
   requireRole(access, { ref: branchRef(row.source_branch) })
   if (row.status !== 'open') throw new AppError(row.status, `The pull request is ${row.status}`)
   const source: RefName = { repo, ref: branchRef(row.source_branch) }
@@ -56,11 +56,11 @@ export async function updatePullBranch(ctx: RequestCtx<Person>, at: PullAt): Pro
   if (!from) throw new AppError('source_branch_missing', sentence.source_branch_missing)
   if (!onto) throw new AppError('target_branch_missing', sentence.target_branch_missing)
   if (await history.contains(from, onto)) return toPull(ctx, access, row)
-  await requireFreeBranch(ctx, at, { ref: source.ref, head: from })
+  await requireFreeBranch(ctx, path, { ref: source.ref, head: from })
   if (source.ref === main) {
     if (!(await history.contains(onto, from))) throw new AppError('branch_protected', '`main` cannot be rewritten')
   }
-  await requireBytesLeft(ctx, at.org_id)
+  await requireBytesLeft(ctx, path.org_id)
   const { ahead } = await history.divergence(onto, from)
   if (ahead > limits.rebasedCommits)
     throw tooManyCommits(
@@ -75,7 +75,7 @@ export async function updatePullBranch(ctx: RequestCtx<Person>, at: PullAt): Pro
     updateRefs(ctx.store, [source, ledger], async (current) => {
       if (current(source) !== from)
         throw headMovedError('The source branch has moved since the update began; nothing was changed', current(source))
-      await recheckCommit(ctx, at, { ref: source.ref, head: from })
+      await recheckCommit(ctx, path, { ref: source.ref, head: from })
       refuseProblems(
         await problemsOf(ctx, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head)),
         () => ['body'],
@@ -86,8 +86,8 @@ export async function updatePullBranch(ctx: RequestCtx<Person>, at: PullAt): Pro
       return withIntent(ctx, ctx.actor, { moves, value: undefined })
     }),
   )
-  await tryIndexNode(ctx, at.org_id, at.node_id)
-  return pullAfter(ctx, access, at)
+  await tryIndexNode(ctx, path.org_id, path.node_id)
+  return pullAfter(ctx, access, path)
 }
 
 /** Records the users who pushed the commits for the rebased ones. Returns the ledger commit. */

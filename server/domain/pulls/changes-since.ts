@@ -13,7 +13,7 @@ import { findTree, resolveCommit } from '../branches/revisions.ts'
 import { type DiffQuery, type TextDiff, textDiffOf } from '../branches/text-diffs.ts'
 import { type Change, mergeApproved, mergeBaseOf } from '../consent/same-change.ts'
 import { ledgerRef } from '../layout.ts'
-import type { PullAt } from '../targets.ts'
+import type { Path, PullAt, Query } from '../targets.ts'
 import { toPull } from './pull-state.ts'
 import { findPullRow } from './pulls.ts'
 
@@ -39,10 +39,10 @@ interface Differences {
  * @throws AppError pull_request_not_found, commit_not_found, and the errors of changesSince
  * @throws ValidationError the base is not an ancestor of the commit
  */
-export async function getPullChangesSince(ctx: RequestCtx<Person>, at: PullAt, query: SinceQuery) {
-  const access = await authorizeNode(ctx, at, 'reader')
+export async function getPullChangesSince(ctx: RequestCtx<Person>, { path, query }: Path<PullAt> & Query<SinceQuery>) {
+  const access = await authorizeNode(ctx, path, 'reader')
   const { history } = access
-  const { target_commit, source_commit } = await toPull(ctx, access, await findPullRow(ctx, at))
+  const { target_commit, source_commit } = await toPull(ctx, access, await findPullRow(ctx, path))
   const head = await requireReviewed(ctx, access, query.commit)
   if (query.base !== undefined && !(await history.contains(head, query.base)))
     throw invalid(['query', 'base'], 'The base must be an ancestor of the commit', query.base)
@@ -50,7 +50,7 @@ export async function getPullChangesSince(ctx: RequestCtx<Person>, at: PullAt, q
   const present = { base: await mergeBaseOf(history, target_commit, source_commit), head: source_commit }
   const found = await changesSince(ctx, access, { approved, present, query })
   if (!found) throw commitNotFound(source_commit)
-  return { node_id: at.node_id, commit: head, base: approved.base, source_commit, merge_base: present.base, ...found }
+  return { node_id: path.node_id, commit: head, base: approved.base, source_commit, merge_base: present.base, ...found }
 }
 
 interface Comparing {

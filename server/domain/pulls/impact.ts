@@ -18,25 +18,28 @@ import { findTree } from '../branches/revisions.ts'
 import { type CommitPair, type DiffQuery, patchOf, textDiff } from '../branches/text-diffs.ts'
 import { type NodeContent, readContent } from '../format/node-format.ts'
 import { edgeName, type NamedEdge } from '../format/paths.ts'
-import type { PullAt } from '../targets.ts'
+import type { Path, PullAt, Query } from '../targets.ts'
 import { toPull } from './pull-state.ts'
 import { findPullRow } from './pulls.ts'
 
 /** Lists the changed entities. @throws AppError as readCommitPair, too_large, busy; the signal's reason */
-export async function readPullChanges(ctx: RequestCtx<Person>, at: PullAt) {
-  const { access, pair } = await readCommitPair(ctx, at)
-  return readDiff(access.repo, at.node_id, pair.base, pair.target, createLargeRead(ctx))
+export async function getPullChanges(ctx: RequestCtx<Person>, { path }: Path<PullAt>) {
+  const { access, pair } = await readCommitPair(ctx, path)
+  return readDiff(access.repo, path.node_id, pair.base, pair.target, createLargeRead(ctx))
 }
 
 /** Returns the changed hunks. @throws the errors of textDiff */
-export async function readPullDiff(ctx: RequestCtx<Person>, at: PullAt, query: DiffQuery) {
-  const { access, pair } = await readCommitPair(ctx, at)
+export async function readPullDiff(ctx: RequestCtx<Person>, { path, query }: Path<PullAt> & Query<DiffQuery>) {
+  const { access, pair } = await readCommitPair(ctx, path)
   return textDiff(ctx, access, pair, query)
 }
 
 /** Returns the changes as a patch. @throws the errors of patchOf */
-export async function readPullPatch(ctx: RequestCtx<Person>, at: PullAt, query: DiffQuery): Promise<Buffer> {
-  const { access, pair } = await readCommitPair(ctx, at)
+export async function readPullPatch(
+  ctx: RequestCtx<Person>,
+  { path, query }: Path<PullAt> & Query<DiffQuery>,
+): Promise<Buffer> {
+  const { access, pair } = await readCommitPair(ctx, path)
   return patchOf(ctx, access, pair, query)
 }
 
@@ -59,8 +62,8 @@ const targetLength = 200
  * Returns the effects of a merge on the graph. Edges are compared with those of the merge base, as in the changes.
  * Ancestors, and the nodes that exist, are those of the current graph.
  */
-export async function readPullImpact(ctx: Ctx<Person>, at: PullAt) {
-  const { access, pair, pull } = await readCommitPair(ctx, at)
+export async function getPullImpact(ctx: Ctx<Person>, { path }: Path<PullAt>) {
+  const { access, pair, pull } = await readCommitPair(ctx, path)
   const { repo, org, sees, node } = access
   const before = await readContent(repo, await findTree(repo, pair.base))
   const after = await readContent(repo, await findTree(repo, pair.target))

@@ -23,7 +23,7 @@ import { type Overridden, type PullRecord, readPull } from '../ledger/ledger.ts'
 import { reconcileMoves, writeEvents } from '../ledger/moved-branches.ts'
 import { fromRow, openPullsAt, toRow } from '../ledger/pull-ledger.ts'
 import type { Reconciled } from '../ledger/reconcile.ts'
-import type { PullAt } from '../targets.ts'
+import type { Body, Path, PullAt } from '../targets.ts'
 import { type PullRequest, requireMergeable, stateOf } from './pull-state.ts'
 import { findPullRow, pullAfter } from './pulls.ts'
 
@@ -40,19 +40,22 @@ export interface MergeInput {
  *
  * @throws AppError with its merge_reason as code, head_moved, forbidden, token_scope
  */
-export async function mergePull(ctx: Ctx<Person>, at: PullAt, input: MergeInput): Promise<PullRequest> {
-  let access = await authorizeNode(ctx, at, 'editor')
-  requireOverridable(ctx.actor, access, input)
+export async function mergePull(
+  ctx: Ctx<Person>,
+  { path, body }: Path<PullAt> & Body<MergeInput>,
+): Promise<PullRequest> {
+  let access = await authorizeNode(ctx, path, 'editor')
+  requireOverridable(ctx.actor, access, body)
   let graph: Graph = 'unlocked'
   for (let tries = 0; tries < maxTries; tries++, access = await reloadNode(ctx, access, 'editor')) {
-    const row = await findPullRow(ctx, at)
-    const rules = await rulesOfBranch(ctx, access.org, at.node_id, row.target_branch)
+    const row = await findPullRow(ctx, path)
+    const rules = await rulesOfBranch(ctx, access.org, path.node_id, row.target_branch)
     requireRole(access, mergeRoleOf(rules))
     const ahead = await judgeAhead(ctx, access, row, rules)
-    const merge = () => attempt(ctx, access, row, { ...input, graph, ahead })
+    const merge = () => attempt(ctx, access, row, { ...body, graph, ahead })
     const outcome = await withGraphLockIf(ctx, access, graph === 'locked', merge)
-    await tryIndexNode(ctx, at.org_id, at.node_id)
-    if (outcome === 'merged') return pullAfter(ctx, access, at)
+    await tryIndexNode(ctx, path.org_id, path.node_id)
+    if (outcome === 'merged') return pullAfter(ctx, access, path)
     if (outcome === 'graph must be locked') graph = 'locked'
   }
   throw new AppError('busy', 'The branches keep moving; try again in a moment')

@@ -8,7 +8,7 @@ import { authorizeOrg } from '../access.ts'
 import { callerOf, type Person } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import type { OrgAt } from '../targets.ts'
+import type { OrgAt, Path, Query } from '../targets.ts'
 import { byAgentOf, provenance } from './provenance.ts'
 import { ending } from './pull-state.ts'
 
@@ -36,12 +36,12 @@ const semaphore = createCallerSemaphore({
  *
  * @throws AppError as authorizeOrg, busy; node_not_found: `under`
  */
-export async function listOrgPulls(ctx: RequestCtx<Person>, at: OrgAt, query: OrgPullQuery) {
+export async function listOrgPulls(ctx: RequestCtx<Person>, { path, query }: Path<OrgAt> & Query<OrgPullQuery>) {
   const { signal } = ctx.request
   const { read } = ctx.index
-  const { sees } = await authorizeOrg(ctx, at, 'reader')
+  const { sees } = await authorizeOrg(ctx, path, 'reader')
   const { status = 'open', order = 'newest', author, reviewer, under } = query
-  const reviewerId = reviewer === undefined ? undefined : await findReviewer(ctx, at, reviewer)
+  const reviewerId = reviewer === undefined ? undefined : await findReviewer(ctx, path, reviewer)
   const filter = {
     ...{ status, order },
     ...byAgentOf(query),

@@ -34,7 +34,7 @@ import {
 import { endPull, freezePull, fromRow, openPullsAt, withHeads } from '../ledger/pull-ledger.ts'
 import type { ChangedBy } from '../ledger/reconcile.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
-import type { NodeAt, PullAt } from '../targets.ts'
+import type { Body, NodeAt, Path, PullAt, Query } from '../targets.ts'
 import { changeLedger } from './ledger-changes.ts'
 import { byAgentOf } from './provenance.ts'
 import { type PullRequest, requireMergeable, stateOf, toPull, toPullWith } from './pull-state.ts'
@@ -69,31 +69,31 @@ export interface PullPatch {
  *   head_moved
  * @throws ValidationError a branch does not exist, or both are the same
  */
-export async function openPull(ctx: Ctx<Person>, at: NodeAt, input: PullInput): Promise<PullRequest> {
-  const need = { ref: branchRef(input.source_branch) }
-  const access = await authorizeNode(ctx, at, need)
+export async function openPull(ctx: Ctx<Person>, { path, body }: Path<NodeAt> & Body<PullInput>): Promise<PullRequest> {
+  const need = { ref: branchRef(body.source_branch) }
+  const access = await authorizeNode(ctx, path, need)
   const { repo } = access
-  refuseLongText(['body', 'description'], input.description)
-  await requireRoomFor(ctx, at.org_id, input.description)
-  const reviewers = await requireReviewers(ctx, at, input.reviewers ?? [], ctx.actor.id)
-  const judged = input.require_mergeable ? await mergeableHeads(ctx, access, input) : undefined
+  refuseLongText(['body', 'description'], body.description)
+  await requireRoomFor(ctx, path.org_id, body.description)
+  const reviewers = await requireReviewers(ctx, path, body.reviewers ?? [], ctx.actor.id)
+  const judged = body.require_mergeable ? await mergeableHeads(ctx, access, body) : undefined
   const number = await changeLedger(ctx, access, need, async (ledger) => {
-    const { source, target } = branchHeads(repo, input, ['source_branch', 'target_branch'])
-    await refusePair(ctx, access, ledger, input)
+    const { source, target } = branchHeads(repo, body, ['source_branch', 'target_branch'])
+    await refusePair(ctx, access, ledger, body)
     if (judged && (judged.to !== source || judged.from !== target))
       throw headMovedError(
         'A branch has moved since it was checked; nothing was opened',
         judged.from === target ? source : target,
       )
     const { append, number } = await appendOpened(ctx, access, ledger, {
-      ...input,
+      ...body,
       reviewers,
       source,
       target,
     })
     return { moves: [append], value: number }
   })
-  return pullAfter(ctx, access, { ...at, number })
+  return pullAfter(ctx, access, { ...path, number })
 }
 
 interface Opening extends Omit<PullInput, 'require_mergeable' | 'reviewers'> {
@@ -152,13 +152,15 @@ const semaphore = createSemaphore({ running: 8 })
 /** Lists pull requests, newest first. */
 export async function listPulls(
   ctx: Ctx<Person>,
-  at: NodeAt,
-  query: Page & { status?: 'open' | 'merged' | 'closed' | 'all'; via?: 'agent' | 'person' },
+  {
+    path,
+    query,
+  }: Path<NodeAt> & Query<Page & { status?: 'open' | 'merged' | 'closed' | 'all'; via?: 'agent' | 'person' }>,
 ) {
-  const access = await authorizeNode(ctx, at, 'reader')
+  const access = await authorizeNode(ctx, path, 'reader')
   const { rows, total } = await listPullRows(
     ctx.index.read,
-    at.node_id,
+    path.node_id,
     { status: query.status ?? 'open', ...byAgentOf(query) },
     query,
   )
@@ -168,9 +170,9 @@ export async function listPulls(
   return { pull_requests, ...pageOf(query, total) }
 }
 
-export async function readPullRequest(ctx: Ctx<Person>, at: PullAt): Promise<PullRequest> {
-  const access = await authorizeNode(ctx, at, 'reader')
-  return toPull(ctx, access, await findPullRow(ctx, at))
+export async function getPull(ctx: Ctx<Person>, { path }: Path<PullAt>): Promise<PullRequest> {
+  const access = await authorizeNode(ctx, path, 'reader')
+  return toPull(ctx, access, await findPullRow(ctx, path))
 }
 
 /** Reads the pull request after a change. @throws the errors of readResult */
@@ -186,16 +188,19 @@ export function pullAfter(deps: Deps, access: NodeAccess, at: PullAt): Promise<P
  * @throws AppError merged (a merged pull request cannot change), pull_request_exists, and as branchHeads;
  *   ValidationError
  */
-export async function updatePull(ctx: Ctx<Person>, at: PullAt, patch: PullPatch): Promise<PullRequest> {
-  const access = await authorizeNode(ctx, at, 'contributor')
-  const row = await findPullRow(ctx, at)
+export async function updatePull(
+  ctx: Ctx<Person>,
+  { path, body }: Path<PullAt> & Body<PullPatch>,
+): Promise<PullRequest> {
+  const access = await authorizeNode(ctx, path, 'contributor')
+  const row = await findPullRow(ctx, path)
   const need = { opened: fromRow(row) }
   requireRole(access, need)
-  const { title = '', description = '' } = patch
+  const { title = '', description = '' } = body
   refuseLongText(['body', 'description'], description)
   // Closing and merging are always allowed. Each event repeats the description.
-  if (title + description !== '' || patch.status !== 'closed')
-    await requireRoomFor(ctx, at.org_id, patch.description ?? row.description)
+  if (title + description !== '' || body.status !== 'closed')
+    await requireRoomFor(ctx, path.org_id, body.description ?? row.description)
   const pin = { repo: access.repo, ref: pinRef(row.number) }
   await changeLedger(
     ctx,
@@ -204,7 +209,7 @@ export async function updatePull(ctx: Ctx<Person>, at: PullAt, patch: PullPatch)
     async (ledger) => {
       const before = await readPull(access.repo, ledger, row.number)
       if (before.status === 'merged') throw new AppError('merged', 'A merged pull request cannot be changed')
-      const change = await patched(ctx, access, ledger, before, patch, changedBy(ctx, ctx.actor))
+      const change = await patched(ctx, access, ledger, before, body, changedBy(ctx, ctx.actor))
       if (!change) return { moves: [], value: undefined }
       const to = await appendPulls(access.repo, ledger, [{ ...change, userId: ctx.actor.id }])
       const append: Move = { repo: access.repo, ref: ledgerRef, to }
@@ -215,18 +220,18 @@ export async function updatePull(ctx: Ctx<Person>, at: PullAt, patch: PullPatch)
     },
     [pin],
   )
-  return pullAfter(ctx, access, at)
+  return pullAfter(ctx, access, path)
 }
 
 /**
  * Lists the commits of a pull request, in the order of `git log`. They are those that the target does not have; of a
  * merged pull request, those that it brought in.
  */
-export async function listPullCommits(ctx: Ctx<Person>, at: PullAt, page: Page) {
-  const access = await authorizeNode(ctx, at, 'reader')
-  const pull = await toPull(ctx, access, await findPullRow(ctx, at))
+export async function listPullCommits(ctx: Ctx<Person>, { path, query }: Path<PullAt> & Query<Page>) {
+  const access = await authorizeNode(ctx, path, 'reader')
+  const pull = await toPull(ctx, access, await findPullRow(ctx, path))
   const oids = await access.history.between(pull.target_commit, pull.source_commit)
-  return { commits: await readCommits(access.repo, at.node_id, slice(oids, page)), ...pageOf(page, oids.length) }
+  return { commits: await readCommits(access.repo, path.node_id, slice(oids, query)), ...pageOf(query, oids.length) }
 }
 
 /** Finds the row of a pull request. @throws AppError pull_request_not_found */

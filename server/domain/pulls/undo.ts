@@ -23,7 +23,7 @@ import { signature } from '../format/signatures.ts'
 import { withVia } from '../format/trailers.ts'
 import { branchRef, branchRefs } from '../layout.ts'
 import { openPullsAt } from '../ledger/pull-ledger.ts'
-import type { PullAt } from '../targets.ts'
+import type { Body, Path, PullAt } from '../targets.ts'
 import { trailerOf } from '../via.ts'
 import { semaphore } from './branch-updates.ts'
 import { changeLedger } from './ledger-changes.ts'
@@ -44,17 +44,20 @@ export interface UndoInput {
  * @throws AppError branch_exists, branch_name_taken, quota_exceeded; the reason of `signal`, after which nothing has changed
  * @throws ValidationError the branch name or the resulting content is invalid
  */
-export async function undoPull(ctx: RequestCtx<Person>, at: PullAt, input: UndoInput): Promise<PullRequest> {
+export async function undoPull(
+  ctx: RequestCtx<Person>,
+  { path, body }: Path<PullAt> & Body<UndoInput>,
+): Promise<PullRequest> {
   const { signal } = ctx.request
-  const access = await authorizeNode(ctx, at, 'editor')
-  const named = input.source_branch === undefined ? undefined : requireName(input.source_branch)
-  const pull = await findPullRow(ctx, at)
+  const access = await authorizeNode(ctx, path, 'editor')
+  const named = body.source_branch === undefined ? undefined : requireName(body.source_branch)
+  const pull = await findPullRow(ctx, path)
   if (pull.status !== 'merged')
     throw new AppError('not_merged', `Only a merged pull request can be undone; this one is ${pull.status}`)
-  await requireBytesLeft(ctx, at.org_id)
+  await requireBytesLeft(ctx, path.org_id)
   const onto = targetHead(access, pull)
   await refuseSecond(ctx, access, access.node.ledger, pull, named)
-  const title = input.title ?? titleOf(pull)
+  const title = body.title ?? titleOf(pull)
   const head = await semaphore.run({ caller: callerOf(ctx), signal }, () =>
     reverted(ctx, access, pull, { actor: ctx.actor, onto, title, signal }),
   )
@@ -62,7 +65,7 @@ export async function undoPull(ctx: RequestCtx<Person>, at: PullAt, input: UndoI
   await refuseInvalid(ctx, access, branch, { onto, head })
   signal.throwIfAborted()
   const number = await open(ctx, access, { pull, named, branch, head, title })
-  return pullAfter(ctx, access, { ...at, number })
+  return pullAfter(ctx, access, { ...path, number })
 }
 
 interface Opening {

@@ -29,7 +29,7 @@ import {
 } from '../ledger/checks.ts'
 import { appendChecks } from '../ledger/ledger.ts'
 import { changeLedger } from '../pulls/ledger-changes.ts'
-import type { CheckAt, CheckedAt } from '../targets.ts'
+import type { Body, CheckAt, CheckedAt, Path } from '../targets.ts'
 
 export interface CommitChecks {
   readonly commit_id: string
@@ -50,12 +50,12 @@ export interface CheckInput {
  *
  * @throws AppError commit_not_found, check_exists, too_many_checks; ValidationError
  */
-export async function putCheck(ctx: Ctx<Person>, at: CheckAt, input: CheckInput): Promise<Check> {
-  const access = await authorizeNode(ctx, at, 'editor')
-  const { state, description = '', url } = input
+export async function putCheck(ctx: Ctx<Person>, { path, body }: Path<CheckAt> & Body<CheckInput>): Promise<Check> {
+  const access = await authorizeNode(ctx, path, 'editor')
+  const { state, description = '', url } = body
   if (url !== undefined && !isWebUrl(url)) throw invalid(['body', 'url'], 'This is not a valid URL of a page', url)
-  await requireRoomFor(ctx, at.org_id, '')
-  const commit = await requireChecked(ctx, access, at.commit_id)
+  await requireRoomFor(ctx, path.org_id, '')
+  const commit = await requireChecked(ctx, access, path.commit_id)
   const isOnMain = await isReachedByMain(access, commit)
   const record = await changeLedger(ctx, access, 'editor', async (ledger) => {
     const { tree } = await readCommit(access.repo, ledger)
@@ -69,24 +69,24 @@ export async function putCheck(ctx: Ctx<Person>, at: CheckAt, input: CheckInput)
       by: { id: ctx.actor.id, ...by },
       at: now,
     }
-    const before = known.checks.get(at.name)
+    const before = known.checks.get(path.name)
     if (before !== undefined && 'by' in before) {
       if (isSame(before, report)) return { moves: [], value: before }
-      await requireOwn(ctx, access, before, ctx.actor, at.name)
+      await requireOwn(ctx, access, before, ctx.actor, path.name)
     }
-    await requireRoom(ctx, access, known, at.name)
+    await requireRoom(ctx, access, known, path.name)
     const isFirst = file === undefined && !isOnMain && !(await hasEntryOn(ctx.index.read, access.node.id, commit))
     const act = {
       commit,
-      file: withCheck(known, commit, at.name, report),
+      file: withCheck(known, commit, path.name, report),
       by,
       at: now,
       ...(isFirst && { keep: commit }),
     }
-    const to = await appendChecks(access.repo, ledger, { ...act, message: `check ${commit} ${at.name}` })
+    const to = await appendChecks(access.repo, ledger, { ...act, message: `check ${commit} ${path.name}` })
     return { moves: [{ repo: access.repo, ref: ledgerRef, to }], value: report }
   })
-  return { name: at.name, ...toReport(record) }
+  return { name: path.name, ...toReport(record) }
 }
 
 const none: ReadChecks = { checks: new Map(), isDamaged: false, values: {}, rest: {} }
@@ -135,11 +135,11 @@ async function requireRoom(deps: Deps, { org }: NodeAccess, { values }: ReadChec
 }
 
 /** Lists the checks of a commit by name. @throws AppError commit_not_found */
-export async function readChecks(ctx: Ctx<Person>, at: CheckedAt): Promise<CommitChecks> {
-  const access = await authorizeNode(ctx, at, 'reader')
-  const rows = await listChecks(ctx.index.read, at.node_id, [at.commit_id])
-  if (rows.length === 0) await requireChecked(ctx, access, at.commit_id)
-  return toCommitChecks(at.commit_id, rows)
+export async function readChecks(ctx: Ctx<Person>, { path }: Path<CheckedAt>): Promise<CommitChecks> {
+  const access = await authorizeNode(ctx, path, 'reader')
+  const rows = await listChecks(ctx.index.read, path.node_id, [path.commit_id])
+  if (rows.length === 0) await requireChecked(ctx, access, path.commit_id)
+  return toCommitChecks(path.commit_id, rows)
 }
 
 /**

@@ -12,7 +12,7 @@ import { reloadNode } from '../indexing/freshness.ts'
 import { readResult } from '../indexing/index-node.ts'
 import { type CommentAnchor, type CommentRecord, parseEntry } from '../ledger/entries.ts'
 import { findPullRow } from '../pulls/pulls.ts'
-import type { EntryAt, PullAt } from '../targets.ts'
+import type { Body, EntryAt, Path, PullAt } from '../targets.ts'
 import { resolveAnchor } from './anchor-input.ts'
 import { type Comment, commentOf } from './entry-views.ts'
 import { resolveMentions } from './mentions.ts'
@@ -57,27 +57,30 @@ export interface CommentPatch {
  * @throws AppError comment_exists (with its location), head_moved, merged, closed, too_many_comments, thread_not_found
  * @throws ValidationError
  */
-export async function createComment(ctx: Ctx<Person>, at: PullAt, input: NewComment): Promise<Comment> {
-  const access = await authorizeNode(ctx, at, 'reader')
-  await findPullRow(ctx, at)
-  const id = input.id?.toLowerCase() ?? newId()
+export async function createComment(
+  ctx: Ctx<Person>,
+  { path, body }: Path<PullAt> & Body<NewComment>,
+): Promise<Comment> {
+  const access = await authorizeNode(ctx, path, 'reader')
+  await findPullRow(ctx, path)
+  const id = body.id?.toLowerCase() ?? newId()
   // The anchor of a repeated request may be gone by now.
-  const written = input.id === undefined ? undefined : await findEntryById(ctx.index.read, at.node_id, id)
-  if (written) throw commentExistsError(at, written)
-  const checked = await checkComment(ctx, access, at, ['body'], input)
-  await requireRoomFor(ctx, at.org_id, '')
-  const entry = await writeEntries(ctx, access, at, async (ledger) => {
-    const known = input.id === undefined ? undefined : await findById(ctx, access, ledger.commit, id)
-    if (known) throw commentExistsError(at, known)
-    if (input.suggestion !== undefined) requireOpen(ledger.pull)
+  const written = body.id === undefined ? undefined : await findEntryById(ctx.index.read, path.node_id, id)
+  if (written) throw commentExistsError(path, written)
+  const checked = await checkComment(ctx, access, path, ['body'], body)
+  await requireRoomFor(ctx, path.org_id, '')
+  const entry = await writeEntries(ctx, access, path, async (ledger) => {
+    const known = body.id === undefined ? undefined : await findById(ctx, access, ledger.commit, id)
+    if (known) throw commentExistsError(path, known)
+    if (body.suggestion !== undefined) requireOpen(ledger.pull)
     requireRoom(ledger, 1)
-    await requireThread(access, ledger, ['body'], input)
+    await requireThread(access, ledger, ['body'], body)
     const head = sourceHead(access, ledger.pull)
-    const record = toRecord({ id, ledger, head, actor: ctx.actor, checked, input })
+    const record = toRecord({ id, ledger, head, actor: ctx.actor, checked, input: body })
     const entries = [{ entry: ledger.next, record }]
-    return { value: ledger.next, message: `comment ${at.number} ${ledger.next}`, entries, head }
+    return { value: ledger.next, message: `comment ${path.number} ${ledger.next}`, entries, head }
   })
-  return commentAfter(ctx, access, { ...at, entry })
+  return commentAfter(ctx, access, { ...path, entry })
 }
 
 function commentExistsError(
@@ -175,10 +178,10 @@ export function toRecord({ id, ledger, head, actor, checked, input }: RecordPart
 }
 
 /** Reads a comment. @throws AppError comment_not_found */
-export async function readComment(ctx: Ctx<Person>, at: EntryAt): Promise<Comment> {
-  await authorizeNode(ctx, at, 'reader')
-  await findPullRow(ctx, at)
-  return findComment(ctx, at)
+export async function getComment(ctx: Ctx<Person>, { path }: Path<EntryAt>): Promise<Comment> {
+  await authorizeNode(ctx, path, 'reader')
+  await findPullRow(ctx, path)
+  return findComment(ctx, path)
 }
 
 async function findComment(deps: Deps, { node_id: nodeId, number, entry }: EntryAt): Promise<Comment> {
@@ -207,35 +210,38 @@ function commentAfter(deps: Deps, access: NodeAccess, at: EntryAt): Promise<Comm
  *
  * @throws AppError comment_not_found, comment_deleted, applied, merged, closed, forbidden; ValidationError
  */
-export async function updateComment(ctx: Ctx<Person>, at: EntryAt, patch: CommentPatch): Promise<Comment> {
-  const access = await authorizeNode(ctx, at, 'reader')
-  await findPullRow(ctx, at)
-  const { text } = patch
+export async function updateComment(
+  ctx: Ctx<Person>,
+  { path, body }: Path<EntryAt> & Body<CommentPatch>,
+): Promise<Comment> {
+  const access = await authorizeNode(ctx, path, 'reader')
+  await findPullRow(ctx, path)
+  const { text } = body
   if (text !== undefined) refuseLongComment(['body', 'text'], text)
-  await checkNewSuggestion(ctx, access, at, patch)
-  await requireRoomFor(ctx, at.org_id, '')
-  const isNamed = patch.mentions !== undefined || text !== undefined
+  await checkNewSuggestion(ctx, access, path, body)
+  await requireRoomFor(ctx, path.org_id, '')
+  const isNamed = body.mentions !== undefined || text !== undefined
   const mentions = isNamed
-    ? await resolveMentions(ctx, at, ['body', 'mentions'], text ?? '', patch.mentions)
+    ? await resolveMentions(ctx, path, ['body', 'mentions'], text ?? '', body.mentions)
     : undefined
-  await writeEntries(ctx, access, at, async (ledger) => {
-    const before = await requireComment(access, ledger, at.entry)
+  await writeEntries(ctx, access, path, async (ledger) => {
+    const before = await requireComment(access, ledger, path.entry)
     if (before.by.id !== ctx.actor.id)
       throw new AppError('forbidden', 'Only the author of a comment can change it; answer it instead')
     if (before.deleted ?? before.erased)
       throw new AppError('comment_deleted', `The comment is ${before.deleted ? 'deleted' : 'erased'}; write a new one`)
-    const record = changed(before, patch, mentions)
+    const record = changed(before, body, mentions)
     if (record === undefined) return { value: undefined }
     refuseApplied(before)
     if (record.suggestion === undefined) refuseBlank(['body', 'text'], record.text)
     else if (record.suggestion !== before.suggestion) requireOpen(ledger.pull)
     return {
       value: undefined,
-      message: `edit-comment ${at.number} ${at.entry}`,
-      entries: [{ entry: at.entry, record: { ...record, edited: { by: ledger.user, at: ledger.at } } }],
+      message: `edit-comment ${path.number} ${path.entry}`,
+      entries: [{ entry: path.entry, record: { ...record, edited: { by: ledger.user, at: ledger.at } } }],
     }
   })
-  return commentAfter(ctx, access, at)
+  return commentAfter(ctx, access, path)
 }
 
 /** The record after a change. Undefined if it stays as it is. @param named the mentions, if they change */
@@ -277,17 +283,17 @@ function refuseApplied({ applied }: CommentRecord): void {
  *
  * @throws AppError comment_not_found, applied, forbidden
  */
-export async function deleteComment(ctx: Ctx<Person>, at: EntryAt): Promise<void> {
-  const access = await authorizeNode(ctx, at, 'reader')
-  await findPullRow(ctx, at)
-  await writeEntries(ctx, access, at, async (ledger) => {
-    const before = await requireComment(access, ledger, at.entry)
-    if (before.by.id !== ctx.actor.id) await recheckAccess(ctx, at.org_id, 'maintainer')
+export async function deleteComment(ctx: Ctx<Person>, { path }: Path<EntryAt>): Promise<void> {
+  const access = await authorizeNode(ctx, path, 'reader')
+  await findPullRow(ctx, path)
+  await writeEntries(ctx, access, path, async (ledger) => {
+    const before = await requireComment(access, ledger, path.entry)
+    if (before.by.id !== ctx.actor.id) await recheckAccess(ctx, path.org_id, 'maintainer')
     if (before.deleted ?? before.erased) return { value: undefined }
     refuseApplied(before)
     const record = emptied(before, ledger)
-    const message = `delete-comment ${at.number} ${at.entry}`
-    return { value: undefined, message, entries: [{ entry: at.entry, record }] }
+    const message = `delete-comment ${path.number} ${path.entry}`
+    return { value: undefined, message, entries: [{ entry: path.entry, record }] }
   })
 }
 

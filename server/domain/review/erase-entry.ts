@@ -10,7 +10,7 @@ import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { authorOf } from '../format/signatures.ts'
 import { ledgerRef } from '../layout.ts'
 import { parseEntry } from '../ledger/entries.ts'
-import type { EntryAt } from '../targets.ts'
+import type { Body, EntryAt, Path } from '../targets.ts'
 import { eraseFromLedger, finishErasures } from './erasure.ts'
 import { readTargetEntry } from './erasure-targets.ts'
 
@@ -49,12 +49,11 @@ export interface Erasure {
  */
 export async function eraseEntry(
   ctx: RequestCtx<Person>,
-  at: EntryAt,
-  { reason }: { readonly reason?: string },
+  { path, body: { reason } }: Path<EntryAt> & Body<{ readonly reason?: string }>,
 ): Promise<Erasure> {
-  const access = await authorizeNode(ctx, at, 'owner')
-  const { number, entry } = at
-  const file = await readTargetEntry(access.repo, at)
+  const access = await authorizeNode(ctx, path, 'owner')
+  const { number, entry } = path
+  const file = await readTargetEntry(access.repo, path)
   await refuseLongLedger(access)
   const why = reason?.trim() ?? ''
   const { rewritten, removed } = await semaphore.run(
@@ -62,9 +61,9 @@ export async function eraseEntry(
     async () => {
       const bounds = { signal: ctx.draining, patienceMs }
       if (isErased(file)) return { rewritten: 0, removed: await finishErasures(ctx, access.repo, bounds) }
-      const recheck = () => recheckAccess(ctx, at.org_id, 'owner')
+      const recheck = () => recheckAccess(ctx, path.org_id, 'owner')
       const by = { id: ctx.actor.id, ...authorOf(ctx.actor) }
-      return eraseFromLedger(ctx, at, {
+      return eraseFromLedger(ctx, path, {
         target: { number, entry },
         by,
         ...(why !== '' && { reason: why }),
@@ -73,7 +72,7 @@ export async function eraseEntry(
       })
     },
   )
-  const { org_id: orgId, node_id: nodeId } = at
+  const { org_id: orgId, node_id: nodeId } = path
   await audit(ctx, {
     action: 'text.erased',
     actor: ctx.actor,

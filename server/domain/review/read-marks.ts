@@ -4,7 +4,7 @@ import type { Ctx, Deps } from '../../base/deps.ts'
 import { authorizeNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { findPullRow } from '../pulls/pulls.ts'
-import type { PullAt } from '../targets.ts'
+import type { Body, Path, PullAt } from '../targets.ts'
 
 export interface ReadMarkInput {
   /** The number of the last entry that was read. */
@@ -16,13 +16,13 @@ export interface ReadMarkInput {
 export const unseenMs = 90 * 24 * 60 * 60 * 1000
 
 /** Marks the entries up to a number as read. A mark never goes back, nor beyond the last entry. */
-export async function putReadMark(ctx: Ctx<Person>, at: PullAt, input: ReadMarkInput): Promise<void> {
-  await authorizeNode(ctx, at, 'reader')
-  const { last_entry } = await findPullRow(ctx, at)
+export async function putReadMark(ctx: Ctx<Person>, { path, body }: Path<PullAt> & Body<ReadMarkInput>): Promise<void> {
+  await authorizeNode(ctx, path, 'reader')
+  const { last_entry } = await findPullRow(ctx, path)
   const mark = {
-    ...{ account_id: ctx.actor.id, org_id: at.org_id, node_id: at.node_id, number: at.number },
-    entry: Math.min(input.entry, last_entry),
-    ...(input.muted !== undefined && { muted: input.muted ? (1 as const) : (0 as const) }),
+    ...{ account_id: ctx.actor.id, org_id: path.org_id, node_id: path.node_id, number: path.number },
+    entry: Math.min(body.entry, last_entry),
+    ...(body.muted !== undefined && { muted: body.muted ? (1 as const) : (0 as const) }),
     at: ctx.now().toISOString(),
   }
   await ctx.credentials.write((trx) => setReadMark(trx, mark))

@@ -19,7 +19,7 @@ import { fromRow } from '../ledger/pull-ledger.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { readPresentChange } from '../pulls/present-change.ts'
 import { findPullRow } from '../pulls/pulls.ts'
-import type { EntryAt, PullAt } from '../targets.ts'
+import type { Body, EntryAt, Path, PullAt, Query } from '../targets.ts'
 import {
   type CheckedComment,
   type CommentInput,
@@ -59,22 +59,22 @@ export interface ReviewPatch {
  * @throws AppError comment_exists, head_moved, own_pull_request, merged, closed, too_many_comments, thread_not_found
  * @throws ValidationError
  */
-export async function submitReview(ctx: Ctx<Person>, at: PullAt, input: NewReview): Promise<Review> {
-  const access = await authorizeNode(ctx, at, 'reader')
-  const row = await findPullRow(ctx, at)
-  const { verdict = 'comment', text = '', comments = [] } = input
+export async function submitReview(ctx: Ctx<Person>, { path, body }: Path<PullAt> & Body<NewReview>): Promise<Review> {
+  const access = await authorizeNode(ctx, path, 'reader')
+  const row = await findPullRow(ctx, path)
+  const { verdict = 'comment', text = '', comments = [] } = body
   requireWords(verdict, text, comments)
   requireVerdictAllowed(ctx.actor, verdict, fromRow(row))
   const checked: CheckedComment[] = []
   for (const [n, comment] of comments.entries())
-    checked.push(await checkComment(ctx, access, at, ['body', 'comments', n], comment))
-  const id = input.id?.toLowerCase() ?? newId()
-  await requireRoomFor(ctx, at.org_id, '')
-  const entry = await writeEntries(ctx, access, at, async (ledger) => {
-    const known = input.id === undefined ? undefined : await findById(ctx, access, ledger.commit, id)
-    if (known) throw reviewExistsError(at, known)
+    checked.push(await checkComment(ctx, access, path, ['body', 'comments', n], comment))
+  const id = body.id?.toLowerCase() ?? newId()
+  await requireRoomFor(ctx, path.org_id, '')
+  const entry = await writeEntries(ctx, access, path, async (ledger) => {
+    const known = body.id === undefined ? undefined : await findById(ctx, access, ledger.commit, id)
+    if (known) throw reviewExistsError(path, known)
     requireVerdictAllowed(ctx.actor, verdict, ledger.pull)
-    const { head, base } = await requireReviewed(access, ledger, row, input.expected_source_commit)
+    const { head, base } = await requireReviewed(access, ledger, row, body.expected_source_commit)
     requireRoom(ledger, comments.length + 1)
     const entries: { entry: number; record: EntryRecord }[] = []
     for (const [n, one] of comments.entries()) {
@@ -95,9 +95,9 @@ export async function submitReview(ctx: Ctx<Person>, at: PullAt, input: NewRevie
       ...{ target_branch: ledger.pull.target_branch, comments: entries.map((one) => one.entry) },
     }
     entries.push({ entry: last, record })
-    return { value: last, message: `review ${at.number} ${last}`, entries, head }
+    return { value: last, message: `review ${path.number} ${last}`, entries, head }
   })
-  return reviewAfter(ctx, access, { ...at, entry })
+  return reviewAfter(ctx, access, { ...path, entry })
 }
 
 function reviewExistsError(
@@ -144,18 +144,18 @@ async function requireReviewed(
 }
 
 /** Lists the reviews, oldest first. */
-export async function listReviews(ctx: Ctx<Person>, at: PullAt, page: Page) {
-  const access = await authorizeNode(ctx, at, 'reader')
-  const pull = await findPullRow(ctx, at)
-  const { rows, total } = await listReviewRows(ctx.index.read, at.node_id, at.number, page)
+export async function listReviews(ctx: Ctx<Person>, { path, query }: Path<PullAt> & Query<Page>) {
+  const access = await authorizeNode(ctx, path, 'reader')
+  const pull = await findPullRow(ctx, path)
+  const { rows, total } = await listReviewRows(ctx.index.read, path.node_id, path.number, query)
   const stateOf = await readStates(ctx, access, pull)
   const reviews = rows.flatMap(({ entry, body }) => toReview(entry, body, stateOf) ?? [])
-  return { reviews, ...pageOf(page, total) }
+  return { reviews, ...pageOf(query, total) }
 }
 
 /** Reads a review. @throws AppError review_not_found */
-export async function readReview(ctx: Ctx<Person>, at: EntryAt): Promise<Review> {
-  return findReview(ctx, await authorizeNode(ctx, at, 'reader'), at)
+export async function getReview(ctx: Ctx<Person>, { path }: Path<EntryAt>): Promise<Review> {
+  return findReview(ctx, await authorizeNode(ctx, path, 'reader'), path)
 }
 
 async function findReview(deps: Deps, access: NodeAccess, at: EntryAt): Promise<Review> {
@@ -200,25 +200,28 @@ function toReview(entry: number, body: string, stateOf: StateOf): Review | undef
  *
  * @throws AppError review_not_found, forbidden, merged, closed; ValidationError
  */
-export async function updateReview(ctx: Ctx<Person>, at: EntryAt, patch: ReviewPatch): Promise<Review> {
-  const access = await authorizeNode(ctx, at, 'reader')
-  await findPullRow(ctx, at)
-  const reason = patch.reason?.trim() ?? ''
-  if (patch.state === 'dismissed' && reason === '') throw invalid(['body', 'reason'], 'Say why the review is dismissed')
+export async function updateReview(
+  ctx: Ctx<Person>,
+  { path, body }: Path<EntryAt> & Body<ReviewPatch>,
+): Promise<Review> {
+  const access = await authorizeNode(ctx, path, 'reader')
+  await findPullRow(ctx, path)
+  const reason = body.reason?.trim() ?? ''
+  if (body.state === 'dismissed' && reason === '') throw invalid(['body', 'reason'], 'Say why the review is dismissed')
   refuseLongComment(['body', 'reason'], reason)
-  await writeEntries(ctx, access, at, async (ledger) => {
-    const before = await entryAt(access, ledger, at.entry)
+  await writeEntries(ctx, access, path, async (ledger) => {
+    const before = await entryAt(access, ledger, path.entry)
     if (before?.kind !== 'verdict') throw reviewNotFoundError()
-    if (patch.state === 'dismissed') await recheckAccess(ctx, at.org_id, 'maintainer')
+    if (body.state === 'dismissed') await recheckAccess(ctx, path.org_id, 'maintainer')
     else if (before.by.id !== ctx.actor.id)
       throw new AppError('forbidden', 'Only its author can withdraw a review; a maintainer can dismiss it')
     if (before.withdrawn || before.dismissed) return { value: undefined }
     if (ledger.pull.status !== 'open')
       throw new AppError(ledger.pull.status, `The pull request is ${ledger.pull.status}; its reviews are final`)
     const { user, at: now } = ledger
-    const off = patch.state === 'withdrawn' ? { withdrawn: { at: now } } : { dismissed: { by: user, at: now, reason } }
-    const message = `${patch.state === 'withdrawn' ? 'withdraw' : 'dismiss'} ${at.number} ${at.entry}`
-    return { value: undefined, message, entries: [{ entry: at.entry, record: { ...before, ...off } }] }
+    const off = body.state === 'withdrawn' ? { withdrawn: { at: now } } : { dismissed: { by: user, at: now, reason } }
+    const message = `${body.state === 'withdrawn' ? 'withdraw' : 'dismiss'} ${path.number} ${path.entry}`
+    return { value: undefined, message, entries: [{ entry: path.entry, record: { ...before, ...off } }] }
   })
-  return reviewAfter(ctx, access, at)
+  return reviewAfter(ctx, access, path)
 }

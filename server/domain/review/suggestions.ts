@@ -29,7 +29,7 @@ import { appendEntries, readPull } from '../ledger/ledger.ts'
 import { changeLedger } from '../pulls/ledger-changes.ts'
 import { type PullRequest, sentence } from '../pulls/pull-state.ts'
 import { findPullRow, pullAfter } from '../pulls/pulls.ts'
-import type { PullAt } from '../targets.ts'
+import type { Body, Path, PullAt } from '../targets.ts'
 import { trailerOf } from '../via.ts'
 import { commentNotFoundError } from './comments.ts'
 import { messageOf } from './suggestion-message.ts'
@@ -67,19 +67,23 @@ interface Suggestion {
  *   closed, head_moved, no_changes, pull_request_required, source_branch_missing, forbidden, quota_exceeded
  * @throws ValidationError a comment has no suggestion, or the resulting content breaks a rule
  */
-export async function applySuggestions(ctx: Ctx<Person>, at: PullAt, input: SuggestionsInput): Promise<Applied> {
-  const access = await authorizeNode(ctx, at, 'contributor')
-  const row = await findPullRow(ctx, at)
+export async function applySuggestions(
+  ctx: Ctx<Person>,
+  { path, body }: Path<PullAt> & Body<SuggestionsInput>,
+): Promise<Applied> {
+  const access = await authorizeNode(ctx, path, 'contributor')
+  const row = await findPullRow(ctx, path)
   requireRole(access, { ref: branchRef(row.source_branch) })
-  if (input.message !== undefined) {
-    refuseLongText(['body', 'message'], input.message)
-    refuseOwnVia(['body', 'message'], input.message)
+  if (body.message !== undefined) {
+    refuseLongText(['body', 'message'], body.message)
+    refuseOwnVia(['body', 'message'], body.message)
   }
   for (let ledger = access.node.ledger; ; ) {
-    const chosen = await readChosen(access.repo, ledger, row.number, input.comments)
+    const chosen = await readChosen(access.repo, ledger, row.number, body.comments)
     const known = appliedCommit(chosen)
-    const outcome = known === undefined ? await attempt(ctx, access, { row, ledger, chosen, input }) : { commit: known }
-    if ('commit' in outcome) return { pr: await pullAfter(ctx, access, at), commit_id: outcome.commit }
+    const outcome =
+      known === undefined ? await attempt(ctx, access, { row, ledger, chosen, input: body }) : { commit: known }
+    if ('commit' in outcome) return { pr: await pullAfter(ctx, access, path), commit_id: outcome.commit }
     ledger = outcome.ledger
   }
 }

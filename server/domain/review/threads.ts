@@ -12,7 +12,7 @@ import type { CommentRecord } from '../ledger/entries.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { readPresentChange } from '../pulls/present-change.ts'
 import { findPullRow } from '../pulls/pulls.ts'
-import type { EntryAt, PullAt } from '../targets.ts'
+import type { Body, EntryAt, Path, PullAt, Query } from '../targets.ts'
 import { type Comment, commentOf } from './entry-views.ts'
 import { entryAt, writeEntries } from './write-entries.ts'
 
@@ -44,7 +44,7 @@ interface ThreadQuery extends Page {
 const listedComments = 100
 
 /** Lists the threads by their first comments. */
-export async function listThreads(ctx: Ctx<Person>, at: PullAt, query: ThreadQuery) {
+export async function listThreads(ctx: Ctx<Person>, { path: at, query }: Path<PullAt> & Query<ThreadQuery>) {
   const access = await authorizeNode(ctx, at, 'reader')
   const pull = await findPullRow(ctx, at)
   const { state = 'all', path } = query
@@ -112,25 +112,24 @@ function toPlace(placed: Placed | undefined) {
  */
 export async function updateThread(
   ctx: Ctx<Person>,
-  at: EntryAt,
-  { resolved }: { readonly resolved: boolean },
+  { path, body: { resolved } }: Path<EntryAt> & Body<{ readonly resolved: boolean }>,
 ): Promise<Comment> {
-  const access = await authorizeNode(ctx, at, 'reader')
-  await findPullRow(ctx, at)
-  await writeEntries(ctx, access, at, async (ledger) => {
-    const before = await entryAt(access, ledger, at.entry)
-    if (before?.kind !== 'comment' || (before.thread ?? at.entry) !== at.entry) throw threadNotFoundError()
+  const access = await authorizeNode(ctx, path, 'reader')
+  await findPullRow(ctx, path)
+  await writeEntries(ctx, access, path, async (ledger) => {
+    const before = await entryAt(access, ledger, path.entry)
+    if (before?.kind !== 'comment' || (before.thread ?? path.entry) !== path.entry) throw threadNotFoundError()
     const isOwn = before.by.id === ctx.actor.id || isOpener(ctx.actor, ledger.pull)
-    if (!isOwn) await recheckAccess(ctx, at.org_id, 'editor')
+    if (!isOwn) await recheckAccess(ctx, path.org_id, 'editor')
     if ((before.resolved !== undefined) === resolved) return { value: undefined }
     const { resolved: _, ...open } = before
     const record: CommentRecord = resolved ? { ...open, resolved: { by: ledger.user, at: ledger.at } } : open
-    const message = `${resolved ? 'resolve' : 'reopen-thread'} ${at.number} ${at.entry}`
-    return { value: undefined, message, entries: [{ entry: at.entry, record }] }
+    const message = `${resolved ? 'resolve' : 'reopen-thread'} ${path.number} ${path.entry}`
+    return { value: undefined, message, entries: [{ entry: path.entry, record }] }
   })
   return readResult(ctx, async () => {
     await reloadNode(ctx, access, 'reader')
-    return findFirst(ctx, at)
+    return findFirst(ctx, path)
   })
 }
 

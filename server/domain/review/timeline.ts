@@ -5,7 +5,7 @@ import { authorizeNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { parseEntry } from '../ledger/entries.ts'
 import { findPullRow } from '../pulls/pulls.ts'
-import type { PullAt } from '../targets.ts'
+import type { Path, PullAt, Query } from '../targets.ts'
 import { type Comment, type PullEventView, toComment, toEvent, toReviewText } from './entry-views.ts'
 import { type Review, readStates } from './reviews.ts'
 
@@ -26,10 +26,13 @@ export interface TimelineQuery {
 }
 
 /** Lists entries by number. A page may be shorter than `limit`; `next` is there until the last one. */
-export async function readTimeline(ctx: Ctx<Person>, at: PullAt, { after = 0, limit }: TimelineQuery) {
-  const access = await authorizeNode(ctx, at, 'reader')
-  const pull = await findPullRow(ctx, at)
-  const { rows, isLast } = await listEntriesAfter(ctx.index.read, at.node_id, at.number, after, limit)
+export async function getTimeline(
+  ctx: Ctx<Person>,
+  { path, query: { after = 0, limit } }: Path<PullAt> & Query<TimelineQuery>,
+) {
+  const access = await authorizeNode(ctx, path, 'reader')
+  const pull = await findPullRow(ctx, path)
+  const { rows, isLast } = await listEntriesAfter(ctx.index.read, path.node_id, path.number, after, limit)
   const hasReview = rows.some(({ kind }) => kind === 'verdict')
   const stateOf = hasReview ? await readStates(ctx, access, pull) : () => 'current' as const
   const entries = rows.map((row): TimelineEntry => {

@@ -22,7 +22,7 @@ import { authorizeFresh } from '../indexing/freshness.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { type PullRequest, toPull } from '../pulls/pull-state.ts'
 import { findPullRow } from '../pulls/pulls.ts'
-import type { OrgAt } from '../targets.ts'
+import type { OrgAt, Path, Query } from '../targets.ts'
 import { unseenMs } from './read-marks.ts'
 
 /** Why a pull request waits, the most urgent first. */
@@ -55,18 +55,18 @@ const maxRows = 500
 const maxRead = 50
 
 /** Lists the pull requests that wait for the caller here, the last active first. */
-export async function listWaiting(ctx: Ctx<Person>, page: Page) {
+export async function listWaiting(ctx: Ctx<Person>, { query }: Query<Page>) {
   const elsewhere = await ctx.placement.listOrgsElsewhere(ctx.actor.id)
   const found = await findWaiting(ctx, undefined)
   const others = Object.fromEntries(elsewhere.map(({ id, name }) => [id, name]))
-  return { waiting: slice(found, page), ...pageOf(page, found.length), elsewhere: others }
+  return { waiting: slice(found, query), ...pageOf(query, found.length), elsewhere: others }
 }
 
 /** Lists the pull requests of an organisation that wait for the caller. */
-export async function listOrgWaiting(ctx: Ctx<Person>, at: OrgAt, page: Page) {
-  const { sees } = await authorizeOrg(ctx, at, 'reader')
+export async function listOrgWaiting(ctx: Ctx<Person>, { path, query }: Path<OrgAt> & Query<Page>) {
+  const { sees } = await authorizeOrg(ctx, path, 'reader')
   const found = await findWaiting(ctx, sees)
-  return { waiting: slice(found, page), ...pageOf(page, found.length) }
+  return { waiting: slice(found, query), ...pageOf(query, found.length) }
 }
 
 async function findWaiting(ctx: Ctx<Person>, sees: Sees | undefined): Promise<WaitingPull[]> {

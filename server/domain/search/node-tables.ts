@@ -8,8 +8,8 @@ import { authorizeOrg } from '../access.ts'
 import { callerOf } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { slugOf } from '../format/slug.ts'
-import { readNode } from '../nodes/nodes.ts'
-import type { OrgAt } from '../targets.ts'
+import { getNode } from '../nodes/nodes.ts'
+import type { OrgAt, Path, Query } from '../targets.ts'
 import { located } from './filter-input.ts'
 import { type ListedQuery, listMatching, refuseOtherFilters } from './queries.ts'
 import { searchInTurn } from './queue.ts'
@@ -53,21 +53,20 @@ export interface NodeTable {
  */
 export async function openNodeTable(
   ctx: RequestCtx,
-  at: OrgAt,
-  query: Omit<ListedQuery, 'limit' | 'offset'> & { columns?: string },
+  { path, query }: Path<OrgAt> & Query<Omit<ListedQuery, 'limit' | 'offset'> & { columns?: string }>,
 ): Promise<NodeTable> {
-  const access = await authorizeOrg(ctx, at, 'public')
+  const access = await authorizeOrg(ctx, path, 'public')
   refuseOtherFilters(query, 'CSV')
   const { columns: text, ...filter } = query
   const columns =
     text === undefined
-      ? usualColumns(await searchInTurn(ctx, access, () => ctx.search.listProperties(at.org_id)))
+      ? usualColumns(await searchInTurn(ctx, access, () => ctx.search.listProperties(path.org_id)))
       : located(['query', 'columns'], () => parseColumns(text))
   return {
     name: slugOf(access.org.name),
     columns: namesOf(columns),
     send: (write, { signal }) =>
-      semaphore.run({ caller: callerOf(ctx), signal }, () => write(pagesOf(ctx, at, { columns, filter }))),
+      semaphore.run({ caller: callerOf(ctx), signal }, () => write(pagesOf(ctx, path, { columns, filter }))),
   }
 }
 
@@ -104,7 +103,7 @@ async function* pagesOf(
   { columns, filter }: { readonly columns: readonly Column[]; readonly filter: { where?: string; sort?: string } },
 ): AsyncGenerator<readonly Row[]> {
   for (let offset = 0, total = 1; offset < total; offset += pageNodes) {
-    const page = await listMatching(ctx, at, { ...filter, limit: pageNodes, offset })
+    const page = await listMatching(ctx, { path: at, query: { ...filter, limit: pageNodes, offset } })
     total = page.total
     const rows: Row[] = []
     for (const listed of page.nodes) {
@@ -118,7 +117,7 @@ async function* pagesOf(
 /** Reads a node whose properties are too long for a page. Undefined: it has been deleted since. */
 async function wholeNode(ctx: RequestCtx, { org_id: orgId }: OrgAt, nodeId: string) {
   try {
-    return await readNode(ctx, { org_id: orgId, node_id: nodeId })
+    return await getNode(ctx, { path: { org_id: orgId, node_id: nodeId } })
   } catch (error) {
     if (error instanceof AppError && error.code === 'node_not_found') return undefined
     throw error

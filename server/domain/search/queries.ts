@@ -10,7 +10,7 @@ import * as limits from '../../base/limits.ts'
 import { authorizeOrg, type OrgAccess } from '../access.ts'
 import { toListed } from '../nodes/nodes.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import type { OrgAt } from '../targets.ts'
+import type { Body, OrgAt, Path, Query } from '../targets.ts'
 import { filterIn, located, nearestNames } from './filter-input.ts'
 import { askInView, snapshotOf } from './in-view.ts'
 import { searchInTurn } from './queue.ts'
@@ -44,19 +44,19 @@ const usualValues = 20
  * @throws AppError as authorizeOrg, searchInTurn and askInView
  * @throws ValidationError filter_syntax, filter_too_large; as readView
  */
-export async function queryNodes(ctx: RequestCtx, at: OrgAt, query: NodeQuery, part: Part = 'body') {
-  const { org_id: orgId } = at
-  const access = await authorizeOrg(ctx, at, 'public')
-  const { conditions, ...question } = questionOf(ctx, query, part)
-  const elsewhere = snapshotOf(query, [part])
+export async function queryNodes(ctx: RequestCtx, { path, body }: Path<OrgAt> & Body<NodeQuery>, part: Part = 'body') {
+  const { org_id: orgId } = path
+  const access = await authorizeOrg(ctx, path, 'public')
+  const { conditions, ...question } = questionOf(ctx, body, part)
+  const elsewhere = snapshotOf(body, [part])
   const { nodes, total, facets, unknown } = await (elsewhere === undefined
     ? searchInTurn(ctx, access, () => ctx.search.query(orgId, question))
     : askInView(ctx, access, elsewhere, (view) => ctx.search.queryIn(view, orgId, question)))
   return {
     nodes: await toListed(nodes),
-    ...pageOf(query, total),
+    ...pageOf(body, total),
     ...(unknown.length > 0 && { unknown: nearestNames(unknown) }),
-    ...(query.facets !== undefined && { facets: describedFacets(query.facets, facets) }),
+    ...(body.facets !== undefined && { facets: describedFacets(body.facets, facets) }),
     // A list has one array, and clients read it.
     ...(conditions !== undefined && part === 'body' && { conditions }),
   }
@@ -72,9 +72,9 @@ export interface ListedQuery extends Page {
 }
 
 /** Lists nodes by their properties, for a list that also has other filters. @throws errors of queryNodes */
-export function listMatching(ctx: RequestCtx, at: OrgAt, query: ListedQuery) {
+export function listMatching(ctx: RequestCtx, { path, query }: Path<OrgAt> & Query<ListedQuery>) {
   refuseOtherFilters(query, '`where` and `sort`')
-  return queryNodes(ctx, at, query, 'query')
+  return queryNodes(ctx, { path: path, body: query }, 'query')
 }
 
 /** Lists the ids of all nodes of main that match. @throws errors of searchInTurn */
@@ -91,15 +91,15 @@ export function refuseOtherFilters(query: Omit<ListedQuery, keyof Page>, beside:
 }
 
 /** Lists the names of properties with the kinds of their values, the most used first. */
-export async function listProperties(ctx: RequestCtx, at: OrgAt, page: Page) {
-  const access = await authorizeOrg(ctx, at, 'public')
-  const all = await searchInTurn(ctx, access, () => ctx.search.listProperties(at.org_id))
-  const properties = all.slice(page.offset, page.offset + page.limit).map(({ name, nodes, ...kinds }) => ({
+export async function listProperties(ctx: RequestCtx, { path, query }: Path<OrgAt> & Query<Page>) {
+  const access = await authorizeOrg(ctx, path, 'public')
+  const all = await searchInTurn(ctx, access, () => ctx.search.listProperties(path.org_id))
+  const properties = all.slice(query.offset, query.offset + query.limit).map(({ name, nodes, ...kinds }) => ({
     name,
     num_nodes: nodes,
     kinds: Object.fromEntries(Object.entries(kinds).filter(([, count]) => count > 0)),
   }))
-  return { properties, ...pageOf(page, all.length) }
+  return { properties, ...pageOf(query, all.length) }
 }
 
 function questionOf(

@@ -1,13 +1,13 @@
 /** Retrieval and suggestions within one organisation. */
 
-import type { Suggestions, SuggestQuestion } from '../../../index/search/answers/suggest.ts'
+import type { Suggestions } from '../../../index/search/answers/suggest.ts'
 import type { Scope } from '../../../index/search/ranking/scope.ts'
 import type { SearchQuestion } from '../../../index/search/retrieve.ts'
 import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
 import { refuseLongQuery } from '../format/limits.ts'
-import type { OrgAt } from '../targets.ts'
+import type { Body, OrgAt, Path, Query } from '../targets.ts'
 import { filterIn, nearestNames, todayOf } from './filter-input.ts'
 import type { FilteredQuestion } from './filtered-search.ts'
 import { askInView, snapshotOf } from './in-view.ts'
@@ -31,14 +31,14 @@ interface Question extends SearchQuestion {
  * @throws ValidationError embeddings_off, value_error for an offset with an expansion, and as readView
  * @throws the reason of `signal`
  */
-export async function retrieve(ctx: RequestCtx, at: OrgAt, asked: Question) {
-  const { org_id: orgId } = at
-  const access = await authorizeOrg(ctx, at, 'public')
-  refuseLongQuery(asked.query)
-  refuseOffset(asked)
-  const elsewhere = snapshotOf(asked.scope, ['body', 'scope'])
-  const question = questionOf(ctx, asked)
-  const answered = ctx.metrics.searchSeconds.startTimer({ expansion: asked.expansion_depth })
+export async function searchNodes(ctx: RequestCtx, { path, body }: Path<OrgAt> & Body<Question>) {
+  const { org_id: orgId } = path
+  const access = await authorizeOrg(ctx, path, 'public')
+  refuseLongQuery(body.query)
+  refuseOffset(body)
+  const elsewhere = snapshotOf(body.scope, ['body', 'scope'])
+  const question = questionOf(ctx, body)
+  const answered = ctx.metrics.searchSeconds.startTimer({ expansion: body.expansion_depth })
   const patient = patience(ctx.config)
   const ask = (meaning?: AskedMeaning) => {
     const whole = () => ({ ...question, ...patient(), ...(meaning && { meaning }) })
@@ -46,7 +46,7 @@ export async function retrieve(ctx: RequestCtx, at: OrgAt, asked: Question) {
       ? searchInTurn(ctx, access, () => ctx.search.ask(orgId, whole()))
       : askInView(ctx, access, elsewhere, (view) => ctx.search.askIn(view, orgId, whole()))
   }
-  const { answer, meaning } = await askByMeaning(ctx, access, asked.mode ?? 'auto', ctx.request.signal, ask)
+  const { answer, meaning } = await askByMeaning(ctx, access, body.mode ?? 'auto', ctx.request.signal, ask)
   answered()
   return { ...describedAnswer(answer), ...(meaning && { meaning }) }
 }
@@ -70,12 +70,22 @@ function refuseOffset({ offset = 0, expansion_depth }: Question): void {
     throw invalid(['body', 'offset'], 'An offset needs `expansion_depth` none', offset)
 }
 
+interface TitleQuery {
+  readonly q: string
+  readonly limit: number
+}
+
 /** Suggests titles. @throws AppError as authorizeOrg and searchInTurn; search_unavailable */
-export async function suggest(ctx: RequestCtx, at: OrgAt, question: SuggestQuestion): Promise<Suggestions & Unindexed> {
+export async function suggestTitles(
+  ctx: RequestCtx,
+  { path, query: { q, limit } }: Path<OrgAt> & Query<TitleQuery>,
+): Promise<Suggestions & Unindexed> {
   const patient = patience(ctx.config)
-  const access = await authorizeOrg(ctx, at, 'public')
+  const access = await authorizeOrg(ctx, path, 'public')
   const answered = ctx.metrics.searchSeconds.startTimer({ expansion: 'suggest' })
-  const answer = await searchInTurn(ctx, access, () => ctx.search.suggest(at.org_id, { ...question, ...patient() }))
+  const answer = await searchInTurn(ctx, access, () =>
+    ctx.search.suggest(path.org_id, { query: q, limit, ...patient() }),
+  )
   answered()
   return answer
 }

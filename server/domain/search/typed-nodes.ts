@@ -8,7 +8,7 @@ import { readOrgTypes } from '../branches/type-rules.ts'
 import { requireRoomInOrg } from '../byte-quota.ts'
 import { changeType, readHistory, requireDefinition, requireType } from '../orgs/types.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
-import type { OrgAt, TypeAt } from '../targets.ts'
+import type { Body, OrgAt, Path, Query, TypeAt } from '../targets.ts'
 import { toTypeProblem } from '../types/content-problems.ts'
 import type { TypeDefinition } from '../types/definition.ts'
 import type { NodeType, OrgTypes } from '../types/org-types.ts'
@@ -26,21 +26,21 @@ export interface TypeChange {
 }
 
 /** Lists the types by name. @throws AppError as authorizeOrg and searchInTurn */
-export async function listTypes(ctx: RequestCtx, at: OrgAt, page: Page) {
-  const access = await authorizeOrg(ctx, at, 'public')
-  const types = await readOrgTypes(ctx, at.org_id)
+export async function listTypes(ctx: RequestCtx, { path, query }: Path<OrgAt> & Query<Page>) {
+  const access = await authorizeOrg(ctx, path, 'public')
+  const types = await readOrgTypes(ctx, path.org_id)
   const { nodesOf, undefinedTexts } = await countNodes(ctx, access, types)
   return {
-    types: slice(types.types, page).map((type) => shown(type, nodesOf)),
-    ...pageOf(page, types.types.length),
+    types: slice(types.types, query).map((type) => shown(type, nodesOf)),
+    ...pageOf(query, types.types.length),
     ...(undefinedTexts.length > 0 && { undefined: Object.fromEntries(undefinedTexts) }),
   }
 }
 
 /** @throws AppError type_not_found, and as authorizeOrg and searchInTurn */
-export async function readType(ctx: RequestCtx, at: TypeAt) {
-  const access = await authorizeOrg(ctx, at, 'public')
-  const { type, types } = await requireType(ctx, at)
+export async function getType(ctx: RequestCtx, { path }: Path<TypeAt>) {
+  const access = await authorizeOrg(ctx, path, 'public')
+  const { type, types } = await requireType(ctx, path)
   return shown(type, (await countNodes(ctx, access, types)).nodesOf)
 }
 
@@ -50,58 +50,65 @@ export async function readType(ctx: RequestCtx, at: TypeAt) {
  * @throws AppError version_moved, impact_changed, too_many_types, and as authorizeOrg and searchInTurn
  * @throws ValidationError the definition has faults
  */
-export async function putType(ctx: RequestCtx<Person>, at: TypeAt, input: TypeChange) {
-  const access = await authorizeOrg(ctx, at, 'maintainer')
-  const definition = requireDefinition(input.definition)
-  await requireRoomInOrg(ctx, at.org_id, JSON.stringify(definition))
-  const impact = await impactOf(ctx, access, at, definition)
+export async function putType(ctx: RequestCtx<Person>, { path, body }: Path<TypeAt> & Body<TypeChange>) {
+  const access = await authorizeOrg(ctx, path, 'maintainer')
+  const definition = requireDefinition(body.definition)
+  await requireRoomInOrg(ctx, path.org_id, JSON.stringify(definition))
+  const impact = await impactOf(ctx, access, path, definition)
   const { newly_broken, mended, still_broken } = impact
-  if (newly_broken > (input.max_newly_broken ?? Infinity)) {
+  if (newly_broken > (body.max_newly_broken ?? Infinity)) {
     const detail = `The definition would newly break ${counted(newly_broken, 'node')}; nothing was changed. Check it again`
     throw new AppError('impact_changed', detail, { newly_broken, mended, still_broken })
   }
-  await changeType(ctx, at, { definition, expected: input.expected_version })
-  const { type, types } = await requireType(ctx, at)
+  await changeType(ctx, path, { definition, expected: body.expected_version })
+  const { type, types } = await requireType(ctx, path)
   const { nodesOf } = await countNodes(ctx, access, types)
   return { ...shown(type, nodesOf), impact }
 }
 
 /** Says what a definition would change. @throws errors of putType, except those of the change */
-export async function checkType(ctx: RequestCtx<Person>, at: TypeAt, input: { readonly definition: unknown }) {
-  const access = await authorizeOrg(ctx, at, 'reader')
-  return impactOf(ctx, access, at, requireDefinition(input.definition))
+export async function checkType(
+  ctx: RequestCtx<Person>,
+  { path, body }: Path<TypeAt> & Body<{ readonly definition: unknown }>,
+) {
+  const access = await authorizeOrg(ctx, path, 'reader')
+  return impactOf(ctx, access, path, requireDefinition(body.definition))
 }
 
 /** @throws AppError type_not_found, version_moved, type_in_use, and as authorizeOrg and searchInTurn */
 export async function deleteType(
   ctx: RequestCtx<Person>,
-  at: TypeAt,
-  { expected_version, force = false }: { readonly expected_version?: string; readonly force?: boolean },
+  {
+    path,
+    query: { expected_version, force = false },
+  }: Path<TypeAt> & Query<{ readonly expected_version?: string; readonly force?: boolean }>,
 ): Promise<void> {
-  const access = await authorizeOrg(ctx, at, 'maintainer')
-  const { type, types } = await requireType(ctx, at)
+  const access = await authorizeOrg(ctx, path, 'maintainer')
+  const { type, types } = await requireType(ctx, path)
   const nodes = force ? 0 : (await countNodes(ctx, access, types)).nodesOf(type)
   if (nodes > 0) {
     const have = nodes === 1 ? '1 node has' : `${nodes.toLocaleString('en')} nodes have`
-    const detail = `${have} the type ${quote(at.type_name)}; nothing was changed. Send \`force\` to delete it anyway`
+    const detail = `${have} the type ${quote(path.type_name)}; nothing was changed. Send \`force\` to delete it anyway`
     throw new AppError('type_in_use', detail, { num_nodes: nodes })
   }
-  await changeType(ctx, at, { definition: null, expected: expected_version })
+  await changeType(ctx, path, { definition: null, expected: expected_version })
 }
 
 /** Lists the nodes that break rules of the type, the oldest first. @throws AppError as readType */
-export async function listTypeProblems(ctx: RequestCtx, at: TypeAt, page: Page) {
-  const access = await authorizeOrg(ctx, at, 'reader')
-  const { types } = await requireType(ctx, at)
-  const judged = judgedIn(types.types, at.type_name)
-  const found = await searchInTurn(ctx, access, () => ctx.search.listBroken({ orgId: at.org_id, judged, page }))
-  return { problems: found.nodes.map((node) => shownNode(node, at.type_name)), ...pageOf(page, found.total) }
+export async function listTypeProblems(ctx: RequestCtx, { path, query }: Path<TypeAt> & Query<Page>) {
+  const access = await authorizeOrg(ctx, path, 'reader')
+  const { types } = await requireType(ctx, path)
+  const judged = judgedIn(types.types, path.type_name)
+  const found = await searchInTurn(ctx, access, () =>
+    ctx.search.listBroken({ orgId: path.org_id, judged, page: query }),
+  )
+  return { problems: found.nodes.map((node) => shownNode(node, path.type_name)), ...pageOf(query, found.total) }
 }
 
 /** Lists the commits that changed a type, newest first. @throws AppError as readHistory and authorizeOrg */
-export async function listTypeHistory(ctx: RequestCtx, at: TypeAt, page: Page) {
-  await authorizeOrg(ctx, at, 'reader')
-  return readHistory(ctx, at, page)
+export async function listTypeHistory(ctx: RequestCtx, { path, query }: Path<TypeAt> & Query<Page>) {
+  await authorizeOrg(ctx, path, 'reader')
+  return readHistory(ctx, path, query)
 }
 
 async function impactOf(

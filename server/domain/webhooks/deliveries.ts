@@ -13,7 +13,7 @@ import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import type { DeliveryAt, WebhookAt } from '../targets.ts'
+import type { Body, DeliveryAt, Path, Query, WebhookAt } from '../targets.ts'
 import { headersOf } from './receivers.ts'
 import { findOwnWebhook } from './webhook-access.ts'
 import { timeOf } from './webhook-views.ts'
@@ -46,17 +46,20 @@ export interface DeliveryFilter extends Page {
 }
 
 /** Lists the deliveries of a webhook, newest first. @throws AppError org_not_found, forbidden, webhook_not_found */
-export async function listDeliveries(ctx: Ctx<Person>, at: WebhookAt, { state, ...page }: DeliveryFilter) {
-  const { id } = await findOwnWebhook(ctx, at)
+export async function listDeliveries(
+  ctx: Ctx<Person>,
+  { path, query: { state, ...page } }: Path<WebhookAt> & Query<DeliveryFilter>,
+) {
+  const { id } = await findOwnWebhook(ctx, path)
   const filter = { ...page, ...(state !== 'all' && { state }) }
   const { rows, total } = await listDeliveryRows(ctx.events.read, id, filter)
   return { deliveries: rows.map(toDelivery), ...pageOf(page, total) }
 }
 
 /** @throws AppError org_not_found, forbidden, webhook_not_found, delivery_not_found */
-export async function readDelivery(ctx: Ctx<Person>, at: DeliveryAt): Promise<DeliveryDetails> {
-  const hook = await findOwnWebhook(ctx, at)
-  const row = await findRow(ctx, at)
+export async function getDelivery(ctx: Ctx<Person>, { path }: Path<DeliveryAt>): Promise<DeliveryDetails> {
+  const hook = await findOwnWebhook(ctx, path)
+  const row = await findRow(ctx, path)
   const sentMs = row.attempted_ms ?? row.next_ms
   const headers = headersOf(hook, row.event_id, Math.floor(sentMs / 1_000))
   return {
@@ -71,24 +74,23 @@ export async function readDelivery(ctx: Ctx<Person>, at: DeliveryAt): Promise<De
  *
  * @throws AppError org_not_found, forbidden, webhook_not_found, delivery_not_found
  */
-export async function redeliver(ctx: Ctx<Person>, at: DeliveryAt): Promise<Delivery> {
-  await findOwnWebhook(ctx, at)
-  const { id } = await findRow(ctx, at)
+export async function redeliverDelivery(ctx: Ctx<Person>, { path }: Path<DeliveryAt>): Promise<Delivery> {
+  await findOwnWebhook(ctx, path)
+  const { id } = await findRow(ctx, path)
   const nowMs = ctx.now().getTime()
   await ctx.events.write(async (trx) => {
     await renewDelivery(trx, id, nowMs)
-    await updateHookState(trx, at.webhook_id, { probe_at: nowMs })
+    await updateHookState(trx, path.webhook_id, { probe_at: nowMs })
   })
-  return toDelivery(await findRow(ctx, at))
+  return toDelivery(await findRow(ctx, path))
 }
 
 /** Sends all failed deliveries since a time again. Returns how many. */
 export async function redeliverFailed(
   ctx: Ctx<Person>,
-  at: WebhookAt,
-  { since }: { readonly since: string },
+  { path, body: { since } }: Path<WebhookAt> & Body<{ readonly since: string }>,
 ): Promise<{ readonly redelivered: number }> {
-  const { id } = await findOwnWebhook(ctx, at)
+  const { id } = await findOwnWebhook(ctx, path)
   const nowMs = ctx.now().getTime()
   const redelivered = await ctx.events.write(async (trx) => {
     const count = await renewFailed(trx, id, { sinceMs: Date.parse(since), nowMs })

@@ -24,7 +24,7 @@ import { appendServiceEvent } from '../event-log/service-events.ts'
 import { wakeReaders } from '../event-log/wake.ts'
 import { requireTypes } from '../events/types.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import type { OrgAt, WebhookAt } from '../targets.ts'
+import type { Body, OrgAt, Path, Query, WebhookAt } from '../targets.ts'
 import { auditHook, hostsOf } from './audited.ts'
 import { keptBy } from './keepers.ts'
 import { noteSuccess } from './outcomes.ts'
@@ -60,10 +60,12 @@ export interface WebhookInput {
  */
 export async function createWebhook(
   ctx: Ctx<Person>,
-  at: OrgAt,
-  { url, types = ['*'], node_id, ordered = false, active = true, content_type = 'application/json' }: WebhookInput,
+  {
+    path,
+    body: { url, types = ['*'], node_id, ordered = false, active = true, content_type = 'application/json' },
+  }: Path<OrgAt> & Body<WebhookInput>,
 ): Promise<Webhook & Secret> {
-  const { sees } = await authorizeOrg(ctx, at, 'owner')
+  const { sees } = await authorizeOrg(ctx, path, 'owner')
   await requireVerifiedEmail(ctx)
   if (ctx.actor.onlyNode !== undefined && node_id !== ctx.actor.onlyNode)
     throw new AppError('token_scope', `This token is limited to a node: send node_id ${ctx.actor.onlyNode}`)
@@ -73,7 +75,7 @@ export async function createWebhook(
   await requireReceiver(ctx, url)
   const [id, secret, now] = [newId(), newSecret(), ctx.now()]
   const row: Row = {
-    ...{ id, org_id: at.org_id, node_id: node_id ?? null, url, types: JSON.stringify(types), content_type },
+    ...{ id, org_id: path.org_id, node_id: node_id ?? null, url, types: JSON.stringify(types), content_type },
     ...{ ordered: ordered ? 1 : 0, active: active ? 1 : 0, secret_sealed: sealSecret(ctx, id, secret) },
     ...{ previous_sealed: null, previous_until: null, created_by: ctx.actor.id, created_at: now.toISOString() },
     ...keptBy(ctx.actor),
@@ -84,8 +86,8 @@ export async function createWebhook(
   try {
     await ctx.credentials.write(async (trx) => {
       await requireSignedIn(trx, ctx.actor)
-      await lockWebhooksOf(trx, at.org_id)
-      if ((await countWebhooks(trx, at.org_id)) >= limits.webhooks)
+      await lockWebhooksOf(trx, path.org_id)
+      if ((await countWebhooks(trx, path.org_id)) >= limits.webhooks)
         throw new AppError('too_many_webhooks', `The organisation has ${limits.webhooks} webhooks; delete one first`)
       await insertWebhook(trx, row)
     })
@@ -98,18 +100,21 @@ export async function createWebhook(
 }
 
 /** Lists the webhooks of an organisation, oldest first. */
-export async function listWebhooks(ctx: Ctx<Person>, at: OrgAt, page: Page) {
-  await authorizeOrg(ctx, at, 'owner')
+export async function listWebhooks(ctx: Ctx<Person>, { path, query }: Path<OrgAt> & Query<Page>) {
+  await authorizeOrg(ctx, path, 'owner')
   const { read } = ctx.credentials
   const { onlyNode } = ctx.actor
-  const rows = await listWebhookRows(read, at.org_id, { ...page, ...(onlyNode !== undefined && { nodeId: onlyNode }) })
-  const total = await countWebhooks(read, at.org_id, onlyNode)
-  return { webhooks: await toWebhooks(ctx, rows), ...pageOf(page, total) }
+  const rows = await listWebhookRows(read, path.org_id, {
+    ...query,
+    ...(onlyNode !== undefined && { nodeId: onlyNode }),
+  })
+  const total = await countWebhooks(read, path.org_id, onlyNode)
+  return { webhooks: await toWebhooks(ctx, rows), ...pageOf(query, total) }
 }
 
 /** @throws AppError org_not_found, forbidden, webhook_not_found */
-export async function readWebhook(ctx: Ctx<Person>, at: WebhookAt): Promise<Webhook> {
-  return viewOf(ctx, await findOwnWebhook(ctx, at))
+export async function getWebhook(ctx: Ctx<Person>, { path }: Path<WebhookAt>): Promise<Webhook> {
+  return viewOf(ctx, await findOwnWebhook(ctx, path))
 }
 
 export interface WebhookChange extends Partial<Omit<WebhookInput, 'node_id'>> {
@@ -126,10 +131,9 @@ export interface WebhookChange extends Partial<Omit<WebhookInput, 'node_id'>> {
  */
 export async function updateWebhook(
   ctx: Ctx<Person>,
-  at: WebhookAt,
-  { url, types, ordered, active, content_type, from }: WebhookChange,
+  { path, body: { url, types, ordered, active, content_type, from } }: Path<WebhookAt> & Body<WebhookChange>,
 ): Promise<Webhook> {
-  const before = await findOwnWebhook(ctx, at)
+  const before = await findOwnWebhook(ctx, path)
   if (from !== undefined && active !== true)
     throw invalid(['body', 'from'], 'Send from only together with active: true', from)
   if (active && openSecret(ctx, before.id, before.secret_sealed) === undefined)
@@ -202,8 +206,8 @@ async function probeNow({ events, now }: Deps, { id }: Row): Promise<void> {
 }
 
 /** Deletes a webhook with its deliveries. An attempt that is running ends. */
-export async function deleteWebhook(ctx: Ctx<Person>, at: WebhookAt): Promise<void> {
-  const row = await findOwnWebhook(ctx, at)
+export async function deleteWebhook(ctx: Ctx<Person>, { path }: Path<WebhookAt>): Promise<void> {
+  const row = await findOwnWebhook(ctx, path)
   await ctx.credentials.write((trx) => deleteWebhookRow(trx, row.id))
   await auditHook(ctx, ctx.actor, row, 'webhook.deleted')
   await deleteHook(ctx, row.id)
@@ -215,8 +219,8 @@ export async function deleteWebhook(ctx: Ctx<Person>, at: WebhookAt): Promise<vo
  *
  * @throws AppError org_not_found, forbidden, webhook_not_found
  */
-export async function rotateSecret(ctx: Ctx<Person>, at: WebhookAt): Promise<Webhook & Secret> {
-  const { id } = await findOwnWebhook(ctx, at)
+export async function rotateWebhookSecret(ctx: Ctx<Person>, { path }: Path<WebhookAt>): Promise<Webhook & Secret> {
+  const { id } = await findOwnWebhook(ctx, path)
   const secret = newSecret()
   const row = await ctx.credentials.write(async (trx) => {
     const before = await updateWebhookRow(trx, id, {})
@@ -256,8 +260,8 @@ export interface PingResult {
  *
  * @throws AppError org_not_found, forbidden, webhook_not_found, busy
  */
-export async function pingWebhook(ctx: RequestCtx<Person>, at: WebhookAt): Promise<PingResult> {
-  const hook = await findOwnWebhook(ctx, at)
+export async function pingWebhook(ctx: RequestCtx<Person>, { path }: Path<WebhookAt>): Promise<PingResult> {
+  const hook = await findOwnWebhook(ctx, path)
   const now = ctx.now()
   const secrets = signingSecrets(ctx, hook, now)
   if (secrets.length === 0) return { ms: 0, error: secretLost }

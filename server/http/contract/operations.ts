@@ -116,9 +116,6 @@ type Handler<K extends OperationId> = (ctx: RequestCtx<ActorOf<K>>, input: Input
 
 export type Handlers = { readonly [K in OperationId]: Handler<K> }
 
-/** The handlers of one file in `routes/`. */
-export type HandlersOf<K extends OperationId> = Pick<Handlers, K>
-
 /** Calls the operation's handler and sends its result. */
 export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler {
   return async (req, res) => {

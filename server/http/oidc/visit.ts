@@ -115,7 +115,7 @@ export function oidcVisit(plain: Deps, { req, res, person, isFromPage }: Visitor
     },
     confirm: async (password) => {
       if (person === undefined) throw new AppError('unauthenticated', 'Sign in first')
-      await provePassword({ ...deps, actor: person }, { password, from: client.from })
+      await provePassword({ ...deps, actor: person, request: client }, { password })
       await confirmSession({ ...deps, actor: person })
     },
     farewell: async () => {

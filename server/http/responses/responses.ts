@@ -11,7 +11,7 @@ import type { OrgExport } from '../../vault/write/requests.ts'
 export type Headers = Readonly<Record<string, string>>
 
 /** Headers of responses that contain tokens. */
-export const noStore: Headers = { 'Cache-Control': 'no-store' }
+const noStore: Headers = { 'Cache-Control': 'no-store' }
 
 /** A JSON body with additional headers. */
 export class WithHeaders<Body> {
@@ -98,7 +98,7 @@ export class Gzipped<Body> {
 }
 
 /** A response to a creation. @param location relative to the service's URL */
-export function created<Body>(location: string, body: Body): WithHeaders<Body> {
+function created<Body>(location: string, body: Body): WithHeaders<Body> {
   return withHeaders(body, { Location: location })
 }
 
@@ -127,4 +127,41 @@ export async function plainAnswer(answer: unknown): Promise<unknown> {
   if ([Download, Archive, CsvTable, Followed].some((streamed) => answer instanceof streamed))
     throw new Error('A streamed response has no plain result')
   return answer
+}
+
+/** A use case that answers a request. */
+type UseCase<C, I, A> = (ctx: C, input: I) => Promise<A>
+
+/**
+ * Answers a creation with its URL.
+ *
+ * @param location a path of the spec. Its names are those of the operation's path, or of the answer, such as `{pr.number}`
+ */
+export function createdAt<C, I, A extends object>(
+  location: string,
+  use: UseCase<C, I, A>,
+): UseCase<C, I, WithHeaders<A>> {
+  return async (ctx, input) => {
+    const body = await use(ctx, input)
+    const values = { ...body, ...(input as { readonly path?: object }).path } // each input is an operation's
+    return created(filled(location, values), body)
+  }
+}
+
+function filled(location: string, values: object): string {
+  return location.replace(/\{([\w.]+)\}/g, (_, name: string) => {
+    const value = name.split('.').reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], values)
+    if (value === undefined) throw new Error(`The answer has no ${name} for its URL`)
+    return encodeURIComponent(String(value))
+  })
+}
+
+/** Answers with a secret, which is never cached. */
+export function withSecret<C, I, A>(use: UseCase<C, I, A | WithHeaders<A>>): UseCase<C, I, WithHeaders<A>> {
+  return async (ctx, input) => {
+    const answer = await use(ctx, input)
+    return answer instanceof WithHeaders
+      ? withHeaders(answer.body, { ...noStore, ...answer.headers })
+      : withHeaders(answer, noStore)
+  }
 }

@@ -2,7 +2,7 @@
 import type { Ctx } from '../../base/deps.ts'
 import type { Person } from '../../domain/actor.ts'
 import { readOrgTypes } from '../../domain/branches/type-rules.ts'
-import { adoptVault, createOrg, listOrgs, readOrg } from '../../domain/orgs/orgs.ts'
+import { adoptVault, createOrg, getOrg, listOrgs } from '../../domain/orgs/orgs.ts'
 import type { OrgTypes } from '../../domain/types/org-types.ts'
 import type { KnownContent, KnownNode } from '../plan/inventory.ts'
 import type { Candidate } from '../plan/organisation.ts'
@@ -49,9 +49,9 @@ const maxOrgs = 10_000
 export function localDestination(ctx: Ctx<Person>): Destination {
   return {
     words: ['--as', ctx.actor.email],
-    listOrgs: async () => (await listOrgs(ctx, { limit: maxOrgs, offset: 0 })).orgs,
-    readOrg: (orgId) => readOrg(ctx, { org_id: orgId }),
-    createOrg: (org) => createOrg(ctx, org),
+    listOrgs: async () => (await listOrgs(ctx, { query: { limit: maxOrgs, offset: 0 } })).orgs,
+    readOrg: (orgId) => getOrg(ctx, { path: { org_id: orgId } }),
+    createOrg: (org) => createOrg(ctx, { body: org }),
     adoptVault: async (orgId, vaultId) => {
       await adoptVault(ctx, { org_id: orgId }, vaultId)
       return undefined

@@ -82,7 +82,7 @@ export async function applyImport(ctx: Ctx<Person>, at: OrgAt, input: ImportInpu
   for (const [n, { id, path }] of removed.entries()) {
     ctx.draining.throwIfAborted()
     try {
-      if (!dryRun) await deleteNode(ctx, { org_id: orgId, node_id: id })
+      if (!dryRun) await deleteNode(ctx, { path: { org_id: orgId, node_id: id } })
       gone.push(path)
     } catch (error) {
       problems.push({ path, reason: reasonOf(error) })

@@ -11,14 +11,14 @@ import { asStorageError } from '../../../gitstore/errors.ts'
 import { exists, listNames } from '../../../gitstore/fs-exists.ts'
 import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-files.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
+import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, recheckAccess } from '../../domain/access.ts'
 import type { Person } from '../../domain/actor.ts'
 import { canonicalId, isId, orgFolder, uploadsFolder } from '../../domain/layout.ts'
 import { type Page, pageOf, slice } from '../../domain/pagination.ts'
-import type { ImportAt, OrgAt } from '../../domain/targets.ts'
+import type { ImportAt, OrgAt, Path, Query } from '../../domain/targets.ts'
 import { ArchiveError, openArchive } from './archive.ts'
 import type { ImportOptions } from './order.ts'
 import type { ImportRecord, ImportView } from './record-format.ts'
@@ -37,12 +37,24 @@ import {
 } from './records.ts'
 import type { Report } from './report-format.ts'
 
-export interface StartImport {
-  /** The name of the folder, if the archive does not give one. */
-  readonly name: string
-  readonly options: ImportOptions
+interface StartImport extends Path<OrgAt>, Query<ImportQuery> {
   /** Opens the archive's bytes. Called once the caller may import. */
-  readonly open: () => Readable
+  readonly upload: () => Readable
+}
+
+interface ImportQuery {
+  /** The name of the folder, if the archive does not give one. */
+  readonly name?: string
+  readonly dry_run?: boolean
+  readonly base?: string
+  readonly exclude?: string
+}
+
+type Order = ReturnType<typeof orderOf>
+
+function orderOf({ name = 'Imported', dry_run: dryRun = false, base, exclude }: ImportQuery) {
+  const options: ImportOptions = { dryRun, ...(base && { base }), ...(exclude && { exclude }) }
+  return { name, options }
 }
 
 /** An import with its report, if it is done. */
@@ -59,9 +71,10 @@ const [cancelMs, lookMs] = [10_000, 50]
  * @throws AppError as authorizeOrg, import_running, busy, too_large, storage_*; the errors of the stream
  * @throws ValidationError the archive must not be unpacked
  */
-export async function startImport(ctx: Ctx<Person>, at: OrgAt, input: StartImport): Promise<ImportView> {
-  const { org_id: orgId } = at
-  const { org } = await authorizeOrg(ctx, at, 'editor')
+export async function startImport(ctx: Ctx<Person>, { path, query, upload }: StartImport): Promise<ImportView> {
+  const { org_id: orgId } = path
+  const input = orderOf(query)
+  const { org } = await authorizeOrg(ctx, path, 'editor')
   const { imports, store } = ctx
   if (imports === undefined) throw new Error('Only a service imports archives')
   const release = imports.reserve(ctx.actor.id)
@@ -69,7 +82,7 @@ export async function startImport(ctx: Ctx<Person>, at: OrgAt, input: StartImpor
   try {
     record = await begin(ctx, org.id, input)
     const folder = importFolder(store.root, record)
-    await receive(ctx, input.open(), folder)
+    await receive(ctx, upload(), folder)
     const name = (await checkArchive(archiveIn(folder))) ?? input.name
     // The upload may have taken long.
     await recheckAccess(ctx, orgId, 'editor')
@@ -87,7 +100,7 @@ export async function startImport(ctx: Ctx<Person>, at: OrgAt, input: StartImpor
 }
 
 /** Records a new import, if no other is active in the organisation. Forgets old ones. */
-async function begin(ctx: Ctx<Person>, org_id: string, { name, options }: StartImport): Promise<ImportRecord> {
+async function begin(ctx: Ctx<Person>, org_id: string, { name, options }: Order): Promise<ImportRecord> {
   const { store, now } = ctx
   const record: ImportRecord = {
     ...{ id: newId(), org_id, name, state: 'queued', dry_run: options.dryRun },
@@ -180,18 +193,18 @@ async function checkArchive(path: string): Promise<string | undefined> {
 }
 
 /** @throws AppError as authorizeOrg, import_not_found */
-export async function getImport(ctx: Ctx<Person>, at: ImportAt): Promise<ImportDetails> {
-  await authorizeOrg(ctx, at, 'editor')
-  const found = await requireImport(ctx, at)
+export async function getImport(ctx: Ctx<Person>, { path }: Path<ImportAt>): Promise<ImportDetails> {
+  await authorizeOrg(ctx, path, 'editor')
+  const found = await requireImport(ctx, path)
   const report = found.state === 'done' ? await readReport(ctx, found) : undefined
   return report ? { ...found, report } : found
 }
 
 /** Lists the latest imports, newest first. */
-export async function listImports(ctx: Ctx<Person>, at: OrgAt, page: Page) {
-  const { org } = await authorizeOrg(ctx, at, 'editor')
+export async function listImports(ctx: Ctx<Person>, { path, query }: Path<OrgAt> & Query<Page>) {
+  const { org } = await authorizeOrg(ctx, path, 'editor')
   const imports = await listImportsOf(ctx, org.id)
-  return { imports: slice(imports, page), ...pageOf(page, imports.length) }
+  return { imports: slice(imports, query), ...pageOf(query, imports.length) }
 }
 
 /**
@@ -199,15 +212,16 @@ export async function listImports(ctx: Ctx<Person>, at: OrgAt, page: Page) {
  *
  * @throws AppError as authorizeOrg, import_not_found, import_ended
  */
-export async function cancelImport(ctx: Ctx<Person>, at: ImportAt, signal: AbortSignal): Promise<ImportView> {
-  await authorizeOrg(ctx, at, 'editor')
-  let found = await requireImport(ctx, at)
+export async function cancelImport(ctx: RequestCtx<Person>, { path }: Path<ImportAt>): Promise<ImportView> {
+  const { signal } = ctx.request
+  await authorizeOrg(ctx, path, 'editor')
+  let found = await requireImport(ctx, path)
   if (!isActive(found)) throw new AppError('import_ended', 'The import has already ended, so it cannot be cancelled')
   await askToCancel(ctx.store.root, found)
   const since = performance.now()
   while (isActive(found) && performance.now() - since < cancelMs) {
     await pause(lookMs, undefined, { signal })
-    found = await requireImport(ctx, at)
+    found = await requireImport(ctx, path)
   }
   return found
 }

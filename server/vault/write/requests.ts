@@ -84,7 +84,7 @@ export async function openExport(ctx: RequestCtx, at: OrgAt, { under, where }: E
 }
 
 /** Opens the archive of the caller's own data. Each of its files has records of one source, as JSON lines. */
-export function openMyData(ctx: RequestCtx<Person>): OrgExport {
+export function exportMyData(ctx: RequestCtx<Person>): OrgExport {
   const name = 'personal-data'
   return {
     ...{ name, folder: name },

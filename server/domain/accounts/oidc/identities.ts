@@ -16,14 +16,14 @@ import {
   setSessionsOfIdentityRevoked,
   setSessionsRevoked,
 } from '../../../../index/credentials/sessions.ts'
-import type { Ctx, Deps } from '../../../base/deps.ts'
+import type { Ctx, Deps, RequestCtx } from '../../../base/deps.ts'
 import { AppError } from '../../../base/errors.ts'
 import * as limits from '../../../base/limits.ts'
 import type { Person } from '../../actor.ts'
 import { audit } from '../../audit/audit.ts'
 import { queueNotice } from '../../mail/notices.ts'
 import { type Page, pageOf } from '../../pagination.ts'
-import type { IdentityAt } from '../../targets.ts'
+import type { Body, IdentityAt, Path, Query } from '../../targets.ts'
 import { endTokens } from '../access-tokens.ts'
 import { dropAddressChange } from '../email-tokens.ts'
 import { type PasswordProof, provePassword, requireStillProved } from '../password-proof.ts'
@@ -44,11 +44,11 @@ export interface Identity {
 }
 
 /** Lists the caller's identities, oldest first. */
-export async function listMyIdentities(ctx: Ctx<Person>, page: Page) {
+export async function listMyIdentities(ctx: Ctx<Person>, { query }: Query<Page>) {
   const { read } = ctx.credentials
-  const rows = await listIdentities(read, ctx.actor.id, page)
+  const rows = await listIdentities(read, ctx.actor.id, query)
   const identities = rows.map((row) => toIdentity(ctx, row))
-  return { identities, ...pageOf(page, await countIdentities(read, ctx.actor.id)) }
+  return { identities, ...pageOf(query, await countIdentities(read, ctx.actor.id)) }
 }
 
 function toIdentity(deps: Deps, { id, provider, email, created_at, confirmed_at }: Row): Identity {
@@ -62,13 +62,12 @@ function toIdentity(deps: Deps, { id, provider, email, created_at, confirmed_at 
  * @throws AppError identity_not_found, last_way_in, confirmation_required, invalid_credentials, rate_limited
  */
 export async function removeIdentity(
-  ctx: Ctx<Person>,
-  { identity_id: identityId }: IdentityAt,
-  proof: PasswordProof,
+  ctx: RequestCtx<Person>,
+  { path: { identity_id: identityId }, body }: Path<IdentityAt> & Body<PasswordProof>,
 ): Promise<void> {
   const { read, write } = ctx.credentials
   if ((await findIdentityOf(read, ctx.actor.id, identityId)) === undefined) throw identityNotFound()
-  const account = await provePassword(ctx, proof)
+  const account = await provePassword(ctx, body)
   const provider = await write(async (trx) => {
     await requireStillProved(trx, ctx.actor, account)
     const identity = await findIdentityOf(trx, ctx.actor.id, identityId)
