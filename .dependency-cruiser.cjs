@@ -69,7 +69,7 @@ module.exports = {
       'spec-imports-catalogs',
       'The spec imports no other code, except catalogs whose lists and limits it generates.',
       '^spec/',
-      '^(server/(?!base/(audit-actions|errors|event-types|limits)\\.ts$)|gitstore/(?!limits\\.ts$)|index/(?!limits\\.ts$))',
+      '^(server/(?!base/(audit-actions|errors|event-types|limits)\\.ts$)|gitstore/(?!limits\\.ts$|caching/bounds\\.ts$)|index/(?!limits\\.ts$))',
     ),
     never(
       'limits-import-nothing',
@@ -82,6 +82,18 @@ module.exports = {
       'Semaphores, quotas and queues also serve index and server, and know nothing of Git.',
       '^gitstore/concurrency/',
       '^(server/|gitstore/(?!concurrency/)|index/|spec/)|node_modules/',
+    ),
+    never(
+      'caching-stands-alone',
+      'Caches also serve index and server, and know nothing of Git.',
+      '^gitstore/caching/',
+      '^(server/|gitstore/(?!caching/)|index/|spec/)|node_modules/(?!lru-cache/)',
+    ),
+    never(
+      'caches-have-bounds',
+      'The bounds of all caches are one table, gitstore/caching/bounds.ts.',
+      '^(server|index|spec)/|^gitstore/(?!caching/)',
+      'node_modules/lru-cache/',
     ),
     never(
       'gitstore-speaks-git',
@@ -99,7 +111,7 @@ module.exports = {
       'index-speaks-sql',
       'index knows neither HTTP nor Git.',
       '^index/',
-      '^(server/|gitstore/(?!concurrency/)|spec/)',
+      '^(server/|gitstore/(?!(concurrency|caching)/)|spec/)',
     ),
     never(
       'index-has-no-http',
@@ -229,9 +241,9 @@ module.exports = {
     ),
     never(
       'http-stays-outside',
-      'Below the domain, HTTP imports only errors and semaphores of gitstore.',
+      'Below the domain, HTTP imports only errors, semaphores and caches of gitstore.',
       '^server/http/',
-      '^(index/|gitstore/(?!errors\\.ts$|concurrency/))',
+      '^(index/|gitstore/(?!errors\\.ts$|concurrency/|caching/))',
     ),
     never(
       'connections-know-no-contract',
@@ -243,7 +255,7 @@ module.exports = {
       'pages-ask-operations',
       'A page uses an Api, so it cannot show anything that REST would refuse. It shares Markdown with vaults.',
       '^server/pages/',
-      '^(gitstore|index)/|^server/(domain/|routes/|vault/)',
+      '^(gitstore/(?!caching/)|index/)|^server/(domain/|routes/|vault/)',
     ),
     never(
       'pages-are-made-of-parts',

@@ -1,6 +1,6 @@
 /**
  * Writes openapi.json, types.ts, rights.ts and client/ from openapi.yaml, limits.md from its template, and documents.json
- * from the documents. Limits, and lists of event types, audit actions and error codes, come from their catalogs.
+ * from the documents. Limits, and lists of event types, audit actions, error codes and caches, come from their catalogs.
  *
  * With --check it only compares, and exits with 1 if they differ.
  */
@@ -16,6 +16,7 @@ import { limitsOf, withLimits } from './limits-of.ts'
 import { operationsOf } from './operations-of.ts'
 import { revisionOf } from './revision-of.ts'
 import { rightsOf } from './rights-of.ts'
+import { withTables } from './tables-of.ts'
 
 const here = (file: string) => new URL(file, import.meta.url)
 const absentIfMissing = (error: NodeJS.ErrnoException) => {
@@ -31,8 +32,10 @@ const document = { ...source, info: { title, version, 'x-revision': revisionOf(s
 const limits = limitsOf(await readFile(here('limits.template.md'), 'utf8'))
 const documents = { ...(await readDocuments(here)), 'limits.md': limits }
 const json = `${JSON.stringify(document, null, 2)}\n`
+const metrics = '../server/deploy/metrics.md'
 const generated = {
   ...documents,
+  [metrics]: withTables(await readFile(here(metrics), 'utf8')),
   'openapi.json': json,
   'types.ts': typesOf(await openapiTS(withoutRefusals(json), { defaultNonNullable: true })),
   'rights.ts': rightsOf(document),

@@ -16,6 +16,8 @@ const violations = [
   ['spec-imports-catalogs', 'spec/generate.ts', "import '../gitstore/names.ts'"],
   ['limits-import-nothing', 'gitstore/limits.ts', "import './names.ts'"],
   ['concurrency-stands-alone', 'gitstore/concurrency/quota.ts', "import type {} from '../repo.ts'"],
+  ['caching-stands-alone', 'gitstore/caching/caches.ts', "import type {} from '../repo.ts'"],
+  ['caches-have-bounds', 'server/domain/layout.ts', "import 'lru-cache'"],
   ['gitstore-speaks-git', 'gitstore/refs/refs.ts', "import '../../index/sqlite/migrate.ts'"],
   ['gitstore-has-no-http', 'gitstore/refs/refs.ts', "import type {} from 'better-sqlite3'"],
   ['index-speaks-sql', 'index/sqlite/migrate.ts', "import '../../gitstore/repo.ts'"],

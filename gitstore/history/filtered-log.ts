@@ -3,7 +3,7 @@
  * history.
  */
 
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../caching/caches.ts'
 import { GitError } from '../errors.ts'
 import { askGit, type GitReading } from '../git-questions.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
@@ -24,7 +24,7 @@ const idBytes = 20
 const maxOutputBytes = 64 * 1024 * 1024
 
 /** Lists of ids, by folder, head and filter. They never change. */
-const logs = new LRUCache<string, Buffer>({ maxSize: 16 * 1024 * 1024, sizeCalculation: (ids) => ids.length + 400 })
+const logs = createCache<Buffer>('filtered_logs', { sizeCalculation: (ids) => ids.length + 400 })
 
 /**
  * Returns a page of `git log --since-as-filter --until --author -- <path>`, and the number of commits. The first page

@@ -7,7 +7,7 @@
  * parent that was shown before.
  */
 
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../caching/caches.ts'
 import { GitError } from '../errors.ts'
 import { runGit } from '../native.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
@@ -54,18 +54,11 @@ interface MergeBase {
   readonly isOnly: boolean
 }
 
-/**
- * Walked logs, with 200,000 entries in total, of 105 bytes of heap each. An empty one counts, with its key, as six
- * entries.
- */
-const walkedLogs = new LRUCache<string, LogPart>({
-  maxSize: 200_000,
-  sizeCalculation: ({ entries }) => entries.length + 6,
-})
+/** Walked logs. An empty one counts, with its key, as six entries. */
+const walkedLogs = createCache<LogPart>('walked_logs', { sizeCalculation: ({ entries }) => entries.length + 6 })
 
-/** Each takes about 400 bytes. */
-const divergences = new LRUCache<string, Divergence>({ max: 5_000 })
-const mergeBases = new LRUCache<string, MergeBase>({ max: 5_000 })
+const divergences = createCache<Divergence>('divergences')
+const mergeBases = createCache<MergeBase>('merge_bases')
 
 /** Attempts of a query whose logs are forgotten while it is answered. */
 const maxAttempts = 10

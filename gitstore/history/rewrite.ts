@@ -5,7 +5,7 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../caching/caches.ts'
 import { replaceFile, syncDirectory } from '../durable.ts'
 import { asStorageError, codeOf, GitError } from '../errors.ts'
 import { runGitOrThrow } from '../native.ts'
@@ -47,8 +47,6 @@ export interface Rewriting {
 
 /** Commits whose trees are rewritten at a time. */
 const commitsAtOnce = 200
-/** Rewritten trees and files that are remembered. Two commits in a row share almost all. */
-const rememberedObjects = 50_000
 /** Bytes of new objects, and their number, after which a pack is written. */
 const packBytes = 16 * 1_048_576
 const packObjectCount = 20_000
@@ -64,7 +62,8 @@ class Chain implements Rewriting {
   readonly packs: string[] = []
   readonly #repo: Repo
   readonly #edits: Edits
-  readonly #known = new LRUCache<string, Promise<Oid>>({ max: rememberedObjects })
+  /** Rewritten trees and files. Two commits in a row share almost all. */
+  readonly #known = createCache<Promise<Oid>>('rewritten_objects')
   readonly #pending = new Map<Oid, PendingObject>()
   #bytes = 0
   #before: Oid | undefined

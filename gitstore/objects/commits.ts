@@ -1,7 +1,7 @@
 /** Parses and encodes commit objects. */
 
 import { TextDecoder } from 'node:util'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../caching/caches.ts'
 import { createSemaphore } from '../concurrency/semaphore.ts'
 import { GitError } from '../errors.ts'
 import * as limits from '../limits.ts'
@@ -43,9 +43,7 @@ export interface CommitFields {
 }
 
 /** Commits by folder and id: some 6,000 ordinary ones, which never change. Sizes are estimates of the heap. */
-const commits = new LRUCache<string, { readonly commit: Commit; readonly bytes: number }>({
-  maxSize: 8_000_000,
-  maxEntrySize: 80_000,
+const commits = createCache<{ readonly commit: Commit; readonly bytes: number }>('commits', {
   sizeCalculation: ({ bytes }) => bytes,
 })
 

@@ -1,6 +1,6 @@
 /** Keeps small blobs in memory, as commits and trees are kept. */
 
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../caching/caches.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { readBlob } from './objects.ts'
 
@@ -10,8 +10,7 @@ const smallBlobBytes = 16_384
 const blobOverheadBytes = 600
 
 /** Blobs by folder and id: some 4,000 of a node's usual files, which never change. */
-const blobs = new LRUCache<string, Buffer>({
-  maxSize: 4_000_000,
+const blobs = createCache<Buffer>('blobs', {
   sizeCalculation: (content) => blobOverheadBytes + content.length,
 })
 

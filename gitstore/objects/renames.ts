@@ -1,6 +1,6 @@
 /** Finds the files that were renamed between two trees, as `git diff -M` finds them. */
 
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../caching/caches.ts'
 import { isGitError } from '../errors.ts'
 import { askGit, type GitReading } from '../git-questions.ts'
 import * as limits from '../limits.ts'
@@ -13,8 +13,7 @@ const maxOutputBytes = 64 * 1024 * 1024
 const failureMs = 600_000
 
 /** New paths by trees and old path; '' if the file was not renamed. */
-const renames = new LRUCache<string, string>({
-  maxSize: 4 * 1024 * 1024,
+const renames = createCache<string>('renames', {
   sizeCalculation: (path, key) => 2 * (path.length + key.length) + 200,
 })
 

@@ -8,7 +8,7 @@ import { open } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { inflate as inflateCallback, inflateSync } from 'node:zlib'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../caching/caches.ts'
 import { asStorageError } from '../errors.ts'
 import { isAbsent } from '../fs-exists.ts'
 import { identityOf } from '../refs/file-identity.ts'
@@ -50,9 +50,8 @@ interface SmallPack {
   readonly bytes: Buffer | undefined
 }
 
-/** Cached by folder, with 8 MB in total: some 2,500 new repositories. */
-const packs = new LRUCache<string, readonly SmallPack[]>({
-  maxSize: 8_000_000,
+/** Cached by folder. There is room for some 2,500 new repositories. */
+const packs = createCache<readonly SmallPack[]>('small_packs', {
   sizeCalculation: (all) => all.reduce((sum, { index, bytes }) => sum + 400 + index.length + (bytes?.length ?? 0), 200),
 })
 

@@ -1,7 +1,7 @@
 /** Parses, searches and lists tree objects. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../caching/caches.ts'
 import { GitError } from '../errors.ts'
 import * as limits from '../limits.ts'
 import type { Oid, Repo } from '../repo.ts'
@@ -30,8 +30,7 @@ export interface FileEntry {
 export const emptyTree: Oid = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 
 /** Trees by folder and id: some 6,000 small ones, which never change. Sizes are estimates of the heap. */
-const trees = new LRUCache<string, { readonly entries: readonly TreeEntry[]; readonly bytes: number }>({
-  maxSize: 6_000_000,
+const trees = createCache<{ readonly entries: readonly TreeEntry[]; readonly bytes: number }>('trees', {
   sizeCalculation: ({ bytes }) => bytes,
 })
 

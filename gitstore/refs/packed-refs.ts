@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../caching/caches.ts'
 import { nameFile, syncDirectory, writeSynced } from '../durable.ts'
 import { GitError } from '../errors.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
@@ -21,9 +21,8 @@ interface CachedRefs extends PackedRefs {
 
 const nothingPacked: CachedRefs = { identity: '', refs: new Map() }
 
-/** Cached by path, with 200,000 refs in total. An empty file counts, with its key, as four refs: 470 bytes. */
-const cache = new LRUCache<string, CachedRefs>({
-  maxSize: 200_000,
+/** Cached by path. An empty file counts, with its key, as four refs: 470 bytes. */
+const cache = createCache<CachedRefs>('packed_refs', {
   sizeCalculation: ({ refs }) => refs.size + 4,
 })
 

@@ -4,7 +4,7 @@
  */
 import { closeSync, type Dirent, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../caching/caches.ts'
 import { GitError } from '../errors.ts'
 import { isNoFile } from '../fs-exists.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
@@ -27,11 +27,10 @@ interface Listing {
 }
 
 /**
- * Cached by repository and prefix, with 200,000 refs in total. A listing counts as ten more refs, and each of its
+ * Cached by repository and prefix. A listing counts as ten more refs, and each of its
  * folders as two.
  */
-const listings = new LRUCache<string, Listing>({
-  maxSize: 200_000,
+const listings = createCache<Listing>('ref_listings', {
   sizeCalculation: ({ refs, folders }) => refs.size + 2 * folders.size + 10,
 })
 

@@ -1,6 +1,6 @@
 /** Queries for a node's neighbours: parents, children, connections and exact counts. */
 import { type Kysely, sql } from 'kysely'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../gitstore/caching/caches.ts'
 import * as limits from '../limits.ts'
 import type { Slice } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
@@ -181,7 +181,7 @@ export interface NeighbourCounts {
 const countAll = sql<number>`count(*)`.as('total')
 
 /** Counts by node and version of the graph. Counting is slow for a hub, which may reach every node. */
-const known = new LRUCache<string, NeighbourCounts>({ max: 10_000 })
+const known = createCache<NeighbourCounts>('neighbours')
 
 /** Counts distinct existing neighbours on `main`. Caches the counts for a version of the graph. */
 export async function countsOf(db: Kysely<IndexSchema>, sees: Sees, nodeId: string): Promise<NeighbourCounts> {

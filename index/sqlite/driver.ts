@@ -17,7 +17,7 @@ import {
   SqliteQueryCompiler,
   ValueNode,
 } from 'kysely'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../gitstore/caching/caches.ts'
 import { createSemaphore } from '../../gitstore/concurrency/semaphore.ts'
 import { busyTimeoutMs, type ConnectionMode, type DatabaseObserver, retryWhileBusy } from './connection.ts'
 import { DatabaseBusyError, DatabaseError } from './database-fault.ts'
@@ -122,7 +122,7 @@ class Connection implements DatabaseConnection {
   readonly #handle: Sqlite.Database
   readonly #events: DriverEvents
   readonly #waited: ((seconds: number) => void) | undefined
-  readonly #statements = new LRUCache<string, Sqlite.Statement>({ max: 500 })
+  readonly #statements = createCache<Sqlite.Statement>('statements')
   #foreign = false
   #watcher: NodeJS.Immediate | undefined
 

@@ -1,4 +1,6 @@
 /** The most that an organisation may hold, and that a user may own. */
+
+import { type Cache, createCache } from '../../gitstore/caching/caches.ts'
 import { findLimit } from '../../index/credentials/limits.ts'
 import { readUsage, type Usage } from '../../index/derived/usage.ts'
 import type { Deps } from '../base/deps.ts'
@@ -17,8 +19,6 @@ interface OrgLimits {
 
 /** Milliseconds for which a process remembers limits. A refusal reads them again. */
 const knownMs = 10_000
-/** The most organisations whose limits are remembered. */
-const maxKnown = 10_000
 
 interface Known {
   readonly limits: OrgLimits
@@ -26,7 +26,7 @@ interface Known {
 }
 
 /** The limits that this process has read, by the database and the organisation. */
-const known = new WeakMap<Deps['credentials'], Map<string, Known>>()
+const known = new WeakMap<Deps['credentials'], Cache<Known>>()
 
 /**
  * Runs `check` with the limits of an organisation. If it refuses, they are read again, because an administrator may have
@@ -56,8 +56,7 @@ export async function readLimits({ config, credentials }: LimitDeps, orgId: stri
     nodes: own?.max_nodes ?? config.quotaNodes ?? 0,
     bytes: own?.max_bytes ?? config.quotaBytes ?? 0,
   }
-  const all = known.get(credentials) ?? new Map<string, Known>()
-  if (all.size >= maxKnown) all.clear()
+  const all = known.get(credentials) ?? createCache<Known>('org_limits')
   known.set(credentials, all.set(orgId, { limits, until: performance.now() + knownMs }))
   return limits
 }

@@ -6,9 +6,9 @@
 import type { KeyObject } from 'node:crypto'
 import type { Request, RequestHandler, Response } from 'express'
 import { decodeProtectedHeader } from 'jose'
-import { LRUCache } from 'lru-cache'
 import { Passport } from 'passport'
 import { Strategy } from 'passport-jwt'
+import { type Cache, createCache } from '../../gitstore/caching/caches.ts'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
 import { invalidTokenError } from '../domain/access.ts'
@@ -28,7 +28,7 @@ import { originOf } from './origin.ts'
 import { stateOf } from './request-state.ts'
 
 /** Tokens with a verified signature, issuer and audience. Each has its claims and the key that signed it. */
-type Verified = LRUCache<string, Claims & { readonly kid: string }>
+type Verified = Cache<Claims & { readonly kid: string }>
 
 /** The request for passport-jwt: the one header that it reads, and the token's key. */
 interface TokenRequest {
@@ -36,9 +36,6 @@ interface TokenRequest {
   readonly kid: string
   readonly key: KeyObject
 }
-
-/** The most cached tokens, about 0.5 KB each. A client uses one at a time. */
-const remembered = 10_000
 
 const signInHint = 'Authentication required: send `Authorization: Bearer <token>`'
 
@@ -54,7 +51,7 @@ export type FindCredential = (text: string, resource?: Resource) => Promise<Cred
 /** Creates the finder of credentials. Call it once, because the finder caches verified signatures. */
 export function createCredentialFinder(deps: Deps): FindCredential {
   const passport = new Passport()
-  const verified: Verified = new LRUCache({ max: remembered })
+  const verified: Verified = createCache('verified_tokens')
   passport.use('bearer', bearerStrategy(deps, verified))
   const verify = (text: string, kid: string, key: KeyObject): Promise<Person | undefined> =>
     new Promise((resolve, reject) => {

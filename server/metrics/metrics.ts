@@ -4,6 +4,7 @@
  */
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { readCaches } from '../../gitstore/caching/caches.ts'
 
 /** Seconds of requests and of work within them. */
 const shortSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -230,14 +231,29 @@ function embeddingsMetrics({ counter, gauge, histogram }: Make) {
 let ofProcess: Registry | undefined
 
 /**
- * The metrics of Node, `nodejs_*` and `process_*`. A process has one set, regardless of how many services it runs. The
- * first call starts it.
+ * The metrics of Node, `nodejs_*` and `process_*`, and of caches. A process has one set, regardless of how many services
+ * it runs. The first call starts it.
  */
 export function processMetrics(worker: number): Registry {
   if (ofProcess === undefined) {
     ofProcess = new Registry()
     collectDefaultMetrics({ register: ofProcess })
+    collectCaches(ofProcess)
   }
   ofProcess.setDefaultLabels({ worker: String(worker) })
   return ofProcess
+}
+
+/** Reads the caches at each scrape. */
+function collectCaches(registry: Registry): void {
+  for (const unit of ['bytes', 'entries'] as const)
+    new Gauge({
+      name: `grove_cache_${unit}`,
+      help: unit === 'bytes' ? 'Estimated bytes of caches' : 'Entries of caches',
+      labelNames: ['cache'],
+      registers: [registry],
+      collect() {
+        for (const { name: cache, [unit]: held } of readCaches()) this.set({ cache }, held)
+      },
+    })
 }

@@ -1,6 +1,6 @@
 /** The last use of sessions, personal access tokens and accounts. */
 
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { type Profile, setAccountSeen } from '../../../index/credentials/accounts.ts'
 import type { CredentialsDb } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -19,7 +19,7 @@ interface Used {
 }
 
 /** Times in ms at which this process last tried to record a use, by id. */
-const recordedAt = new LRUCache<string, number>({ max: 10_000 })
+const recordedAt = createCache<number>('last_uses')
 
 /** Records the use in the background. A failure is only logged. Many uses within a minute are one write. */
 export function recordLastUse(

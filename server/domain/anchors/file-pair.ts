@@ -1,5 +1,5 @@
 /** A file at the commit of an anchor, and the same file now. It is read and compared at most once. */
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import type { TreeEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { type PlacedLines, TextChange } from '../format/anchors.ts'
@@ -15,8 +15,7 @@ interface KnownMap {
 }
 
 /** Line maps by the ids of two blobs, which never change. */
-const maps = new LRUCache<string, KnownMap>({
-  maxSize: 16 * 1024 * 1024,
+const maps = createCache<KnownMap>('line_maps', {
   sizeCalculation: ({ map }) => 500 + 150 * map.hunks.length,
 })
 

@@ -5,8 +5,8 @@
  * to the service's log at the level `error`. A full disk must not keep out those who can free it.
  */
 import { userInfo } from 'node:os'
-import { LRUCache } from 'lru-cache'
 import { v7 as newId } from 'uuid'
+import { type Cache, createCache } from '../../../gitstore/caching/caches.ts'
 import { type NewAuditRow, putAuditRow, putAuditRowOnce } from '../../../index/log/audit.ts'
 import { type AuditAction, auditCatalog } from '../../base/audit-actions.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -66,15 +66,13 @@ export interface Repeat {
 const periodMs = { hour: 3_600_000, day: 24 * 3_600_000 } as const
 /** Rows and counts are durable after this time. */
 const syncMs = 1_000
-/** Keys that this process remembers. */
-const remembered = 20_000
 /** The most characters of a user agent. */
 const agentLength = 500
 
 /** The state of one open database in this process. */
 interface State {
   /** Keys of rows that are written. */
-  readonly written: LRUCache<string, true>
+  readonly written: Cache<true>
   /** Counts that are not written yet, by key. */
   readonly counts: Map<string, NewAuditRow>
   timer: NodeJS.Timeout | undefined
@@ -87,7 +85,7 @@ const states = new WeakMap<Deps['events'], State>()
 function stateOf({ events }: Pick<Deps, 'events'>): State {
   let state = states.get(events)
   if (state === undefined) {
-    const written = new LRUCache<string, true>({ max: remembered })
+    const written = createCache<true>('audited')
     state = { written, counts: new Map(), timer: undefined, flushing: 0 }
     states.set(events, state)
   }

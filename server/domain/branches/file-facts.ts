@@ -1,5 +1,5 @@
 /** The size, media type and pixels of a file. Pages need them before a browser loads it. */
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { blobSize } from '../../../gitstore/objects/blob-stream.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -14,7 +14,7 @@ export interface FileFacts extends Partial<PictureSize> {
 }
 
 /** Facts by folder, id and file extension. A blob never changes, so neither do they. */
-const kept = new LRUCache<string, FileFacts>({ max: 20_000 })
+const kept = createCache<FileFacts>('file_facts')
 
 /**
  * Reads the facts of a blob. The first time it reads up to 64 KiB, never a large blob as a whole.

@@ -1,5 +1,5 @@
 /** Caches responses about commits, which never change. A response that is sent twice keeps its JSON. */
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import type { Commit } from './commit-views.ts'
 
 /** A response that never changes. The HTTP layer keeps its serialised form here. */
@@ -15,10 +15,10 @@ export class ImmutableAnswer<Body extends object> {
 }
 
 /**
- * The cache, limited in bytes. A response takes three times its characters once its JSON is cached. Measured: 40 KB for
+ * A response takes three times its characters once its JSON is cached. Measured: 40 KB for
  * a page of 50 commits, 16 KB for 20, 1.5 KB for one. There is room for 200 pages of 50, or 6,600 of one.
  */
-const answers = new LRUCache<string, ImmutableAnswer<object>>({ maxSize: 9 * 1024 * 1024, maxEntrySize: 768 * 1024 })
+const answers = createCache<ImmutableAnswer<object>>('immutable_answers')
 
 /**
  * Returns the cached response, or makes and caches it.

@@ -3,7 +3,7 @@
  * that browsers never run or apply them. SVG keeps its own type, because browsers show an image only with it.
  */
 import { isUtf8 } from 'node:buffer'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { createSemaphore } from '../../../gitstore/concurrency/semaphore.ts'
 import { streamBlob } from '../../../gitstore/objects/blob-stream.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -88,7 +88,7 @@ const semaphore = createSemaphore({ running: 4 })
 const timeoutMs = 10_000
 
 /** Starts of blobs, by folder and id. */
-const starts = new LRUCache<string, Buffer>({ maxSize: 4_000_000, sizeCalculation: (start) => start.length + 300 })
+const starts = createCache<Buffer>('blob_starts', { sizeCalculation: (start) => start.length + 300 })
 
 /**
  * Reads the first bytes of a blob, or takes them from the cache.

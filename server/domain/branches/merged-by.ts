@@ -1,5 +1,5 @@
 /** Finds the pull request that brought a commit into main. */
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { listMergedPulls } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -14,8 +14,8 @@ interface Merge {
   readonly length: number
 }
 
-/** The merges into main, oldest first, by node and ledger. About 200 bytes each. */
-const merges = new LRUCache<string, readonly Merge[]>({ maxSize: 20_000, sizeCalculation: (all) => all.length + 5 })
+/** The merges into main, oldest first, by node and ledger. */
+const merges = createCache<readonly Merge[]>('merges', { sizeCalculation: (all) => all.length + 5 })
 
 /**
  * Returns a search for the pull request that brought a commit into main. It finds undefined if there was no pull

@@ -1,7 +1,7 @@
 /** Blobs that anonymous callers may read by id: those in main's head and in tags. */
 
 import { createHash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readTree } from '../../../gitstore/objects/trees.ts'
@@ -11,7 +11,7 @@ import { AppError } from '../../base/errors.ts'
 import type { RequestContext } from '../actor.ts'
 import { createLargeRead } from './large-reads.ts'
 
-/** The most distinct blobs cached per node, 80 bytes of heap each. */
+/** The most distinct blobs cached per node. */
 const maxBlobs = 200_000
 /** The most entries of distinct trees visited per node. Opening a tree counts as 20 more. */
 const maxEntries = 1_000_000
@@ -26,10 +26,7 @@ interface PublicBlobs {
 }
 
 /** Blobs by folder, of the tips last requested. Repeated requests need no walk. */
-const remembered = new LRUCache<string, PublicBlobs>({
-  maxSize: 2 * maxBlobs,
-  sizeCalculation: ({ ids }) => ids.size + 20,
-})
+const remembered = createCache<PublicBlobs>('public_blobs', { sizeCalculation: ({ ids }) => ids.size + 20 })
 const collecting = new Map<string, Promise<PublicBlobs>>()
 
 const tooManyBlobs =

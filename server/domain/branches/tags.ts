@@ -1,6 +1,6 @@
 /** Plain and annotated tags, and the tips of the history that an audience sees. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { createSemaphore } from '../../../gitstore/concurrency/semaphore.ts'
 import { readInfo, readObject } from '../../../gitstore/objects/objects.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
@@ -22,8 +22,8 @@ const semaphore = createSemaphore({ running: 8 })
 /** Tags of one request looked up between two turns of the event loop. */
 const tagsPerTurn = 200
 
-/** The commit of each tag object, by folder and id; null: no commit. It never changes. About 300 bytes each. */
-const peeled = new LRUCache<string, { readonly commit: Oid | null }>({ max: 20_000 })
+/** The commit of each tag object, by folder and id; null: no commit. It never changes. */
+const peeled = createCache<{ readonly commit: Oid | null }>('tag_commits')
 
 /** Lists tags by name. `commit_id` is the commit that a tag leads to; absent if it leads to another object. */
 export async function listTags(ctx: Ctx, { path, query }: Path<NodeAt> & Query<Page>) {
@@ -63,8 +63,8 @@ export async function tagsOnMain(access: TagAccess): Promise<ReadonlyMap<string,
   return seen
 }
 
-/** True if a head contains the commit of a tag, which never changes. About 200 bytes each. */
-const contained = new LRUCache<string, boolean>({ max: 20_000 })
+/** True if a head contains the commit of a tag, which never changes. */
+const contained = createCache<boolean>('tags_on_main')
 
 async function isOnMain({ repo, history }: TagAccess, oid: Oid): Promise<boolean> {
   const head = readRef(repo, main)

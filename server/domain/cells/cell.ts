@@ -1,6 +1,6 @@
 /** The placement of a cell, a service that shares its database with other cells. */
 import { randomInt } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { GitError } from '../../../gitstore/errors.ts'
 import { exists } from '../../../gitstore/fs-exists.ts'
 import type { Fence, Store } from '../../../gitstore/store.ts'
@@ -36,8 +36,6 @@ import { listPlaceChanges } from './place-changes.ts'
 
 /** Milliseconds for which a place is cached. */
 const placeMs = 5_000
-/** Places in the cache. */
-const maxPlaces = 100_000
 
 interface CellOptions {
   readonly name: string
@@ -56,7 +54,7 @@ export class Cell implements Placement {
   readonly lease: CellLease
   readonly fence: Fence
   /** Places of organisations that were read recently. */
-  readonly places = new LRUCache<string, FoundPlace>({ max: maxPlaces, ttl: placeMs })
+  readonly places = createCache<FoundPlace>('places', { ttl: placeMs })
   readonly #credentials: Database<CredentialsSchema>
   readonly #folders: Pick<Store, 'root'>
 

@@ -3,7 +3,7 @@
  * pairs only compare what was read. A merge for each pair would let one reader cause thousands of merges.
  */
 import { createHash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { diffTrees, type TreeChange } from '../../../gitstore/objects/diff.ts'
@@ -37,8 +37,8 @@ interface Left {
   bytes: number
 }
 
-/** Summaries by repository and commits, which never change. Each part takes about 200 bytes. */
-const summaries = new LRUCache<string, Summary>({ maxSize: 100_000, sizeCalculation: ({ parts }) => parts.size + 1 })
+/** Summaries by repository and commits, which never change. */
+const summaries = createCache<Summary>('change_parts', { sizeCalculation: ({ parts }) => parts.size + 1 })
 
 const unknown: Summary = { key: null, parts: new Map(), cost: 0 }
 

@@ -2,7 +2,7 @@
  * The rules that hold for a branch of a node. A branch with a rule moves only by merges of pull requests. `main` is
  * free until it has a commit.
  */
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { isWithin } from '../../../index/derived/edges.ts'
 import { findOrgRow, type OrgRow } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -62,7 +62,7 @@ export async function rulesNow(
 }
 
 /** Matching rules by the number of their list and the branch. Each entry has at most 2 kB. */
-const matched = new LRUCache<string, readonly HeldRule[]>({ max: 2_000 })
+const matched = createCache<readonly HeldRule[]>('matching_rules')
 /** Numbers the lists of rules, which are cached themselves. */
 const numbers = new WeakMap<readonly Rule[], number>()
 let lastNumber = 0

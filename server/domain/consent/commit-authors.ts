@@ -1,5 +1,5 @@
 /** The users who made the commits that a pull request brings in. They cannot approve it. */
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { readCommit, readMessage } from '../../../gitstore/objects/commits.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -27,9 +27,8 @@ export interface CommitMakers {
 
 export const noMakers: CommitMakers = { emails: new Set(), pushers: new Set() }
 
-/** Sets by repository, commits and records of pushes, which never change. Each has about 100 bytes for each string. */
-const known = new LRUCache<string, CommitMakers>({
-  maxSize: 100_000,
+/** Sets by repository, commits and records of pushes, which never change. */
+const known = createCache<CommitMakers>('commit_makers', {
   sizeCalculation: ({ emails, pushers }) => emails.size + pushers.size + 1,
 })
 

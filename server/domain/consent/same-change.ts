@@ -5,7 +5,7 @@
  * the additions of others.
  */
 import { createHash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { createQuota } from '../../../gitstore/concurrency/quota.ts'
 import { createSemaphore, type Turn } from '../../../gitstore/concurrency/semaphore.ts'
 import { isGitError } from '../../../gitstore/errors.ts'
@@ -80,8 +80,8 @@ async function isBelow({ history }: Compared, base: Oid | null, present: Oid | n
   }
 }
 
-/** Results by repository and commits, which never change. Each takes about 200 bytes. */
-const verdicts = new LRUCache<string, Sameness>({ max: 20_000 })
+/** Results by repository and commits, which never change. */
+const verdicts = createCache<Sameness>('same_changes')
 const comparing = new Map<string, Promise<Sameness>>()
 
 /** Milliseconds after which a merge that ran out of time is tried again. */

@@ -1,8 +1,8 @@
 /** A model behind an endpoint with the API of OpenAI. */
 
 import { createHash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
+import { type Cache, createCache } from '../../../gitstore/caching/caches.ts'
 import { type ClientDeps, type ClientOptions, EndpointClient, EndpointError } from './endpoint-client.ts'
 import { type EndpointSettings, isNear } from './endpoint-target.ts'
 import type { EmbeddingModel, StoredDimensions } from './model.ts'
@@ -14,8 +14,6 @@ import { UnsentError } from './unsent-error.ts'
 const most = { texts: 32, characters: 32_000 } as const
 /** Requests with texts at once. */
 const atOnce = 2
-/** Results that are kept until their call succeeds. */
-const keptResults = 256
 /** After so many failures in a row, one of the texts may be the cause. */
 const stubbornFailures = 4
 /** A text that every model takes. */
@@ -39,9 +37,9 @@ export class EndpointModel implements EmbeddingModel {
   readonly #textPrefix: string
   readonly #limit = pLimit(atOnce)
   /** Vectors of calls that failed in part, so that they are not paid for twice. */
-  readonly #kept = new LRUCache<string, { readonly vector: Vector }>({ max: keptResults })
+  readonly #kept = createCache<{ readonly vector: Vector }>('embedded_texts')
   /** Hashes of texts that were refused together, so that a retry continues to halve them. */
-  readonly #refused = new LRUCache<string, true>({ max: keptResults })
+  readonly #refused = createCache<true>('refused_texts')
 
   constructor(settings: EndpointSettings, deps: ClientDeps, options: EndpointModelOptions = {}) {
     const { model: name, dimensions, textPrefix, queryPrefix } = settings
@@ -130,7 +128,7 @@ export class EndpointModel implements EmbeddingModel {
 interface BatchOptions {
   readonly prefix: string
   readonly signal: AbortSignal
-  readonly refused: LRUCache<string, true>
+  readonly refused: Cache<true>
 }
 
 /** Embeds one batch, and finds the texts that the endpoint refuses. */

@@ -1,6 +1,6 @@
 /** Vectors of questions, for which users wait: cached, shared, and never late. */
 
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import type { Deps } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { FaultLog } from './fault-log.ts'
@@ -15,8 +15,6 @@ export interface QuestionOptions extends Pick<Deps, 'now' | 'log' | 'metrics'> {
   readonly lateMs?: number
 }
 
-/** Questions whose vectors are kept. */
-const mostKnown = 1_000
 /** Milliseconds that a question waits. Its vector may come later, for the next equal question. */
 const usualLateMs = 1_500
 /** Milliseconds after which the model is asked to give up. */
@@ -41,7 +39,7 @@ interface Running {
 export class QuestionVectors {
   readonly #embed: EmbedOne
   readonly #options: QuestionOptions
-  readonly #known = new LRUCache<string, Int8Array>({ max: mostKnown })
+  readonly #known = createCache<Int8Array>('embedded_questions')
   readonly #running = new Map<string, Running>()
   readonly #circuit: Circuit
   #isClosed = false

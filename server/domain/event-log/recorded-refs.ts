@@ -1,5 +1,5 @@
 /** The recorded refs of nodes, in memory. A node with 10,000 branches would otherwise read them for each commit. */
-import { LRUCache } from 'lru-cache'
+import { type Cache, createCache } from '../../../gitstore/caching/caches.ts'
 import { listRecordedRefs, type RecordedRepo, type RecordedStep } from '../../../index/log/recorded.ts'
 import type { Deps } from '../../base/deps.ts'
 
@@ -9,16 +9,12 @@ interface Kept {
   readonly refs: Map<string, string>
 }
 
-/** Room for 200,000 refs, of some 150 bytes each. A node counts as one more. */
-const mostRefs = 200_000
+/** Refs by node. Keyed by the open file, because another one has other versions. */
+const kept = new WeakMap<Deps['events']['read'], Cache<Kept>>()
 
-/** Keyed by the open file, because another one has other versions. */
-const kept = new WeakMap<Deps['events']['read'], LRUCache<string, Kept>>()
-
-function cacheOf({ events }: Pick<Deps, 'events'>): LRUCache<string, Kept> {
+function cacheOf({ events }: Pick<Deps, 'events'>): Cache<Kept> {
   const { read } = events
-  const known =
-    kept.get(read) ?? new LRUCache<string, Kept>({ maxSize: mostRefs, sizeCalculation: ({ refs }) => refs.size + 1 })
+  const known = kept.get(read) ?? createCache<Kept>('recorded_refs', { sizeCalculation: ({ refs }) => refs.size + 1 })
   kept.set(read, known)
   return known
 }

@@ -4,7 +4,7 @@
  * A power cut may remove the newest rows of `events.sqlite`. So a reader of new events syncs its log first. After a power
  * cut, the events that it removed are recorded again, and nobody has seen them.
  */
-import { LRUCache } from 'lru-cache'
+import { type Cache, createCache } from '../../../gitstore/caching/caches.ts'
 import type { Sees } from '../../../index/derived/sees.ts'
 import type { Position } from '../../../index/log/chain.ts'
 import {
@@ -107,14 +107,15 @@ async function endOf(
   return findPosition(db, log.org_id, passed)
 }
 
-/** The number of the last durable event of each organisation, for each open file. */
-const durable = new WeakMap<LogDb, LRUCache<string, number>>()
-/** Organisations whose number is remembered. The others cost a sync of a file without new pages. */
-const remembered = 10_000
+/**
+ * The number of the last durable event of each organisation, for each open file. Without it, a sync of a file without
+ * new pages is needed.
+ */
+const durable = new WeakMap<LogDb, Cache<number>>()
 
 /** Syncs the log of the database, if the event is not known to be durable. */
 async function syncShown(deps: Reading, db: LogDb, orgId: string, seq: number): Promise<void> {
-  const known = durable.get(db) ?? new LRUCache<string, number>({ max: remembered })
+  const known = durable.get(db) ?? createCache<number>('durable_events')
   durable.set(db, known)
   if ((known.get(orgId) ?? 0) >= seq) return
   await syncEvents(deps)

@@ -1,5 +1,5 @@
 /** Reads the edges in a folder of a tree, cached by its id. In a changed folder, only changed files are read. */
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
@@ -26,15 +26,12 @@ interface Known<T> {
 }
 
 /** Folders by repository and id. There is room for one folder with the most edges and the longest labels. */
-const folders = new LRUCache<string, EdgeFolder<unknown>>({
-  maxSize: 16_000_000,
-  sizeCalculation: ({ bytes }) => bytes,
-})
+const folders = createCache<EdgeFolder<unknown>>('edge_folders', { sizeCalculation: ({ bytes }) => bytes })
 /** Bytes of heap per folder with its key, and per file without its content. Measured: 300 for an ordinary edge. */
 const folderBytes = 600
 const fileBytes = 200
 /** The folder last read, by repository and name. The next one is likely to share its files. */
-const latest = new LRUCache<string, Oid>({ max: 1_000 })
+const latest = createCache<Oid>('latest_edge_folders')
 
 const nothing: EdgeFolder<never> = { edges: [], problems: [], files: new Map(), bytes: 0 }
 

@@ -1,5 +1,5 @@
 /** Reads and validates the tree of a node, by the published format of repositories. */
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { readKeptBlob } from '../../../gitstore/objects/kept-blobs.ts'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
@@ -62,8 +62,7 @@ export function entityAt(path: string, nodeId: string): { entity_type: EntityTyp
  * Contents of root trees, by folder and id, with 4 MB of heap in all. JSON takes three times its characters, or four
  * times for short strings. Measured: 1,400 bytes for an ordinary node with its key.
  */
-const contents = new LRUCache<string, NodeContent>({
-  maxSize: 4_000_000,
+const contents = createCache<NodeContent>('node_contents', {
   sizeCalculation: ({ tags, properties, parents, connections, problems }) =>
     600 + 3 * JSON.stringify([tags, properties]).length + 300 * (parents.length + connections.length + problems.length),
 })

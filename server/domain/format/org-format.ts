@@ -1,7 +1,7 @@
 /** Reads and writes an organisation and its members as files of `org.git`. */
 
-import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { GitError, isGitError } from '../../../gitstore/errors.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
@@ -228,9 +228,8 @@ interface Kept {
   readonly files: ReadonlyMap<string, KeptFile>
 }
 
-/** The last two records of each organisation, by repository. There is room for 50,000 members, about 300 bytes each. */
-const records = new LRUCache<string, readonly Kept[]>({
-  maxSize: 50_000,
+/** The last two records of each organisation, by repository. Their size is in members. */
+const records = createCache<readonly Kept[]>('org_records', {
   sizeCalculation: (kept) => kept.reduce((sum, { files }) => sum + files.size, 4),
 })
 

@@ -1,6 +1,6 @@
 /** Reads the rules of an organisation. They are in its row, or in org.git if an older version wrote the row. */
 
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { orgRepo } from '../layout.ts'
@@ -12,8 +12,7 @@ import { plainRules, type Rule, rulesSchema } from './rule-format.ts'
 const none: readonly Rule[] = []
 
 /** Parsed rules, by their JSON. */
-const parsed = new LRUCache<string, readonly Rule[]>({
-  maxSize: 4 * 1024 * 1024,
+const parsed = createCache<readonly Rule[]>('org_rules', {
   sizeCalculation: (_, text) => text.length,
 })
 

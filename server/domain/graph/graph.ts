@@ -1,6 +1,6 @@
 /** The graph and the map of an organisation, cached as the bytes to send. */
 import { join } from 'node:path'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import { findPublishedState } from '../../../index/derived/org-queries.ts'
 import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
@@ -37,22 +37,15 @@ interface OpenGraph {
 }
 
 /**
- * The most cached bytes of drawings and of figures. The least recently used are dropped first; larger drawings are
- * never cached.
- */
-const room = { drawn: 192 * 1024 * 1024, figures: 64 * 1024 * 1024 } as const
-
-/**
  * Drawings, by organisation and by the part of the map. Read only after the organisation's row says which version the
  * caller may see. Publishing also changes the version.
  */
-const drawn = new LRUCache<string, Drawn>({
-  maxSize: room.drawn,
+const drawn = createCache<Drawn>('graph_drawings', {
   sizeCalculation: ({ gzip }) => gzip.byteLength + 1_000,
 })
 
 /** Figures from which the graph and the map are drawn, by organisation. */
-const figures = new LRUCache<string, Figures>({ maxSize: room.figures, sizeCalculation: sizeOf })
+const figures = createCache<Figures>('graph_figures', { sizeCalculation: sizeOf })
 
 /** Limits drawings of this process: the thread handles one at a time. */
 const semaphore = createCallerSemaphore({

@@ -1,7 +1,7 @@
 /**
  * The indexed branches of nodes, cached by the version of the node's row. Reading 10,000 from the index takes 20 ms.
  */
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { readIndexedBranches } from '../../../index/derived/branches.ts'
 import { findNodeVersion } from '../../../index/derived/node-queries.ts'
@@ -20,8 +20,8 @@ interface Kept {
   readonly branches: Branches
 }
 
-/** Branches by node, 200,000 in all. */
-const kept = new LRUCache<string, Kept>({ maxSize: 200_000, sizeCalculation: ({ branches }) => branches.size + 10 })
+/** Branches by node. */
+const kept = createCache<Kept>('indexed_branches', { sizeCalculation: ({ branches }) => branches.size + 10 })
 
 function stateOf({ epoch, version, changed }: RowState): string {
   return `${epoch} ${version} ${changed}`

@@ -1,5 +1,5 @@
 /** The titles that a node had in earlier commits of main. */
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { GitError } from '../../../gitstore/errors.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
@@ -17,7 +17,7 @@ import { nodeRepo } from '../layout.ts'
 const maxCommits = 100
 
 /** Titles by the head of main, which never change. */
-const known = new LRUCache<Oid, readonly string[]>({ max: 1_000 })
+const known = createCache<readonly string[]>('former_titles')
 
 /** Lists the different titles of the newest commits, newest first. Returns none if the node is gone or damaged. */
 export async function formerTitles(deps: Deps, sees: Sees, nodeId: string): Promise<readonly string[]> {

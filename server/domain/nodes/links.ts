@@ -1,7 +1,7 @@
 /** The links in a node's content, each with its position and its destination. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -45,9 +45,8 @@ const semaphore = createCallerSemaphore({
   refusal: 'Too many link lists are being computed; try again in a moment',
 })
 
-/** Resolvers, by organisation and its version. */
-const resolvers = new LRUCache<string, { readonly resolve: NodeResolver; readonly size: number }>({
-  maxSize: 3 * limits.linkSources,
+/** Resolvers, by organisation and its version. There is room for three with the most sources. */
+const resolvers = createCache<{ readonly resolve: NodeResolver; readonly size: number }>('link_sources', {
   sizeCalculation: ({ size }) => size + 1,
 })
 

@@ -5,6 +5,7 @@
  */
 
 import { createLocalJWKSet, errors, type JSONWebKeySet } from 'jose'
+import { type Cache, createCache } from '../../../gitstore/caching/caches.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { KeySource } from './documents.ts'
 import { UnknownProgramError } from './errors.ts'
@@ -19,8 +20,6 @@ const staleMs = 24 * 3_600_000
 const pauseMs = 60_000
 /** Bytes of a key set. */
 const keySetBytes = 32_768
-/** Programs whose keys are kept. */
-const mostKept = 1_000
 
 export type KeySet = ReturnType<typeof createLocalJWKSet>
 
@@ -36,15 +35,13 @@ interface Entry {
 }
 
 /** The memory of each service in this process, by its credentials. Entries are by the id of the client. */
-const memories = new WeakMap<Deps['credentials'], Map<string, Entry>>()
+const memories = new WeakMap<Deps['credentials'], Cache<Entry>>()
 
 function entryOf({ credentials }: Deps, clientId: string): Entry {
-  const memory = memories.get(credentials) ?? new Map<string, Entry>()
+  const memory = memories.get(credentials) ?? createCache<Entry>('program_keys')
   memories.set(credentials, memory)
   const entry = memory.get(clientId) ?? { readAt: Number.NEGATIVE_INFINITY, rereadFrom: Number.NEGATIVE_INFINITY }
-  memory.delete(clientId)
   memory.set(clientId, entry)
-  for (const oldest of memory.keys()) if (memory.size > mostKept) memory.delete(oldest)
   return entry
 }
 

@@ -4,6 +4,7 @@
  * All processes and cells share the documents. Each process remembers errors, and which fetches are under way.
  */
 
+import { type Cache, createCache } from '../../../gitstore/caching/caches.ts'
 import { findOauthClient, putOauthClient } from '../../../index/credentials/oauth.ts'
 import type { OauthClient } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -21,11 +22,9 @@ const [leastFreshMs, mostFreshMs] = [5 * 60_000, 24 * 3_600_000]
 export const staleMs = 7 * 24 * 3_600_000
 /** Milliseconds that an error is remembered. */
 const errorMs = 60_000
-/** Errors that a process remembers. */
-const mostErrors = 1_000
 
 interface Memory {
-  readonly errors: Map<string, { readonly error: UnknownProgramError; readonly until: number }>
+  readonly errors: Cache<{ readonly error: UnknownProgramError; readonly until: number }>
   readonly fetching: Map<string, Promise<OauthClient>>
 }
 
@@ -33,7 +32,7 @@ interface Memory {
 const memories = new WeakMap<Deps['credentials'], Memory>()
 
 function memoryOf({ credentials }: Deps): Memory {
-  const memory = memories.get(credentials) ?? { errors: new Map(), fetching: new Map() }
+  const memory = memories.get(credentials) ?? { errors: createCache('program_errors'), fetching: new Map() }
   memories.set(credentials, memory)
   return memory
 }
@@ -87,10 +86,7 @@ async function fetchOnce(deps: Deps, url: string, countFetch: () => Promise<void
   try {
     return await running
   } catch (error) {
-    if (error instanceof UnknownProgramError) {
-      errors.set(url, { error, until: deps.now().getTime() + errorMs })
-      for (const oldest of errors.keys()) if (errors.size > mostErrors) errors.delete(oldest)
-    }
+    if (error instanceof UnknownProgramError) errors.set(url, { error, until: deps.now().getTime() + errorMs })
     throw error
   }
 }

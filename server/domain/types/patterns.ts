@@ -5,8 +5,8 @@
  * ways one after the other, which can take exponential time.
  */
 
-import { LRUCache } from 'lru-cache'
 import { RE2JS, RE2JSSyntaxException } from 're2js'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import * as limits from '../../base/limits.ts'
 import { PatternError, translatePattern } from './pattern-translation.ts'
 
@@ -20,11 +20,8 @@ export interface Pattern {
 /** The cost of a pattern with few states. */
 const leastCost = 16
 
-/** Compiled patterns by their source. There is room for 165 with the most states, which take up to 50 KB each. */
-const compiled = new LRUCache<string, Pattern>({
-  maxSize: 50_000,
-  sizeCalculation: ({ cost }) => 50 + cost,
-})
+/** Compiled patterns by their source. A pattern with the most states takes 50 KB. */
+const compiled = createCache<Pattern>('patterns', { sizeCalculation: ({ cost }) => 50 + cost })
 
 /** Compiles a pattern. @throws PatternError */
 export function compilePattern(source: string): Pattern {

@@ -1,6 +1,6 @@
 /** Reads the types of an organisation from `org.git`, and commits changes of single types. */
 
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
@@ -32,11 +32,8 @@ interface Kept extends StoredTypes {
   readonly bytes: number
 }
 
-/** The last types of each organisation, by repository. Parsed definitions take about four times their bytes. */
-const kept = new LRUCache<string, Kept>({
-  maxSize: 16 * 1024 * 1024,
-  sizeCalculation: ({ bytes }) => 1_000 + bytes,
-})
+/** The last types of each organisation, by repository. */
+const kept = createCache<Kept>('org_types', { sizeCalculation: ({ bytes }) => 1_000 + bytes })
 
 /**
  * Reads the types at a commit of `org.git`. Definitions that have not changed are the same objects as before.

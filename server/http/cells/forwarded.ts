@@ -1,7 +1,7 @@
 /** The header that names the client of a request which one cell forwards to another. */
 
 import type { Request, RequestHandler } from 'express'
-import { LRUCache } from 'lru-cache'
+import { type Cache, createCache } from '../../../gitstore/caching/caches.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { CellDeps } from '../../domain/cells/cell.ts'
 import { signForCell, verifyFromCell } from '../../domain/cells/tokens.ts'
@@ -17,8 +17,6 @@ export const forwardedHeader = 'grove-forwarded'
  * request.
  */
 const reuseMs = 20_000
-/** The most cached headers, about 0.5 KB each. Signing and verifying one takes 0.4 ms. */
-const remembered = 10_000
 
 type Directory = Pick<Deps, 'config' | 'keys' | 'now'>
 
@@ -29,7 +27,8 @@ interface Signed {
 }
 
 /** The headers that each set of keys has signed recently. */
-const signedBy = new WeakMap<Deps['keys'], LRUCache<string, Signed>>()
+/** Headers by what they say. Signing or verifying one takes 0.4 ms. */
+const signedBy = new WeakMap<Deps['keys'], Cache<Signed>>()
 
 /** The claims of a header. */
 interface Claims {
@@ -57,7 +56,7 @@ export function isForwarded(req: Request): boolean {
  */
 export async function signForwarded(deps: Directory, name: string, req: Request, door?: Door): Promise<string> {
   const at = deps.now().getTime()
-  const signed = signedBy.get(deps.keys) ?? new LRUCache<string, Signed>({ max: remembered })
+  const signed = signedBy.get(deps.keys) ?? createCache<Signed>('signed_requests')
   signedBy.set(deps.keys, signed)
   const said = { ip: req.ip ?? '', base: baseUrl(deps.config.publicUrl, req), ...(door && { door }) }
   const key = JSON.stringify([name, said])
@@ -74,7 +73,7 @@ export async function signForwarded(deps: Directory, name: string, req: Request,
  * @throws AppError forbidden: the header is not from a cell, or is too old
  */
 export function acceptForwarded(deps: CellDeps): RequestHandler {
-  const verified = new LRUCache<string, Claims>({ max: remembered })
+  const verified = createCache<Claims>('forwarded_requests')
   return async (req, _res, next) => {
     const token = req.headers[forwardedHeader]
     if (token === undefined) return next()
@@ -91,7 +90,7 @@ export function acceptForwarded(deps: CellDeps): RequestHandler {
 }
 
 /** Verifies a signature once, and checks the time at each request. */
-async function verifiedClaims(deps: CellDeps, verified: LRUCache<string, Claims>, token: string): Promise<Claims> {
+async function verifiedClaims(deps: CellDeps, verified: Cache<Claims>, token: string): Promise<Claims> {
   const known = verified.get(token)
   if (known !== undefined && deps.now().getTime() < known.exp * 1000) return known
   const claims = await verifyFromCell(deps, deps.placement.name, 'forwarded+jwt', token, {

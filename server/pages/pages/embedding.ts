@@ -1,8 +1,8 @@
 /** Reads what a page embeds of other pages. The reads that its ETag needs come first, the texts only if it is sent. */
 
 import { createHash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import type { Api, Output } from '../../../spec/client/api.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
@@ -84,8 +84,8 @@ interface Rendered {
   readonly units: number
 }
 
-/** HTML by its text and the targets of its links; `maxSize` is in bytes. */
-const kept = new LRUCache<string, Rendered>({ maxSize: 8 * 1_048_576 })
+/** HTML by its text and the targets of its links. */
+const kept = createCache<Rendered>('shown_embeds')
 
 interface Page {
   readonly api: Api

@@ -1,7 +1,7 @@
 /** Texts of nodes as HTML, cached by the text and the targets of its links. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../../gitstore/caching/caches.ts'
 import { toolsFor } from './drawing.ts'
 import type { Resolve } from './markdown.ts'
 import { newEnv, rendering, type ShownText } from './rendering.ts'
@@ -9,8 +9,8 @@ import { createSharedWork } from './shared-work.ts'
 
 export type { ShownText } from './rendering.ts'
 
-/** Cached HTML; `maxSize` is in bytes. */
-const kept = new LRUCache<string, ShownText>({ maxSize: 16 * 1_048_576 })
+/** Cached HTML. */
+const kept = createCache<ShownText>('shown_texts')
 const shared = createSharedWork<ShownText>()
 
 interface Written {
