@@ -68,17 +68,6 @@ export function claimMails(trx: CredentialsDb, { by, cell, now, ms, limit }: Cla
     .execute()
 }
 
-/** Lists the processes that have claims. */
-export async function listMailClaimers(db: CredentialsDb): Promise<string[]> {
-  const rows = await db.selectFrom('mail').select('claimed_by').distinct().where('claimed_by', 'is not', null).execute()
-  return rows.flatMap(({ claimed_by }) => claimed_by ?? [])
-}
-
-/** Ends the claims of a process, so that another one sends its mails. */
-export async function endMailClaimsOf(trx: CredentialsDb, by: string): Promise<void> {
-  await trx.updateTable('mail').set({ claimed_by: null, claimed_until: 0 }).where('claimed_by', '=', by).execute()
-}
-
 /** Gives a mail back that was not tried. */
 export async function releaseMail(trx: CredentialsDb, { id, claimed_by }: Mail): Promise<void> {
   await trx
@@ -89,9 +78,9 @@ export async function releaseMail(trx: CredentialsDb, { id, claimed_by }: Mail):
     .execute()
 }
 
-/** Deletes a mail that was sent, or that nobody needs. */
-export async function deleteMail(trx: CredentialsDb, id: string): Promise<void> {
-  await trx.deleteFrom('mail').where('id', '=', id).execute()
+/** Deletes mails that were sent, or that nobody needs. */
+export async function deleteMails(trx: CredentialsDb, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await trx.deleteFrom('mail').where('id', 'in', ids).execute()
 }
 
 /** Deletes the account's mails of a kind, which are out of date. */

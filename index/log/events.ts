@@ -1,6 +1,6 @@
 /** Appends and reads events. */
 import { randomUUID } from 'node:crypto'
-import { sql, type Transaction } from 'kysely'
+import type { Transaction } from 'kysely'
 import type { Sees } from '../derived/sees.ts'
 import { changeRows, readRows } from '../sqlite/statements.ts'
 import { nextChain, type Position, startOf } from './chain.ts'
@@ -163,6 +163,6 @@ function eventsBetween(db: LogDb, sees: Sees, [after, until]: readonly [number, 
 
 /** Returns the number that changes with every commit of another connection to this database. */
 export async function dataVersion(db: LogDb): Promise<number> {
-  const { rows } = await sql<{ data_version: number }>`pragma data_version`.execute(db)
-  return rows[0]?.data_version ?? 0
+  const [row] = await readRows<{ data_version: number }>(db, 'pragma data_version')
+  return row?.data_version ?? 0
 }

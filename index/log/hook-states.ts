@@ -1,5 +1,6 @@
 /** How far the deliveries of each webhook have come, and whether its receiver fails. */
-import { type Selectable, sql, type Transaction } from 'kysely'
+import type { Selectable, Transaction } from 'kysely'
+import { changeRows, readRows } from '../sqlite/statements.ts'
 import type { Position } from './chain.ts'
 import { findLog } from './events.ts'
 import type { DisabledReason, LogDb, LogSchema } from './schema.ts'
@@ -34,8 +35,8 @@ export async function insertHookState(
 const beforeAnyLog: Position = { seq: 0, chain: '' }
 
 export async function findHookStates(db: LogDb, hookIds: readonly string[]): Promise<Map<string, HookState>> {
-  if (hookIds.length === 0) return new Map()
-  const rows = await db.selectFrom('hook_state').selectAll().where('hook_id', 'in', hookIds).execute()
+  const text = 'select * from hook_state where hook_id in (select value from json_each(?))'
+  const rows = await readRows<HookState>(db, text, JSON.stringify(hookIds))
   return new Map(rows.map((row) => [row.hook_id, row]))
 }
 
@@ -52,6 +53,15 @@ export async function updateHookState(
   change: HookStateChange,
 ): Promise<void> {
   await trx.updateTable('hook_state').set(change).where('hook_id', '=', hookId).execute()
+}
+
+/** Writes how the deliveries of webhooks went. */
+export async function updateHookStates(trx: Transaction<LogSchema>, states: readonly HookState[]): Promise<void> {
+  if (states.length === 0) return
+  const text = `update hook_state set reason = value ->> 'reason', failing_since = value ->> 'failing_since',
+      failures = value ->> 'failures', probe_at = value ->> 'probe_at', last_success_at = value ->> 'last_success_at'
+    from json_each(?) where hook_id = value ->> 'hook_id'`
+  await changeRows(trx, text, JSON.stringify(states))
 }
 
 /** Sets the position to the present. Earlier events that have no delivery do not get one. */
@@ -76,39 +86,35 @@ export async function deleteHookState(trx: Transaction<LogSchema>, hookId: strin
   return true
 }
 
-/** Lists the webhooks that are not disabled, and whose log has events after their position. */
-export async function listHooksBehind(db: LogDb): Promise<Pick<HookState, 'hook_id' | 'org_id'>[]> {
-  return db
-    .selectFrom('hook_state')
-    .innerJoin('log', 'log.org_id', 'hook_state.org_id')
-    .select(['hook_id', 'hook_state.org_id'])
-    .where('reason', 'is', null)
-    .where(({ or, eb, ref }) =>
-      or([eb('log.seq', '!=', ref('planned_seq')), eb('log.chain', '!=', ref('planned_chain'))]),
-    )
-    .execute()
+/** Lists the enabled webhooks whose log has events after their position, by organisation. */
+export function listHooksBehind(db: LogDb): Promise<Pick<HookState, 'hook_id' | 'org_id'>[]> {
+  const text = `select hook_id, hook_state.org_id from hook_state join log on log.org_id = hook_state.org_id
+    where reason is null and (log.seq <> planned_seq or log.chain <> planned_chain)
+    order by hook_state.org_id, hook_id`
+  return readRows(db, text)
 }
+
+const due = `with recursive
+  given (now) as (select ?),
+  hook (id) as (
+    select min(hook_id) from delivery where state = 'pending'
+    union all
+    select (select min(hook_id) from delivery where state = 'pending' and hook_id > hook.id) from hook
+    where hook.id is not null
+  )
+  select hook_state.* from given cross join hook join hook_state on hook_state.hook_id = hook.id
+  where reason is null and coalesce(probe_at, 0) <= now and exists (
+    select 1 from delivery
+    where delivery.hook_id = hook.id and state = 'pending' and next_ms <= now and coalesce(claimed_until, 0) <= now
+  )
+  order by org_id, hook_id`
 
 /**
  * Lists the webhooks that have an unclaimed delivery whose time has come. The statement visits each webhook with pending
  * deliveries, not each delivery.
  */
-export async function listHooksDue(db: LogDb, nowMs: number): Promise<HookState[]> {
-  const { rows } = await sql<HookState>`
-    with recursive hook (id) as (
-      select min(hook_id) from delivery where state = 'pending'
-      union all
-      select (select min(hook_id) from delivery where state = 'pending' and hook_id > hook.id) from hook
-      where hook.id is not null
-    )
-    select hook_state.* from hook join hook_state on hook_state.hook_id = hook.id
-    where reason is null and coalesce(probe_at, 0) <= ${nowMs} and exists (
-      select 1 from delivery
-      where delivery.hook_id = hook.id and state = 'pending' and next_ms <= ${nowMs}
-        and coalesce(claimed_until, 0) <= ${nowMs}
-    )
-    order by org_id, hook_id`.execute(db)
-  return rows
+export function listHooksDue(db: LogDb, nowMs: number): Promise<HookState[]> {
+  return readRows(db, due, nowMs)
 }
 
 /** Returns an organisation's last event. Its time is in milliseconds since 1970. */

@@ -20,12 +20,23 @@ export function keptBy({ id, tokenId, connection }: Person): Pick<Webhook, 'kept
   return { kept_by: id, kept_via: tokenId ?? connection?.id ?? null }
 }
 
-/** Disables the webhook if nobody answers for it any more. Returns true if it may not be sent. */
-export async function endIfUnkept(deps: Deps, hook: Webhook): Promise<boolean> {
-  if (await isKept(deps, hook)) return false
+/** Returns the webhooks for which somebody answers. Disables the others. */
+export async function keptOf(deps: Deps, hooks: readonly Webhook[]): Promise<Set<Webhook>> {
+  const known = new Map<string, boolean>()
+  const kept = new Set<Webhook>()
+  for (const hook of hooks) {
+    const key = JSON.stringify([hook.org_id, keeperOf(hook), hook.kept_via])
+    const isKeptNow = known.get(key) ?? (await isKept(deps, hook))
+    known.set(key, isKeptNow)
+    if (isKeptNow) kept.add(hook)
+    else await endHook(deps, hook)
+  }
+  return kept
+}
+
+async function endHook(deps: Deps, hook: Webhook): Promise<void> {
   const disabling = { hookId: hook.id, reason: 'revoked', now: deps.now() } as const
   if (await deps.events.write((trx) => disableHook(trx, disabling))) await noteDisabled(deps, hook, 'revoked')
-  return true
 }
 
 /** Records that the service has disabled a webhook. */
@@ -39,10 +50,14 @@ export async function noteDisabled(deps: Deps, hook: Webhook, reason: DisabledRe
 async function isKept({ credentials, index }: Deps, hook: Webhook): Promise<boolean> {
   const { read } = credentials
   const { org_id, kept_via } = hook
-  const keeper = hook.kept_by ?? hook.created_by
+  const keeper = keeperOf(hook)
   const found = await findOrgWithRole(index.read, org_id, keeper)
   const isOwner =
     found === undefined || (found.role === 'owner' && (await findActiveProfile(read, keeper)) !== undefined)
   if (!isOwner || kept_via === null) return isOwner
   return (await hasAccessToken(read, kept_via)) || (await hasGrant(read, kept_via))
+}
+
+function keeperOf({ kept_by, created_by }: Webhook): string {
+  return kept_by ?? created_by
 }

@@ -1,6 +1,6 @@
 /** Records outcomes of attempts. They decide when a delivery is tried again, and when a webhook is paused or disabled. */
-import { type ClaimedDelivery, endClaim } from '../../../index/log/deliveries.ts'
-import { findHookStates, type HookState, updateHookState } from '../../../index/log/hook-states.ts'
+import { type ClaimedDelivery, type Ended, endClaim } from '../../../index/log/delivery-claims.ts'
+import { findHookStates, type HookState, updateHookState, updateHookStates } from '../../../index/log/hook-states.ts'
 import type { DisabledReason } from '../../../index/log/schema.ts'
 import { appendServiceEvent, type EventsTransaction } from '../event-log/service-events.ts'
 import type { Attempt } from './receivers.ts'
@@ -11,84 +11,96 @@ const failingLimitMs = 5 * 24 * 3_600_000
 
 export interface Outcome {
   readonly delivery: ClaimedDelivery
-  /** The process that sent it. */
-  readonly by: string
-  readonly attempt: Attempt
-  readonly now: Date
+  /** Undefined: the log no longer has the event, so it cannot be sent. */
+  readonly attempt: Attempt | undefined
+  /** Deliveries that failed together are tried again at different times. */
+  readonly factor: number
+  /** When the attempt ended. */
+  readonly at: Date
 }
 
-/** Records an outcome in one transaction. Returns why the webhook is now disabled; undefined if it is not. */
-export async function recordOutcome(trx: EventsTransaction, outcome: Outcome): Promise<DisabledReason | undefined> {
-  const { delivery, by, attempt, now } = outcome
-  if (attempt.isAborted) {
-    await endClaim(trx, { id: delivery.id, by }, {})
-    return undefined
-  }
-  const nowMs = now.getTime()
-  const factor = spreadFactor()
-  const waitFor = (attempts: number) => {
-    const wait = waitAfter(attempts)
-    return wait === undefined ? undefined : Math.max(Math.round(wait * factor), attempt.retryAfterMs)
-  }
-  const attempts = delivery.attempts + 1
-  const wait = waitFor(attempts)
-  // 410 says nothing about the event: it waits until an owner enables the webhook.
-  const next = attempt.status === 410 ? nowMs : wait === undefined ? undefined : nowMs + wait
-  const isOver = attempt.isDelivered || next === undefined
-  const { status, ms, error, response } = attempt
-  const isOwn = await endClaim(
-    trx,
-    { id: delivery.id, by },
-    {
-      ...{ state: attempt.isDelivered ? 'delivered' : isOver ? 'failed' : 'pending', attempts },
-      ...{ attempted_ms: nowMs, status, ms, error, response, done_ms: isOver ? nowMs : null },
-      ...(!isOver && { next_ms: next }),
-    },
-  )
-  const state = (await findHookStates(trx, [delivery.hook_id])).get(delivery.hook_id)
-  if (!isOwn || state === undefined) return undefined
-  if (attempt.isDelivered) {
-    await noteSuccess(trx, delivery.hook_id, now)
-    return undefined
-  }
-  return noteFailure(trx, { state, outcome, waitMs: waitFor })
+export function outcomeOf(delivery: ClaimedDelivery, attempt: Attempt | undefined, at: Date): Outcome {
+  return { delivery, attempt, factor: spreadFactor(), at }
 }
 
-/** Ends a delivery whose event the log no longer has. This says nothing about the receiver. */
-export async function recordLost(
+/** Records outcomes of a process in their order. Returns the webhooks that are now disabled. */
+export async function recordOutcomes(
   trx: EventsTransaction,
-  { delivery, by, now }: Pick<Outcome, 'delivery' | 'by' | 'now'>,
-): Promise<void> {
-  const error = 'The log no longer has the event, so it cannot be sent.'
-  await endClaim(trx, { id: delivery.id, by }, { state: 'failed', error, done_ms: now.getTime() })
+  outcomes: readonly Outcome[],
+  by: string,
+): Promise<Map<string, DisabledReason>> {
+  const own: Outcome[] = []
+  for (const outcome of outcomes)
+    if (await endClaim(trx, { id: outcome.delivery.id, by }, endOf(outcome))) own.push(outcome)
+  const states = await findHookStates(trx, [...new Set(own.map(({ delivery }) => delivery.hook_id))])
+  const changed = new Map<string, HookState>()
+  const disabled = new Map<string, DisabledReason>()
+  for (const outcome of own) {
+    const { hook_id } = outcome.delivery
+    const before = changed.get(hook_id) ?? states.get(hook_id)
+    const after = before && stateAfter(before, outcome)
+    if (after === undefined) continue
+    changed.set(hook_id, after)
+    if (after.reason === null || before?.reason !== null) continue
+    disabled.set(hook_id, after.reason)
+    await appendDisabled(trx, { state: after, reason: after.reason, now: outcome.at })
+  }
+  await updateHookStates(trx, [...changed.values()])
+  return disabled
 }
 
 /** After a success, all deliveries that wait are sent. */
 export async function noteSuccess(trx: EventsTransaction, hookId: string, now: Date): Promise<void> {
-  const change = { failing_since: null, failures: 0, probe_at: null, last_success_at: now.getTime() }
-  await updateHookState(trx, hookId, change)
+  await updateHookState(trx, hookId, successAt(now))
 }
 
-interface Failure {
-  readonly state: HookState
-  readonly outcome: Outcome
-  /** Milliseconds to wait after so many failures. */
-  readonly waitMs: (failures: number) => number | undefined
+function successAt(at: Date) {
+  return { failing_since: null, failures: 0, probe_at: null, last_success_at: at.getTime() }
 }
 
-/** Pauses the webhook until the next probe, or disables it. Attempts that ran at the same time count as one. */
-async function noteFailure(trx: EventsTransaction, { state, outcome, waitMs }: Failure) {
+/** Returns the row of the delivery after the attempt. */
+function endOf({ delivery, attempt, factor, at }: Outcome): Ended {
+  const nowMs = at.getTime()
+  if (attempt === undefined)
+    return {
+      ...delivery,
+      state: 'failed',
+      error: 'The log no longer has the event, so it cannot be sent.',
+      done_ms: nowMs,
+    }
+  const attempts = delivery.attempts + 1
+  const wait = waitFor(attempt, factor, attempts)
+  // 410 says nothing about the event: it waits until an owner enables the webhook.
+  const next = attempt.status === 410 ? nowMs : wait === undefined ? undefined : nowMs + wait
+  const isOver = attempt.isDelivered || next === undefined
+  const { status, ms, error, response } = attempt
+  return {
+    ...{ state: attempt.isDelivered ? 'delivered' : isOver ? 'failed' : 'pending', attempts },
+    ...{ attempted_ms: nowMs, status, ms, error, response, done_ms: isOver ? nowMs : null },
+    next_ms: isOver ? delivery.next_ms : next,
+  }
+}
+
+/** Milliseconds until the next attempt after so many failures. Undefined: there is none. */
+function waitFor({ retryAfterMs }: Attempt, factor: number, failures: number): number | undefined {
+  const wait = waitAfter(failures)
+  return wait === undefined ? undefined : Math.max(Math.round(wait * factor), retryAfterMs)
+}
+
+/** The state of the webhook after an attempt. Undefined: it does not change. */
+function stateAfter(state: HookState, { delivery, attempt, factor, at }: Outcome): HookState | undefined {
+  const nowMs = at.getTime()
+  if (attempt === undefined) return undefined
+  if (attempt.isDelivered) return { ...state, ...successAt(at) }
   if (state.reason !== null) return undefined
-  const { delivery, attempt, now } = outcome
-  const nowMs = now.getTime()
   const since = state.failing_since ?? nowMs
-  const reason = attempt.status === 410 ? 'gone' : nowMs - since >= failingLimitMs ? 'failing' : undefined
-  const failures = delivery.isProbe || state.failing_since === null ? state.failures + 1 : state.failures
-  const next = nowMs + (waitMs(failures) ?? longestWaitMs)
+  const reason = attempt.status === 410 ? 'gone' : nowMs - since >= failingLimitMs ? 'failing' : null
+  // Attempts that ran at the same time count as one.
+  const failures = delivery.is_probe === 1 || state.failing_since === null ? state.failures + 1 : state.failures
+  const next = nowMs + (waitFor(attempt, factor, failures) ?? longestWaitMs)
+  // The webhook is paused until then, at most until it is disabled.
   const probe_at = failures === state.failures ? state.probe_at : Math.min(next, since + failingLimitMs)
-  await updateHookState(trx, state.hook_id, { failing_since: since, failures, probe_at, reason: reason ?? null })
-  if (reason !== undefined) await appendDisabled(trx, { state, reason, now })
-  return reason
+  return { ...state, failing_since: since, failures, probe_at, reason }
 }
 
 /** Disables a webhook. Returns false if it is disabled already. */

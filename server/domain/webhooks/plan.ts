@@ -7,7 +7,7 @@ import { type PlannedHook, planDeliveries } from '../../../index/log/deliveries.
 import { listHooksBehind, updateHookState } from '../../../index/log/hook-states.ts'
 import type { Deps } from '../../base/deps.ts'
 import { isNamed } from '../../base/event-types.ts'
-import { endIfUnkept } from './keepers.ts'
+import { keptOf } from './keepers.ts'
 import { isServedHere } from './reconcile.ts'
 import { openSecret } from './secrets.ts'
 
@@ -33,7 +33,7 @@ async function planHook(deps: Deps, hook: Webhook): Promise<void> {
     await deps.events.write((trx) => updateHookState(trx, hook.id, { reason: 'by_owner' }))
     return
   }
-  if (openSecret(deps, hook.id, hook.secret_sealed) === undefined || (await endIfUnkept(deps, hook))) return
+  if (openSecret(deps, hook.id, hook.secret_sealed) === undefined || !(await keptOf(deps, [hook])).has(hook)) return
   const planned = plannedOf(hook)
   while (!deps.draining.aborted && (await deps.events.write((trx) => planDeliveries(trx, planned, deps.now()))))
     await nextTurn()

@@ -1,230 +1,183 @@
-/**
- * Sends deliveries. Each is claimed in the database first, so several processes may send. A process that dies after a
- * receiver has accepted a delivery leaves a claim. Another process then sends it again, under the same id.
- */
-import { setMaxListeners } from 'node:events'
+/** Sends deliveries: plans them, chooses those that leave now, and records what receivers answered. */
 import type { Webhook } from '../../../index/credentials/schema.ts'
 import { findWebhooks } from '../../../index/credentials/webhooks.ts'
-import { type ClaimedDelivery, claimDelivery, endClaimsOf, listClaimers } from '../../../index/log/deliveries.ts'
+import {
+  type ClaimedDelivery,
+  claimDeliveries,
+  giveBack,
+  listClaimed,
+  listWaiting,
+  mostOfHook,
+  type WaitingDelivery,
+} from '../../../index/log/delivery-claims.ts'
 import { dataVersion } from '../../../index/log/events.ts'
 import { type HookState, listHooksDue } from '../../../index/log/hook-states.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Pauses } from '../../base/rounds.ts'
 import { syncEvents } from '../event-log/durable-events.ts'
-import { isLiveProcess } from '../live-processes.ts'
-import { endIfUnkept, noteDisabled } from './keepers.ts'
-import { recordLost, recordOutcome } from './outcomes.ts'
+import { claimMs, type Ended, sendOutbox } from '../outbox.ts'
+import { keptOf, noteDisabled } from './keepers.ts'
+import { type Outcome, outcomeOf, recordOutcomes } from './outcomes.ts'
 import { planAll } from './plan.ts'
 import { type Attempt, sendMessage } from './receivers.ts'
 import { isServedHere, reconcileHooks } from './reconcile.ts'
 import { signingSecrets } from './secrets.ts'
+import { chooseInTurns } from './turns.ts'
 
-/** Attempts that run at once. */
-const most = { ofHook: 4, ofOrg: 8, ofProcess: 32 } as const
-/** Milliseconds after which a claim of a live process ends. */
-const claimMs = 60_000
-/** Milliseconds between two checks for new events and for deliveries whose time has come. */
-const pollMs = 100
-/** A check is followed by a pause this many times as long. */
-const restFactor = 4
-/** Milliseconds between two searches for dead processes, and between two comparisons of the databases. */
-const [deadMs, reconcileMs] = [1_000, 60_000]
-/** Milliseconds to wait after a failure of the database. */
-const failedMs = 1_000
-/** Milliseconds that running attempts have to end when the service stops. */
-const graceMs = 3_000
+/** Attempts that run at once. `ofHook` and `ofOrg` count those of all processes. */
+const most = { ofHook: mostOfHook, ofOrg: 8, ofProcess: 32 } as const
+/** Webhooks among whose deliveries one turn chooses. */
+const hooksAtOnce = 64
+/** Milliseconds between two comparisons of the databases. */
+const reconcileMs = 60_000
 
-/** Sends deliveries until `deps.draining`. Then running attempts end, or their claims do. */
-export async function sendWebhooks(deps: Deps): Promise<void> {
-  const pauses = new Pauses('webhooks', deps.draining)
-  const sender = new Sender(deps, pauses)
-  deps.rounds.add(pauses)
-  let failure = ''
-  while (!deps.draining.aborted) {
-    const began = performance.now()
-    let pause = pollMs
-    let isIdle = false
-    try {
-      isIdle = !deps.placement.lease.isHeld() || (await sender.round())
-      failure = ''
-    } catch (error) {
-      pause = failedMs
-      const message = String(error)
-      if (message !== failure) deps.log.warn({ err: error }, 'webhooks could not be sent; they will be retried')
-      failure = message
-    }
-    await pauses.rest(Math.max(pause, restFactor * (performance.now() - began)), isIdle)
-  }
-  await sender.end()
+/** A webhook, and the secrets that sign its messages now. */
+interface OpenHook {
+  readonly hook: Webhook
+  readonly secrets: readonly string[]
 }
 
-interface Sending {
-  readonly hookId: string
-  readonly orgId: string
-  readonly done: Promise<void>
+/** A claimed delivery, and what is needed to send it. */
+type Parcel = ClaimedDelivery & OpenHook
+
+/** Sends deliveries until `deps.draining`. */
+export function sendWebhooks(deps: Deps): Promise<void> {
+  const queue = new Queue(deps)
+  return sendOutbox<Parcel, Outcome>(deps, {
+    ...{ name: 'webhooks', everyMs: 100, failedMs: 1_000, database: deps.events, table: 'delivery', folder: '' },
+    failed: 'webhooks could not be sent; they will be retried',
+    claim: (sending) => queue.claim(sending),
+    send: (parcel, signal) => send(deps, parcel, signal),
+    record: (ended) => record(deps, ended),
+  })
 }
 
-class Sender {
+/** Deliveries that wait, of all webhooks that this process serves. */
+class Queue {
   readonly #deps: Deps
-  readonly #pauses: Pauses
-  /** The running attempts, by the id of their delivery. */
-  readonly #sending = new Map<string, Sending>()
-  readonly #stopping = new AbortController()
   #plannedVersion = -1
   #syncedVersion = -1
-  #deadAt = 0
   #reconcileAt = 0
-  /** The organisation that was served last. The next round begins after it. */
+  /** The organisation whose turn was the last. The next choice begins after it. */
   #lastOrg = ''
-  /** Attempts that were begun. */
-  #begun = 0
 
-  constructor(deps: Deps, pauses: Pauses) {
+  constructor(deps: Deps) {
     this.#deps = deps
-    this.#pauses = pauses
-    // Each attempt listens a few times.
-    setMaxListeners(8 * most.ofProcess, this.#stopping.signal)
   }
 
-  /** Plans, and begins to send. Returns true if nothing was due, and no attempt runs. */
-  async round(): Promise<boolean> {
-    const { events } = this.#deps
-    const begun = this.#begun
-    const now = performance.now()
-    if (now >= this.#reconcileAt) {
-      this.#reconcileAt = now + reconcileMs
+  /** Plans, and claims what may leave now, in one transaction. */
+  async claim(sending: readonly Parcel[]): Promise<Parcel[]> {
+    const { events, draining, now } = this.#deps
+    if (performance.now() >= this.#reconcileAt) {
+      this.#reconcileAt = performance.now() + reconcileMs
       await reconcileHooks(this.#deps)
-    }
-    if (now >= this.#deadAt) {
-      this.#deadAt = now + deadMs
-      await this.#releaseDead()
     }
     const version = await dataVersion(events.read)
     if (version !== this.#plannedVersion) await planAll(this.#deps)
     this.#plannedVersion = version
-    const due = await listHooksDue(events.read, this.#deps.now().getTime())
-    if (due.length > 0) {
-      if (version !== this.#syncedVersion) await syncEvents(this.#deps)
-      this.#syncedVersion = version
-      await this.#serve(due)
-    }
-    return this.#begun === begun && this.#sending.size === 0
+    if (sending.length >= most.ofProcess) return []
+    const due = await listHooksDue(events.read, now().getTime())
+    if (due.length === 0 || draining.aborted) return []
+    if (version !== this.#syncedVersion) await syncEvents(this.#deps)
+    this.#syncedVersion = version
+    const hooks = await this.#openHooks(due, sending)
+    return hooks.length === 0 ? [] : this.#claimOf(hooks, sending)
   }
 
-  /** Ends the claims of processes that no longer run. */
-  async #releaseDead(): Promise<void> {
-    const { events, store } = this.#deps
-    for (const by of await listClaimers(events.read))
-      if (by !== store.process && !isLiveProcess(store.run, by)) await events.write((trx) => endClaimsOf(trx, by))
-  }
-
-  /** Gives organisations turns, and the webhooks of each. One that fails slowly cannot fill all places. */
-  async #serve(due: readonly HookState[]): Promise<void> {
-    const hooks = await findWebhooks(
-      this.#deps.credentials.read,
-      due.map(({ hook_id }) => hook_id),
-    )
-    const lanes = await this.#lanesOf(due.filter(({ hook_id }) => hooks.has(hook_id)))
-    for (let isAny = true; isAny; ) {
-      isAny = false
-      for (const [orgId, lane] of lanes) {
-        if (this.#sending.size >= most.ofProcess || this.#deps.draining.aborted) return
-        if (await this.#serveLane(lane, hooks)) {
-          isAny = true
-          this.#lastOrg = orgId
-        } else lanes.delete(orgId)
-      }
-    }
-  }
-
-  /** The webhooks of each organisation, beginning after the one that was served last. */
-  async #lanesOf(due: readonly HookState[]): Promise<Map<string, HookState[]>> {
-    const lanes = new Map<string, HookState[]>()
+  /** Lists the webhooks that may send now, beginning after the organisation that was the last. */
+  async #openHooks(due: readonly HookState[], sending: readonly Parcel[]): Promise<OpenHook[]> {
+    const { credentials, now } = this.#deps
+    const ids = due.map(({ hook_id }) => hook_id)
+    const hooks = await findWebhooks(credentials.read, ids)
+    const running = countsOf(sending)
+    const served = new Map<string, boolean>()
+    const open: (HookState & OpenHook)[] = []
     const later = due.filter(({ org_id }) => org_id > this.#lastOrg)
     for (const state of [...later, ...due.filter(({ org_id }) => org_id <= this.#lastOrg)]) {
-      const lane = lanes.get(state.org_id)
-      if (lane) lane.push(state)
-      else if (await isServedHere(this.#deps, state.org_id)) lanes.set(state.org_id, [state])
+      const hook = hooks.get(state.hook_id)
+      if (hook === undefined || hook.active === 0) continue
+      const isAlone = hook.ordered === 1 || state.failing_since !== null
+      if (running(hook.id) >= mostOf(isAlone) || running(hook.org_id) >= most.ofOrg) continue
+      const isServed = served.get(hook.org_id) ?? (await isServedHere(this.#deps, hook.org_id))
+      served.set(hook.org_id, isServed)
+      const secrets = isServed ? signingSecrets(this.#deps, hook, now()) : []
+      if (secrets.length > 0) open.push({ ...state, hook, secrets })
     }
-    return lanes
-  }
-
-  /** Sends a delivery of the first webhook that may, and moves it to the end. False: none may. */
-  async #serveLane(lane: HookState[], hooks: ReadonlyMap<string, Webhook>): Promise<boolean> {
-    while (lane.length > 0) {
-      const state = lane.shift()
-      const hook = state && hooks.get(state.hook_id)
-      if (state === undefined || hook === undefined || this.#isFull(state, hook)) continue
-      if ((await endIfUnkept(this.#deps, hook)) || !(await this.#sendNext(hook))) continue
-      lane.push(state)
-      return true
-    }
-    return false
-  }
-
-  /** True if this process reaches a limit. It need not lock the database to find out. */
-  #isFull({ failing_since }: HookState, { id, org_id, ordered }: Webhook): boolean {
-    const sending = [...this.#sending.values()]
-    const ofHook = sending.filter(({ hookId }) => hookId === id).length
-    const ofOrg = sending.filter(({ orgId }) => orgId === org_id).length
-    const isAlone = ordered === 1 || failing_since !== null
-    return ofHook >= (isAlone ? 1 : most.ofHook) || ofOrg >= most.ofOrg
-  }
-
-  /** Claims the next delivery and begins to send it. Returns false if there is none. */
-  async #sendNext(hook: Webhook): Promise<boolean> {
-    const { events, store, now } = this.#deps
-    const secrets = signingSecrets(this.#deps, hook, now())
-    if (hook.active === 0 || secrets.length === 0) return false
-    const nowMs = now().getTime()
-    const delivery = await events.write((trx) =>
-      claimDelivery(trx, {
-        ...{ hook_id: hook.id, org_id: hook.org_id, ordered: hook.ordered === 1, by: store.process },
-        ...{ nowMs, untilMs: nowMs + claimMs, most, sending: new Set(this.#sending.keys()) },
-      }),
+    const inTurns = chooseInTurns(open, { all: hooksAtOnce, ofOrg: () => hooksAtOnce, ofHook: () => 1 })
+    const kept = await keptOf(
+      this.#deps,
+      inTurns.map(({ hook }) => hook),
     )
-    if (delivery === undefined) return false
-    this.#begun++
-    const done = this.#send(hook, secrets, delivery)
-      .catch((error: unknown) => {
-        this.#deps.log.error({ err: error, webhookId: hook.id }, 'the outcome of a delivery could not be recorded')
-      })
-      .finally(() => {
-        this.#sending.delete(delivery.id)
-        // There is room for another one.
-        this.#pauses.wake()
-      })
-    this.#sending.set(delivery.id, { hookId: hook.id, orgId: hook.org_id, done })
-    return true
+    return inTurns.filter(({ hook }) => kept.has(hook))
   }
 
-  async #send(hook: Webhook, secrets: readonly string[], delivery: ClaimedDelivery): Promise<void> {
-    const { events, store, metrics, now } = this.#deps
-    const { body, event_id } = delivery
-    if (body === null) {
-      const lost = { delivery, by: store.process, now: now() }
-      await events.write((trx) => recordLost(trx, lost))
-      return
+  /** Claims deliveries of webhooks in one transaction. */
+  async #claimOf(hooks: readonly OpenHook[], sending: readonly Parcel[]): Promise<Parcel[]> {
+    const { events, store, now } = this.#deps
+    const nowMs = now().getTime()
+    const byId = new Map(hooks.map((one) => [one.hook.id, one]))
+    const waiting = {
+      hooks: hooks.map(({ hook: { id, ordered } }) => ({ id, ordered })),
+      sending: sending.map(({ id }) => id),
+      nowMs,
     }
-    const message = { id: event_id, body }
-    const attempt = await sendMessage(this.#deps, { hook, secrets, message }, this.#stopping.signal)
-    metrics.webhookAttempts.inc({ outcome: outcomeOf(attempt) })
-    const outcome = { delivery, by: store.process, attempt, now: now() }
-    const reason = await events.write((trx) => recordOutcome(trx, outcome))
-    if (reason === undefined) return
-    await noteDisabled(this.#deps, hook, reason)
-  }
-
-  /** Lets attempts end for a while, and gives the others back. */
-  async end(): Promise<void> {
-    const all = Promise.all([...this.#sending.values()].map(({ done }) => done))
-    const grace = setTimeout(() => this.#stopping.abort(), graceMs)
-    await all
-    clearTimeout(grace)
+    const own = countsOf(sending)
+    const claimed = await events.write(async (trx) => {
+      const all = countsOf(await listClaimed(trx, nowMs))
+      const running = (id: string) => Math.max(own(id), all(id))
+      const isAlone = ({ hook_id, is_probe }: WaitingDelivery) =>
+        is_probe === 1 || byId.get(hook_id)?.hook.ordered === 1
+      const chosen = chooseInTurns(await listWaiting(trx, waiting), {
+        all: most.ofProcess - sending.length,
+        ofOrg: (id) => most.ofOrg - running(id),
+        ofHook: (delivery) => mostOf(isAlone(delivery)) - running(delivery.hook_id),
+      })
+      return claimDeliveries(trx, chosen, { by: store.process, untilMs: nowMs + claimMs })
+    })
+    this.#lastOrg = (claimed.at(-1) ?? hooks.at(-1)?.hook)?.org_id ?? ''
+    return claimed.flatMap((delivery) => {
+      const open = byId.get(delivery.hook_id)
+      return open === undefined ? [] : { ...delivery, ...open }
+    })
   }
 }
 
-function outcomeOf({ isDelivered, isAborted }: Attempt): 'delivered' | 'failed' | 'aborted' {
+/** Attempts of a webhook that may run at once. */
+function mostOf(isAlone: boolean): number {
+  return isAlone ? 1 : most.ofHook
+}
+
+/** Counts rows by webhook and by organisation. */
+function countsOf(rows: readonly { readonly hook_id: string; readonly org_id: string }[]): (id: string) => number {
+  const counts = new Map<string, number>()
+  for (const id of rows.flatMap(({ hook_id, org_id }) => [hook_id, org_id])) counts.set(id, (counts.get(id) ?? 0) + 1)
+  return (id) => counts.get(id) ?? 0
+}
+
+/** Returns undefined if the service stops first. The receiver may have the message. */
+async function send(deps: Deps, parcel: Parcel, signal: AbortSignal): Promise<Outcome | undefined> {
+  const { body, event_id, hook, secrets } = parcel
+  if (body === null) return outcomeOf(parcel, undefined, deps.now())
+  const attempt = await sendMessage(deps, { hook, secrets, message: { id: event_id, body } }, signal)
+  deps.metrics.webhookAttempts.inc({ outcome: nameOf(attempt) })
+  return attempt.isAborted ? undefined : outcomeOf(parcel, attempt, deps.now())
+}
+
+function nameOf({ isDelivered, isAborted }: Attempt): 'delivered' | 'failed' | 'aborted' {
   if (isDelivered) return 'delivered'
   return isAborted ? 'aborted' : 'failed'
+}
+
+async function record(deps: Deps, ended: readonly Ended<Parcel, Outcome>[]): Promise<void> {
+  const by = deps.store.process
+  const untried = ended.filter(({ outcome }) => outcome === undefined).map(({ row }) => row.id)
+  const outcomes = ended.flatMap(({ outcome }) => outcome ?? [])
+  const disabled = await deps.events.write(async (trx) => {
+    if (untried.length > 0) await giveBack(trx, untried, by)
+    return recordOutcomes(trx, outcomes, by)
+  })
+  const hooks = new Map(ended.map(({ row }) => [row.hook.id, row.hook]))
+  for (const [id, reason] of disabled) {
+    const hook = hooks.get(id)
+    if (hook) await noteDisabled(deps, hook, reason)
+  }
 }
