@@ -1,73 +1,8 @@
-/** Plans, lists and counts deliveries of webhooks, sends them again, and gives them up. */
+/** Lists and counts deliveries of webhooks, sends them again, and gives them up. */
 import type { Selectable, Transaction } from 'kysely'
-import { wholeOrg } from '../derived/sees.ts'
-import { type EventRow, findLog, listEventsAfter } from './events.ts'
-import { findHookStates, updateHookState } from './hook-states.ts'
-import { baseOf, hasPosition } from './positions.ts'
 import type { DeliveryState, LogDb, LogSchema } from './schema.ts'
 
 export type Delivery = Selectable<LogSchema['delivery']>
-
-/** Events that one transaction plans. */
-const eventsAtOnce = 100
-/** Deliveries of a webhook that may be pending. More events wait in the log. */
-const mostPending = 1_000
-/** Deliveries of a webhook that are kept after they ended. */
-const mostDone = 1_000
-
-export interface PlannedHook {
-  readonly hook_id: string
-  readonly org_id: string
-  matches(event: Pick<EventRow, 'type' | 'node_id'>): boolean
-  newId(): string
-}
-
-/**
- * Plans deliveries of the next events, and moves the position of the webhook. Both are in one transaction. Returns true
- * if more events may be planned at once.
- */
-export async function planDeliveries(trx: Transaction<LogSchema>, hook: PlannedHook, now: Date): Promise<boolean> {
-  const { hook_id, org_id } = hook
-  const state = (await findHookStates(trx, [hook_id])).get(hook_id)
-  const log = await findLog(trx, org_id)
-  if (state === undefined || state.reason !== null || log === undefined || log.sealed === 1) return false
-  if ((await countPending(trx, hook_id)) > mostPending - eventsAtOnce) return false
-  const planned = { seq: state.planned_seq, chain: state.planned_chain }
-  const from = (await hasPosition(trx, log, planned)) ? planned : baseOf(log)
-  const events = await listEventsAfter(trx, wholeOrg(org_id), from.seq, { limit: eventsAtOnce })
-  const wanted = events.filter((event) => hook.matches(event))
-  for (const { id, seq, type } of wanted) {
-    await trx
-      .insertInto('delivery')
-      .values({
-        ...{ id: hook.newId(), hook_id, org_id, event_id: id, seq, type, state: 'pending', attempts: 0 },
-        ...{ next_ms: now.getTime(), created_ms: now.getTime() },
-      })
-      .onConflict((conflict) => conflict.columns(['hook_id', 'event_id']).doNothing())
-      .execute()
-  }
-  const { seq, chain } = events.at(-1) ?? from
-  await updateHookState(trx, hook_id, { planned_seq: seq, planned_chain: chain })
-  await trimDone(trx, hook_id)
-  return events.length === eventsAtOnce
-}
-
-/** Deletes the oldest deliveries that ended, beyond those that are kept. */
-async function trimDone(trx: Transaction<LogSchema>, hookId: string): Promise<void> {
-  await trx
-    .deleteFrom('delivery')
-    .where('id', 'in', (from) =>
-      from
-        .selectFrom('delivery')
-        .select('id')
-        .where('hook_id', '=', hookId)
-        .where('done_ms', 'is not', null)
-        .orderBy('done_ms', 'desc')
-        .limit(2 * eventsAtOnce)
-        .offset(mostDone),
-    )
-    .execute()
-}
 
 /** Deletes up to `limit` deliveries that ended before this time. Returns true if none is left. */
 export async function deleteDeliveriesDoneBefore(
@@ -80,10 +15,6 @@ export async function deleteDeliveriesDoneBefore(
     .where('id', 'in', (from) => from.selectFrom('delivery').select('id').where('done_ms', '<', ms).limit(limit))
     .executeTakeFirstOrThrow()
   return numDeletedRows < BigInt(limit)
-}
-
-async function countPending(db: LogDb, hookId: string): Promise<number> {
-  return (await countPendingOf(db, [hookId])).get(hookId) ?? 0
 }
 
 export async function countPendingOf(db: LogDb, hookIds: readonly string[]): Promise<Map<string, number>> {

@@ -1,12 +1,10 @@
 /** Plans deliveries: each event of the log gets one for each webhook that wants it. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { v7 as newId } from 'uuid'
 import type { Webhook } from '../../../index/credentials/schema.ts'
 import { findWebhooks } from '../../../index/credentials/webhooks.ts'
-import { type PlannedHook, planDeliveries } from '../../../index/log/deliveries.ts'
 import { listHooksBehind, updateHookState } from '../../../index/log/hook-states.ts'
+import { type PlannedHook, planDeliveries } from '../../../index/log/planning.ts'
 import type { Deps } from '../../base/deps.ts'
-import { isNamed } from '../../base/event-types.ts'
 import { keptOf } from './keepers.ts'
 import { isServedHere } from './reconcile.ts'
 import { openSecret } from './secrets.ts'
@@ -19,33 +17,25 @@ export async function planAll(deps: Deps): Promise<void> {
   const behind = await listHooksBehind(deps.events.read)
   for (let at = 0; at < behind.length; at += hooksAtOnce) {
     const ids = behind.slice(at, at + hooksAtOnce).map(({ hook_id }) => hook_id)
-    const hooks = await findWebhooks(deps.credentials.read, ids)
-    for (const hook of hooks.values()) {
+    const hooks = [...(await findWebhooks(deps.credentials.read, ids)).values()]
+    for (const orgId of new Set(hooks.map(({ org_id }) => org_id))) {
       if (deps.draining.aborted) return
-      if (await isServedHere(deps, hook.org_id)) await planHook(deps, hook)
+      const ofOrg = hooks.filter(({ org_id }) => org_id === orgId)
+      if (await isServedHere(deps, orgId)) await planOrg(deps, ofOrg)
     }
   }
 }
 
-async function planHook(deps: Deps, hook: Webhook): Promise<void> {
-  if (hook.active === 0) {
-    // A crash came between the two databases.
-    await deps.events.write((trx) => updateHookState(trx, hook.id, { reason: 'by_owner' }))
-    return
-  }
-  if (openSecret(deps, hook.id, hook.secret_sealed) === undefined || !(await keptOf(deps, [hook])).has(hook)) return
-  const planned = plannedOf(hook)
-  while (!deps.draining.aborted && (await deps.events.write((trx) => planDeliveries(trx, planned, deps.now()))))
-    await nextTurn()
-}
-
-function plannedOf({ id, org_id, node_id, types }: Webhook): PlannedHook {
-  const patterns: readonly string[] = JSON.parse(types)
-  return {
-    hook_id: id,
-    org_id,
-    matches: (event) =>
-      patterns.some((pattern) => isNamed(event.type, pattern)) && (node_id === null || event.node_id === node_id),
-    newId,
-  }
+/** Plans for webhooks of one organisation. */
+async function planOrg(deps: Deps, hooks: readonly Webhook[]): Promise<void> {
+  const { events, draining, now } = deps
+  // A crash came between the two databases.
+  for (const { id } of hooks.filter(({ active }) => active === 0))
+    await events.write((trx) => updateHookState(trx, id, { reason: 'by_owner' }))
+  const open = hooks.filter((hook) => hook.active === 1 && openSecret(deps, hook.id, hook.secret_sealed) !== undefined)
+  const planned = [...(await keptOf(deps, open))].map(({ id, node_id, types }): PlannedHook => {
+    return { id, node_id, types: JSON.parse(types) }
+  })
+  if (planned.length === 0) return
+  while (!draining.aborted && (await events.write((trx) => planDeliveries(trx, planned, now())))) await nextTurn()
 }
