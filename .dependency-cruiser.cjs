@@ -32,12 +32,11 @@ const ladder = [
   ['consent'],
   ['branches'],
   ['anchors'],
-  ['nodes', 'pulls', 'orgs', 'graph'],
+  ['nodes', 'pulls', 'orgs'],
   ['review'],
   ['search', 'accounts'],
   ['oauth'],
   ['webhooks'],
-  ['inbox'],
   ['pushes'],
   ['cells'],
   ['background', 'operator'],
@@ -151,8 +150,8 @@ module.exports = {
     ),
     never(
       'sql-stays-in-the-index',
-      'The server calls functions of the index instead of writing SQL.',
-      '^server/',
+      'The server calls functions of the index, or of the rows of its feature, instead of writing SQL.',
+      '^server/(?!features/[\\w-]+/rows/)',
       'node_modules/(kysely|(@types/)?better-sqlite3)',
     ),
     never(
@@ -160,6 +159,30 @@ module.exports = {
       'Only the index connects to PostgreSQL.',
       '^(server|gitstore|spec)/',
       'node_modules/(@types/)?pg/',
+    ),
+    never(
+      'kernel-knows-no-feature',
+      'Only the list of features imports features. All other code must work without them.',
+      '^(gitstore|index|spec)/|^server/(?!features/|process/features\\.ts$)',
+      '^server/features/(?!feature\\.ts$)',
+    ),
+    never(
+      'features-know-ports',
+      'A feature imports the kernel. Of another feature it imports only the file port.ts.',
+      '^server/features/([\\w-]+)/',
+      '^server/features/(?!$1/|[\\w-]+/port\\.ts$|feature\\.ts$)',
+    ),
+    never(
+      'feature-pages-ask-operations',
+      'A page of a feature uses an Api and the parts of pages, as all pages do.',
+      '^server/features/[\\w-]+/pages/',
+      '^(gitstore|index)/|^server/(domain/|routes/|vault/|features/[\\w-]+/(?!pages/))',
+    ),
+    never(
+      'feature-rules-without-http',
+      'Only the manifest of a feature, its pages and its tools know HTTP.',
+      '^server/features/[\\w-]+/(?!feature\\.ts$|pages/|tools/|http/)',
+      `(^spec/|^server/(http|routes|pages|mcp)/|${http})`,
     ),
     never(
       'domain-has-two-neighbours',
@@ -296,7 +319,7 @@ module.exports = {
     never(
       'entry-points-are-not-imported',
       'The process and the command line are entry points.',
-      '^(server/(base|domain|http|routes|pages|mcp|vault|metrics)|gitstore|index|spec)/',
+      '^(server/(base|domain|features|http|routes|pages|mcp|vault|metrics)|gitstore|index|spec)/',
       '^server/(process|cli)/',
     ),
     never(

@@ -58,7 +58,7 @@ export async function buildDist() {
       { in: 'server/cli/cli.ts', out: 'cli' },
       { in: 'server/process/import-process.ts', out: 'import' },
       { in: 'server/domain/embeddings/scrub-worker.ts', out: 'domain/embeddings/scrub-worker' },
-      { in: 'server/domain/graph/graph-worker.ts', out: 'domain/graph/graph-worker' },
+      { in: 'server/features/graph/graph-worker.ts', out: 'features/graph/graph-worker' },
       { in: 'server/domain/embeddings/embed-worker.ts', out: 'domain/embeddings/embed-worker' },
       { in: 'server/domain/search/search-worker.ts', out: 'domain/search/search-worker' },
     ],

@@ -1,4 +1,4 @@
-/** The table of page routes, and the steps that every page request goes through. */
+/** The table of the kernel's pages, and the steps of each request for a page. */
 
 import type { Request, RequestHandler, Response } from 'express'
 import type { Api } from '../../spec/client/api.ts'
@@ -20,7 +20,7 @@ import { note } from '../http/log/request-notes.ts'
 import { oidcVisit } from '../http/oidc/visit.ts'
 
 import { pageReads, pageTurn } from '../http/page-turns.ts'
-import { matchPath, parseTemplate, segmentsOf } from '../http/path-templates.ts'
+import { matchPath, type PathTemplate, parseTemplate, segmentsOf } from '../http/path-templates.ts'
 import type { CountRequest } from '../http/rate-limits.ts'
 import { sendAsset } from './assets.ts'
 import { isFromPage, isNavigation } from './cookie-auth.ts'
@@ -32,25 +32,21 @@ import { leadToAdmin, showAccounts, showNewAccount, takeNewAccount } from './pag
 import { showHealth } from './pages/admin-health.tsx'
 import { showBacklinks } from './pages/backlinks.tsx'
 import { showBlame } from './pages/blame.tsx'
-import { showBot, takeBot } from './pages/bot.tsx'
-import { showBots, takeBots } from './pages/bots.tsx'
 import { showCompare } from './pages/compare.tsx'
 import { showConnections, takeConnections } from './pages/connections.tsx'
 import { showConsent, takeConsent } from './pages/consent.tsx'
 import { showDocs } from './pages/docs.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
 import { showExport } from './pages/export.tsx'
-import { showFeed, showInboxFeed, showRobots, showSitemap } from './pages/feeds.ts'
+import { showFeed, showRobots, showSitemap } from './pages/feeds.ts'
 import { showFields, takeFields } from './pages/fields.tsx'
 import { showFind } from './pages/find.tsx'
 import { showForgot, takeForgot } from './pages/forgot.tsx'
-import { showGraph } from './pages/graph.tsx'
 import { showCommit, showHistory } from './pages/history.tsx'
 import { showHome } from './pages/home.tsx'
 import { showIdentities, takeIdentities } from './pages/identities.tsx'
 import { showImport, takeImport } from './pages/import.tsx'
 import { showImportRun, takeImportRun } from './pages/import-run.tsx'
-import { showInbox, takeInbox } from './pages/inbox.tsx'
 import { leadToJoin, showJoin, takeJoin } from './pages/join.tsx'
 import { showMembers, takeMembers } from './pages/members.tsx'
 import { errorPage } from './pages/missing.tsx'
@@ -82,7 +78,6 @@ import { showType, takeType } from './pages/type-settings.tsx'
 import { showTypeProblems, showTypeTable } from './pages/type-table.tsx'
 import { showTypes, takeTypes } from './pages/types-settings.tsx'
 import { showUndo, takeUndo } from './pages/undo.tsx'
-import { showUnsubscribe, takeUnsubscribe } from './pages/unsubscribe.tsx'
 import { showUndoEmail, showVerify, takeUndoEmail, takeVerify } from './pages/verify.tsx'
 import { showDelivery, showWebhook, takeDelivery, takeWebhook } from './pages/webhook.tsx'
 import { showWebhooks, takeWebhooks } from './pages/webhooks.tsx'
@@ -91,7 +86,7 @@ import { Urls } from './urls.ts'
 
 type MakePage = (visit: PageContext) => Promise<PageResult>
 
-interface Route {
+export interface PageRoute {
   /** Path template. */
   readonly at: string
   readonly show?: MakePage
@@ -109,7 +104,7 @@ interface Route {
   readonly isOneClick?: boolean
 }
 
-const routes: readonly Route[] = [
+const routes: readonly PageRoute[] = [
   { at: '/', show: showHome },
   { at: '/sign-in', show: showSignIn, take: takeSignIn },
   { at: '/sign-in/oidc/{provider}', show: showOidc },
@@ -118,7 +113,6 @@ const routes: readonly Route[] = [
   { at: '/reset', show: showReset, take: takeReset },
   { at: '/verify', show: showVerify, take: takeVerify },
   { at: '/undo-email', show: showUndoEmail, take: takeUndoEmail },
-  { at: '/unsubscribe', show: showUnsubscribe, take: takeUnsubscribe, hasUploads: true, isOneClick: true },
   { at: '/forgot', show: showForgot, take: takeForgot },
   { at: '/sign-out', take: takeSignOut },
   { at: '/robots.txt', show: showRobots },
@@ -131,8 +125,6 @@ const routes: readonly Route[] = [
   { at: '/me/invitation', show: leadToJoin },
   { at: '/me/password', show: showPassword, take: takePassword },
   { at: '/me/profile', show: showProfile, take: takeProfile },
-  { at: '/me/inbox', show: showInbox, take: takeInbox },
-  { at: '/me/inbox.atom', show: showInboxFeed },
   { at: '/me/identities', show: showIdentities, take: takeIdentities },
   { at: '/me/sessions', show: showSessions, take: takeSessions },
   { at: '/goodbye', show: showGoodbye },
@@ -149,8 +141,6 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/settings/types', show: showTypes, take: takeTypes },
   { at: '/o/{org}/settings/types/new', show: showType, take: takeType },
   { at: '/o/{org}/settings/types/{type}', show: showType, take: takeType },
-  { at: '/o/{org}/settings/bots', show: showBots, take: takeBots },
-  { at: '/o/{org}/settings/bots/{bot}', show: showBot, take: takeBot },
   { at: '/o/{org}/settings/webhooks', show: showWebhooks, take: takeWebhooks },
   { at: '/o/{org}/settings/webhooks/{webhook}', show: showWebhook, take: takeWebhook },
   { at: '/o/{org}/settings/webhooks/{webhook}/{delivery}', show: showDelivery, take: takeDelivery },
@@ -161,7 +151,6 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/nodes', show: showTable },
   { at: '/o/{org}/types/{type}', show: showTypeTable },
   { at: '/o/{org}/types/{type}/problems', show: showTypeProblems },
-  { at: '/o/{org}/graph', show: showGraph },
   { at: '/o/{org}/export', show: showExport },
   { at: '/o/{org}/import', show: showImport, take: takeImport, isStreamed: true },
   { at: '/o/{org}/import/{id}', show: showImportRun, take: takeImportRun },
@@ -191,9 +180,24 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/{node}/proposals/{number}/undo', show: showUndo, take: takeUndo },
 ]
 
-const templates = routes.map((route) => ({ route, template: parseTemplate(route.at) }))
+interface PageTemplate {
+  readonly route: PageRoute
+  readonly template: PathTemplate
+}
+
+/**
+ * Returns the table of all pages. The order of routes does not matter: a literal segment comes before a parameter.
+ *
+ * @param more those of features
+ */
+export function pageTable(more: readonly PageRoute[]): readonly PageTemplate[] {
+  const all = [...routes, ...more].map((route) => ({ route, template: parseTemplate(route.at) }))
+  const keyOf = ({ template }: PageTemplate) => template.segments.map((one) => (one === undefined ? 1 : 0)).join('')
+  return all.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : keyOf(a) > keyOf(b) ? 1 : 0))
+}
 
 interface Parts extends Answering {
+  readonly table: readonly PageTemplate[]
   readonly findCredential: FindCredential
   readonly cookies: BrowserCookies
   readonly countRequest: CountRequest
@@ -212,7 +216,7 @@ export function pages(parts: Parts): RequestHandler {
       else if (!sendAsset(req, res, path.slice('/assets/'.length))) throw new AppError('not_found', 'Not found')
       return
     }
-    if (!isPage(req, path)) {
+    if (!isPage(parts, req, path)) {
       next()
       return
     }
@@ -222,12 +226,13 @@ export function pages(parts: Parts): RequestHandler {
 }
 
 /** True for a path that the API also has. Only browsers get pages there. */
-function isShared(path: string): boolean {
-  return ['/', '/join', '/docs'].includes(path) || (path.startsWith('/admin/') && findRoute(path) !== undefined)
+function isShared(table: Parts['table'], path: string): boolean {
+  return ['/', '/join', '/docs'].includes(path) || (path.startsWith('/admin/') && findRoute(table, path) !== undefined)
 }
 
-function isPage(req: Request, path: string): boolean {
-  if (!isShared(path)) return /^\/(?:o|me|sign-in\/oidc)\//.test(path) || routes.some(({ at }) => at === path)
+function isPage({ table }: Parts, req: Request, path: string): boolean {
+  if (!isShared(table, path))
+    return /^\/(?:o|me|sign-in\/oidc)\//.test(path) || table.some(({ route }) => route.at === path)
   req.res?.vary('Accept')
   return req.accepts(['json', 'html']) === 'html'
 }
@@ -248,15 +253,15 @@ export function missingPages(parts: Parts): RequestHandler {
 }
 
 async function answer(parts: Parts, req: Request, res: Response, path: string): Promise<void> {
-  const { deps } = parts
+  const { deps, table } = parts
   setPageHeaders(res)
   const asking = { req, res, credential: undefined }
   showErrorsTo(visitOf(parts, asking, {}), res)
-  const found = findRoute(path)
+  const found = findRoute(table, path)
   const isRead = req.method === 'GET' || req.method === 'HEAD'
   const make = isRead ? found?.route.show : req.method === 'POST' ? found?.route.take : undefined
   const plain = path.replace(/\/+$/, '')
-  if (found === undefined && isRead && plain !== path && findRoute(plain)) {
+  if (found === undefined && isRead && plain !== path && findRoute(table, plain)) {
     res.redirect(301, publicPath(res, plain + req.url.slice(path.length)))
     return
   }
@@ -307,7 +312,7 @@ function newAddress({ urls }: PageContext, { route, params, isOld, rest }: Found
 async function readSent(
   req: Request,
   res: Response,
-  { formBytes, hasUploads: takesFiles = false, isStreamed = false }: Partial<Route> = {},
+  { formBytes, hasUploads: takesFiles = false, isStreamed = false }: Partial<PageRoute> = {},
 ): Promise<Pick<Partial<PageContext>, 'form' | 'files' | 'upload'>> {
   if (isStreamed) return { upload: { type: req.headers['content-type'] ?? '', open: () => openUpload(req, res) } }
   if (!takesFiles || !hasUploads(req)) return { form: await readForm(req, res, formBytes) }
@@ -400,7 +405,7 @@ function visitOf(
 }
 
 interface Found {
-  readonly route: Route
+  readonly route: PageRoute
   /** The decoded parameters. `org` and `node` are UUIDs. */
   readonly params: Readonly<Record<string, string>>
   /** True if the path is `/o/{uuid}…` or `/o/{org}/n/{node}…`, as in the first versions of Grove. */
@@ -409,18 +414,18 @@ interface Found {
   readonly rest: string
 }
 
-function findRoute(path: string): Found | undefined {
+function findRoute(table: Parts['table'], path: string): Found | undefined {
   const sent = segmentsOf(path)
   const [o, org = '', n, node = '', ...more] = sent
-  if (o !== 'o' || n !== 'n' || idIn(decodePercent(node) ?? '') === undefined) return matchRoute(sent)
+  if (o !== 'o' || n !== 'n' || idIn(decodePercent(node) ?? '') === undefined) return matchRoute(table, sent)
   const place = ['o', org, node]
   // The words of the title were the last segment.
-  const found = matchRoute([...place, ...more]) ?? (more.length === 1 ? matchRoute(place) : undefined)
+  const found = matchRoute(table, [...place, ...more]) ?? (more.length === 1 ? matchRoute(table, place) : undefined)
   return found && { ...found, isOld: true }
 }
 
-function matchRoute(sent: readonly string[]): Found | undefined {
-  for (const { route, template } of templates) {
+function matchRoute(table: Parts['table'], sent: readonly string[]): Found | undefined {
+  for (const { route, template } of table) {
     const values = matchPath(template, sent)
     const params = values && withIds(values)
     if (values === undefined || params === undefined) continue

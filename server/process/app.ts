@@ -37,16 +37,13 @@ import { compressed, crossOrigin, securityHeaders } from '../http/responses/head
 import { mcpOverHttp } from '../mcp/http.ts'
 import { cookieToBearer } from '../pages/cookie-auth.ts'
 import type { DemoNotice } from '../pages/page-context.ts'
-import { missingPages, pages } from '../pages/pages.ts'
+import { missingPages, pages, pageTable } from '../pages/pages.ts'
 import { Urls } from '../pages/urls.ts'
 import { accountRoutes } from '../routes/accounts.ts'
 import { adminRoutes } from '../routes/admin.ts'
-import { botRoutes } from '../routes/bots.ts'
 import { branchRoutes } from '../routes/branches.ts'
 import { contentRoutes } from '../routes/contents.ts'
 import { eventRoutes } from '../routes/events.ts'
-import { graphRoutes } from '../routes/graph.ts'
-import { inboxRoutes } from '../routes/inbox.ts'
 import { invitationRoutes } from '../routes/invitations.ts'
 import { nodeRoutes } from '../routes/nodes.ts'
 import { operationRoutes } from '../routes/operation.ts'
@@ -57,6 +54,7 @@ import { searchRoutes } from '../routes/search.ts'
 import { typeRoutes } from '../routes/types.ts'
 import { webhookRoutes } from '../routes/webhooks.ts'
 import { httpPartsOf } from './cell-parts.ts'
+import { operations, pageRoutes } from './features.ts'
 
 const handlers: Handlers = {
   ...accountRoutes,
@@ -68,14 +66,12 @@ const handlers: Handlers = {
   ...pullRoutes,
   ...reviewRoutes,
   ...eventRoutes,
-  ...inboxRoutes,
-  ...graphRoutes,
   ...searchRoutes,
   ...typeRoutes,
   ...webhookRoutes,
-  ...botRoutes,
   ...adminRoutes,
   ...operationRoutes,
+  ...operations,
 }
 
 export interface AppOptions {
@@ -107,7 +103,7 @@ export function createApp(
     checks: [refuseChanges, validate({ answersToo: false }), countSignUps, countTalk],
   }
   const consentsOf = consentsFor(deps, newSharedCounter)
-  const shown = { ...inProcess, findCredential, cookies, countRequest, consentsOf, demo }
+  const shown = { ...inProcess, findCredential, cookies, countRequest, consentsOf, demo, table: pageTable(pageRoutes) }
   app.disable('x-powered-by')
   app.set('query parser', 'simple')
   app.enable('case sensitive routing')

@@ -3,9 +3,9 @@ import { writeAddressChanged, writeNewAddress } from '../domain/accounts/email-c
 import { writeVerification } from '../domain/accounts/email-proofs.ts'
 import { writeInvitation } from '../domain/accounts/invitations.ts'
 import { writeReset } from '../domain/accounts/password-resets.ts'
-import { writeDigest } from '../domain/inbox/digest.ts'
 import { writeNotice } from '../domain/mail/notices.ts'
 import type { Letters } from '../domain/mail/sender.ts'
+import { letters as featureLetters } from './features.ts'
 
 export const letters: Letters = {
   reset: writeReset,
@@ -18,5 +18,5 @@ export const letters: Letters = {
   reused: writeNotice,
   linked: writeNotice,
   taken_over: writeNotice,
-  digest: writeDigest,
+  ...featureLetters,
 }

@@ -32,6 +32,7 @@ import { removeLeftUploads } from '../vault/uploads/requests.ts'
 import { type AppOptions, createApp } from './app.ts'
 import { openDeps } from './bootstrap.ts'
 import { servicePartsOf } from './cell-parts.ts'
+import { jobsOfFeatures } from './features.ts'
 import { importProcess } from './import-child.ts'
 import { letters } from './letters.ts'
 import { listen } from './listen.ts'
@@ -121,7 +122,8 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   } finally {
     waiting.abort()
   }
-  if (sweeps) work = startWork(deps, served, whole, () => sweep(deps, report, [...jobs, uploadsJob]))
+  if (sweeps)
+    work = startWork(deps, served, whole, () => sweep(deps, report, [...jobs, ...jobsOfFeatures(), uploadsJob]))
   const close = async () => {
     draining.abort()
     await Promise.all([drain(server), imports.close()])

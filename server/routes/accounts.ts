@@ -12,7 +12,6 @@ import { endOtherSessions, endSession, listSessions } from '../domain/accounts/s
 import { logOut, refreshSession } from '../domain/accounts/sessions.ts'
 import { getAuthConfig } from '../domain/accounts/ways-in.ts'
 import { listMyAudit } from '../domain/audit/listing.ts'
-import { createFeedToken, endFeedToken } from '../domain/inbox/feed.ts'
 import { endMyConnection, listMyConnections } from '../domain/oauth/connections.ts'
 import type { Handlers } from '../http/contract/operations.ts'
 import { Archive, createdAt, withSecret } from '../http/responses/responses.ts'
@@ -35,8 +34,6 @@ export const accountRoutes = {
   getAuthConfig,
   listIdentities: listMyIdentities,
   removeIdentity,
-  createFeedToken: withSecret(createFeedToken),
-  endFeedToken,
   createToken: withSecret(createdAt('/auth/tokens/{id}', createToken)),
   listTokens,
   revokeToken,

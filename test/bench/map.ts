@@ -2,8 +2,8 @@
 
 import { gzipSync } from 'node:zlib'
 import { readGraphRows } from '../../index/graph/graph-rows.ts'
-import { drawMap } from '../../server/domain/graph/map-drawing.ts'
-import { layOutMap } from '../../server/domain/graph/map-layout.ts'
+import { drawMap } from '../../server/features/graph/map-drawing.ts'
+import { layOutMap } from '../../server/features/graph/map-layout.ts'
 import { fillGraph } from './graph-data.ts'
 import { interleave } from './measure.ts'
 import type { Peers } from './peers.ts'

@@ -98,7 +98,7 @@ describe('edges that close a cycle', () => {
 describe('the thread that draws graphs', () => {
   it.deep('takes only the request in hand with it when it dies, and another takes its place', async () => {
     const script = `
-      import { drawInThread } from './server/domain/graph/graph-thread.ts'
+      import { drawInThread } from './server/features/graph/graph-thread.ts'
       const order = { file: 'nowhere.sqlite', orgId: 'none', known: undefined }
       const draw = () => drawInThread(order).then(() => 'drawn', (error) => error.code ?? error.message)
       process.once('worker', (worker) => worker.terminate())
@@ -111,7 +111,7 @@ describe('the thread that draws graphs', () => {
       import { mock } from 'node:test'
       import { setImmediate as nextTurn } from 'node:timers/promises'
       import { Worker } from 'node:worker_threads'
-      import { drawInThread } from './server/domain/graph/graph-thread.ts'
+      import { drawInThread } from './server/features/graph/graph-thread.ts'
       const order = { file: 'nowhere.sqlite', orgId: 'none', known: undefined }
       const draw = () => drawInThread(order).then(() => 'drawn', (error) => error.code ?? error.message)
       const { postMessage } = Worker.prototype

@@ -1,6 +1,6 @@
 /** Users follow nodes and organisations, with both engines of credentials. */
 import { expect } from 'chai'
-import { createFollowsSweep } from '../../server/domain/inbox/follows.ts'
+import { createFollowsSweep } from '../../server/features/inbox/follows.ts'
 import { expecting, type TestNode } from '../support/node.ts'
 import { password } from '../support/people.ts'
 import { useWorld } from '../support/world.ts'

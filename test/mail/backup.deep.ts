@@ -1,7 +1,7 @@
 /** Mails are not in a backup, so a restored service sends nothing. */
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { queueDigests } from '../../server/domain/inbox/digest.ts'
+import { queueDigests } from '../../server/features/inbox/digest.ts'
 import { cli, folder } from '../operator/desk.ts'
 import { startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'

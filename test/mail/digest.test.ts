@@ -1,7 +1,7 @@
 /** The inbox by mail. */
 import { expect } from 'chai'
 import { isPostgres } from '../../index/credentials/mail.ts'
-import { queueDigests } from '../../server/domain/inbox/digest.ts'
+import { queueDigests } from '../../server/features/inbox/digest.ts'
 import { visitOf } from '../pages/forms.ts'
 import { expecting } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'

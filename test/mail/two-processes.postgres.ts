@@ -1,7 +1,7 @@
 /** Two processes on PostgreSQL send each mail once. */
 import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
-import { queueDigests } from '../../server/domain/inbox/digest.ts'
+import { queueDigests } from '../../server/features/inbox/digest.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'

@@ -1,10 +1,11 @@
 /** Addresses of pages: words of the titles and the whole id, and the redirects from all other forms. */
 
 import { randomBytes, randomInt } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { v4, v7 } from 'uuid'
 import { idIn, segmentOf } from '../../server/base/page-segments.ts'
+import { pageTable } from '../../server/pages/pages.ts'
+import { pageRoutes } from '../../server/process/features.ts'
 import { made } from '../support/cast.ts'
 import { newNode } from '../support/node.ts'
 import { pageAt, readPage } from '../support/pages.ts'
@@ -108,8 +109,8 @@ describe('the segment of an address', () => {
   })
 
   it('is never the name of another page', () => {
-    const source = readFileSync('server/pages/pages.ts', 'utf8')
-    const names = [...source.matchAll(/ at: '\/o\/\{org\}([^']*)'/g)].flatMap(([, path = '']) => path.split('/'))
+    const paths = pageTable(pageRoutes).map(({ route }) => route.at)
+    const names = paths.flatMap((path) => (path.startsWith('/o/{org}') ? path.split('/').slice(3) : []))
     const fixed = new Set(names.filter((name) => name !== '' && !name.startsWith('{')))
     expect([...fixed]).to.include.members(['members', 'settings', 'find', 'history', 'import', 'sitemap.xml'])
     for (const name of fixed) expect([name, idIn(name), name.length < 22]).to.deep.equal([name, undefined, true])

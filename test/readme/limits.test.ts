@@ -36,7 +36,7 @@ const semaphores: Readonly<Record<string, readonly [file: string, name: string]>
   'renderings of texts for pages': ['server/http/page-turns.ts', 'renderings'],
   'searches and suggestions': ['server/domain/search/queue.ts', 'semaphore'],
   'searches of a branch or past state': ['server/domain/search/in-view.ts', 'semaphore'],
-  'graphs and maps': ['server/domain/graph/graph.ts', 'semaphore'],
+  'graphs and maps': ['server/features/graph/graph.ts', 'semaphore'],
 }
 
 describe('spec/limits.md', () => {

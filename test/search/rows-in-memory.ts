@@ -15,7 +15,7 @@ import { loadLanguages } from '../../index/search/text/languages.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'
 import { migrate } from '../../index/sqlite/migrate.ts'
-import { toGraphEdge } from '../../server/domain/graph/graph-drawing.ts'
+import { toGraphEdge } from '../../server/domain/format/graph-edges.ts'
 import { seed } from '../support/seed.ts'
 
 export type { SearchQuestion } from '../../index/search/retrieve.ts'

@@ -21,8 +21,6 @@ import { keepReserve } from '../disk-reserve.ts'
 import { sweepVectors } from '../embeddings/sweep.ts'
 import { removeGoneLogs } from '../events/gone-logs.ts'
 import { EventRemoval, type OldestNeeded, removeOldIntents } from '../events/retention.ts'
-import { queueDigests } from '../inbox/digest.ts'
-import { createFollowsSweep } from '../inbox/follows.ts'
 import { requestedFirst } from '../indexing/partial-index.ts'
 import { recordGaps, recordGoneOrgs } from '../indexing/record-gaps.ts'
 import {
@@ -98,12 +96,6 @@ function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
       failed: 'the repositories could not be indexed',
     },
     events,
-    {
-      chore: 'follows',
-      everyMs: 60 * minuteMs,
-      work: createFollowsSweep(),
-      failed: 'follows of former members could not be removed',
-    },
     ...more,
     ...lateJobsOf(),
   ]
@@ -226,12 +218,6 @@ const memberJobs: readonly Job[] = [
     failed: 'old mails could not be removed',
   },
   {
-    chore: 'digests',
-    everyMs: minuteMs,
-    work: queueDigests,
-    failed: 'digests of inboxes could not be queued',
-  },
-  {
     chore: 'mailed tokens',
     everyMs: 60 * minuteMs,
     work: forgetEmailTokens,
@@ -276,7 +262,7 @@ const restFactor = 20
 /**
  * Runs a step of each job when it is due, until `deps.draining`.
  *
- * @param more jobs of a service that is a cell
+ * @param more the jobs of features, and of a service that is a cell
  */
 export function sweep(deps: Deps, report: Report, more: readonly Job[]): Promise<void> {
   const { lease } = deps.placement

@@ -3,7 +3,7 @@
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { noPageError, type PageContext, param, type Text } from '../page-context.ts'
-import { linkOf, subjectOf, wordsOf } from '../parts/inbox-words.ts'
+import { xml } from '../text/escape.ts'
 
 /** `changes`: in the feed. `atOnce`: nodes per API call. */
 const most = { changes: 50, atOnce: 200 } as const
@@ -30,30 +30,6 @@ export async function showFeed(visit: PageContext): Promise<Text> {
     `<feed xmlns="http://www.w3.org/2005/Atom"><id>${id}</id><title>${title}</title>`,
     `<link rel="self" href="${self}"/><link href="${home}"/><updated>${nodes[0]?.updated_at ?? org.updated_at}</updated>`,
     `<author><name>${xml(org.name)}</name></author>`,
-    ...entries,
-    '</feed>',
-  ]
-  return { kind: 'text', type: 'application/atom+xml; charset=utf-8', text: `${lines.join('\n')}\n` }
-}
-
-/** Answers the inbox of the user whose feed token is in the URL. The visitor need not be signed in. */
-export async function showInboxFeed({ api, urls, query }: PageContext): Promise<Text> {
-  const { name, items } = await api.getInboxFeed({ query: { token: query.get('token') || '-' } })
-  const self = `${urls.base}/inbox`
-  const entries = items.map((item) => {
-    const title = `${subjectOf(item)}: ${wordsOf(item)}`
-    const by = item.actors.map((actor) => `<author><name>${xml(actor.name || 'Grove')}</name></author>`).join('')
-    return [
-      `<entry><id>${xml(`${self}/${item.org_id}/${item.id}`)}</id><title>${xml(title)}</title>`,
-      `<link href="${xml(urls.absolute(linkOf(urls, item)))}"/>${by}`,
-      `<updated>${item.last_event.at}</updated><summary>${xml(item.org_name)}</summary></entry>`,
-    ].join('')
-  })
-  const lines = [
-    '<?xml version="1.0" encoding="utf-8"?>',
-    `<feed xmlns="http://www.w3.org/2005/Atom"><id>${xml(self)}</id><title>${xml(`Inbox of ${name}`)}</title>`,
-    `<link href="${xml(urls.absolute(urls.me('inbox')))}"/>`,
-    `<updated>${items[0]?.last_event.at ?? '1970-01-01T00:00:00Z'}</updated><author><name>Grove</name></author>`,
     ...entries,
     '</feed>',
   ]
@@ -113,11 +89,4 @@ async function publishedOrg(visit: PageContext) {
   const org = await visit.api.getOrg({ path })
   if (!org.published) throw new AppError('org_not_found', 'Organisation not found')
   return { path, org }
-}
-
-function xml(text: string): string {
-  // XML 1.0 does not allow control characters.
-  return text
-    .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '')
-    .replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`)
 }

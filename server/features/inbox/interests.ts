@@ -1,0 +1,38 @@
+/** Reads the interests of a user: follows, and conversations. */
+
+import { listMuted } from '../../../index/credentials/read-marks.ts'
+import { listInvolved } from '../../../index/derived/involved.ts'
+import type { Ctx } from '../../base/deps.ts'
+import * as limits from '../../base/limits.ts'
+import type { Person } from '../../domain/actor.ts'
+import { groupedBy } from './grouped-by.ts'
+import { type Interests, keyOfPull } from './reasons.ts'
+import { listFollows } from './rows/follows.ts'
+
+/** The most follows of a user, and muted conversations. */
+const mostRows = 1_000
+
+/** Reads the interests of a user in each organisation, or in one. */
+export async function readInterests(ctx: Ctx<Person>, orgId?: string): Promise<(orgId: string) => Interests> {
+  const { read } = ctx.credentials
+  const follows = await listFollows(read, ctx.actor.id, { orgId }, { limit: mostRows, offset: 0 })
+  const pulls = await listInvolved(ctx.index.read, { userId: ctx.actor.id, orgId, limit: limits.inboxPulls })
+  const muted = new Set(
+    (await listMuted(read, ctx.actor.id, mostRows)).map(({ node_id, number }) => keyOfPull(node_id, number)),
+  )
+  const followsBy = groupedBy(follows, ({ org_id }) => org_id)
+  const pullsBy = groupedBy(pulls, ({ org_id }) => org_id)
+  return (one) => {
+    const all = (followsBy.get(one) ?? []).map((row) => ({ ...row, since: Date.parse(row.created_at) }))
+    const those = (scope: string) =>
+      new Map(all.filter((row) => row.node_id !== '' && row.scope === scope).map((row) => [row.node_id, row.since]))
+    return {
+      userId: ctx.actor.id,
+      orgSince: all.find(({ node_id }) => node_id === '')?.since,
+      nodes: those('node'),
+      trees: those('tree'),
+      involved: new Set((pullsBy.get(one) ?? []).map(({ node_id, number }) => keyOfPull(node_id, number))),
+      muted,
+    }
+  }
+}

@@ -1,0 +1,254 @@
+/** The inbox: what happened to what the user follows or takes part in. */
+
+import { AppError } from '../../../base/errors.ts'
+import type { AnswerOf } from '../../../http/in-process.ts'
+import { type Page, type PageContext, type PageResult, redirect } from '../../../pages/page-context.ts'
+import { plural, When } from '../../../pages/parts/dates.tsx'
+import { field, showFormErrors } from '../../../pages/parts/forms.tsx'
+import { HomeTabs } from '../../../pages/parts/home-tabs.tsx'
+import { ownPath } from '../../../pages/urls.ts'
+import { type InboxItem, linkOf, reasonOf, subjectOf, wordsOf } from './inbox-words.ts'
+
+/** Items of a page. */
+const mostItems = 30
+
+export function showInbox(visit: PageContext): Promise<Page> {
+  return inboxPage(visit)
+}
+
+export async function takeInbox(visit: PageContext): Promise<PageResult> {
+  const { api, form, urls } = visit
+  const [act, org_id, node_id] = [field(form, 'act'), field(form, 'org'), field(form, 'node')]
+  const back = form.has('back') ? ownPath(urls, form.get('back')) : urls.me('inbox')
+  const [path, nodePath] = [{ org_id }, { org_id, node_id }]
+  try {
+    if (act === 'digest') await api.updateMe({ body: { digest: digestIn(form) } })
+    else if (act === 'feed') return await inboxPage(visit, await api.createFeedToken())
+    else if (act === 'end-feed') await api.endFeedToken()
+    else if (act === 'read-all') await api.putInboxMark({ body: { cursor: field(form, 'cursor') } })
+    else if (act === 'read') await api.putOrgInboxMark({ path, body: { item: field(form, 'item') } })
+    else if (act === 'follow') await api.followOrg({ path })
+    else if (act === 'follow-node') await api.followNode({ path: nodePath, body: { scope: 'node' } })
+    else if (act === 'follow-tree') await api.followNode({ path: nodePath, body: { scope: 'tree' } })
+    else if (act === 'unfollow' && node_id === '') await api.unfollowOrg({ path })
+    else if (act === 'unfollow') await api.unfollowNode({ path: nodePath })
+    else throw new AppError('bad_request', 'The form does not name a known action')
+  } catch (error) {
+    return showFormErrors(error, () => inboxPage(visit))
+  }
+  return redirect(303, back)
+}
+
+const frequencies = { never: 'Never', daily: 'Once a day', weekly: 'Once a week' } as const
+
+function digestIn(form: URLSearchParams): 'never' | 'daily' | 'weekly' {
+  const sent = field(form, 'digest')
+  return sent === 'daily' || sent === 'weekly' ? sent : 'never'
+}
+
+type Feed = AnswerOf<'createFeedToken'>
+
+async function inboxPage(visit: PageContext, feed?: Feed): Promise<Page> {
+  const { api, urls, query } = visit
+  const after = query.get('after') ?? undefined
+  const read = await api.listInbox({ query: { limit: mostItems, ...(after !== undefined && { after }) } })
+  const me = await api.getMe({})
+  const { follows, total } = await api.listFollows({ query: { limit: 50 } })
+  for (const { org_id, org_name, node_id, node_title } of read.items) {
+    urls.learn(org_id, org_name)
+    if (node_id !== undefined && node_title) urls.learn(node_id, node_title)
+  }
+  return {
+    ...{ kind: 'page', place: { crumb: 'Inbox' }, facts: { me, read, follows, total, feed: feed?.created_at } },
+    head: { title: 'Inbox · Grove', noIndex: true },
+    body: () => (
+      <main id="main" class="wide home inbox">
+        <h1>Inbox</h1>
+        <HomeTabs urls={urls} here="inbox" />
+        <Items visit={visit} read={read} isFirst={after === undefined} />
+        <Followed visit={visit} follows={follows} total={total} />
+        {visit.sendsMail && <DigestSection visit={visit} me={me} />}
+        <FeedSection visit={visit} feed={feed} />
+      </main>
+    ),
+  }
+}
+
+interface DigestProps {
+  readonly visit: PageContext
+  readonly me: AnswerOf<'getMe'>
+}
+
+function DigestSection({ visit: { urls }, me: { digest, email_verified } }: DigestProps) {
+  const now = digest ?? 'never'
+  return (
+    <section class="card" aria-labelledby="digest">
+      <header>
+        <h2 id="digest">By mail</h2>
+      </header>
+      <form method="post" action={urls.me('inbox')} class="fields">
+        <label class="field">
+          <span>Mail me what is unread and new</span>
+          <select name="digest">
+            {Object.entries(frequencies).map(([value, label]) => (
+              <option value={value} selected={value === now}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button class="btn" type="submit" name="act" value="digest">
+          Save
+        </button>
+      </form>
+      {email_verified !== true && (
+        <p class="why">
+          Mails begin once your e-mail address is confirmed, on <a href={urls.me('profile')}>your profile page</a>.
+        </p>
+      )}
+    </section>
+  )
+}
+
+interface ItemsProps {
+  readonly visit: PageContext
+  readonly read: AnswerOf<'listInbox'>
+  readonly isFirst: boolean
+}
+
+function Items({ visit, read: { items, next, now, elsewhere }, isFirst }: ItemsProps) {
+  const { urls } = visit
+  const others = Object.values(elsewhere)
+  return (
+    <section class="card waiting" aria-labelledby="items">
+      <header>
+        <h2 id="items">What happened</h2>
+        {isFirst && items.some(({ unread }) => unread) && (
+          <form method="post" action={urls.me('inbox')} class="r">
+            <input type="hidden" name="cursor" value={now} />
+            <button class="btn small" type="submit" name="act" value="read-all">
+              Mark all as read
+            </button>
+          </form>
+        )}
+      </header>
+      {items.length === 0 && (
+        <p class="empty">
+          {next === undefined
+            ? 'Nothing yet. Follow a page or an organisation, or take part in a proposal.'
+            : 'Nothing in this part of the log.'}
+        </p>
+      )}
+      <ul class="commits">
+        {items.map((item) => (
+          <Item visit={visit} item={item} />
+        ))}
+      </ul>
+      {next !== undefined && (
+        <p class="why">
+          <a href={`${urls.me('inbox')}?after=${next}`}>Older</a>
+        </p>
+      )}
+      {others.length > 0 && <p class="why">Organisations of another machine are left out: {others.join(', ')}</p>}
+    </section>
+  )
+}
+
+function Item({ visit: { urls }, item }: { readonly visit: PageContext; readonly item: InboxItem }) {
+  const { id, org_id, org_name, node_id, node_title, number, count, unread, last_event } = item
+  const about = number === undefined || !node_title ? org_name : `${node_title} in ${org_name}`
+  return (
+    <li class={unread ? 'unread' : undefined}>
+      <a href={linkOf(urls, item)}>
+        {unread && <span class="dot" role="img" aria-label="Unread" title="Unread" />}
+        <strong>{subjectOf(item)}</strong> {number !== undefined && <span class="why">#{number}</span>}
+      </a>
+      <span class="reasons">{wordsOf(item)}</span>
+      <small>
+        {node_id !== undefined && `${about} · `}
+        {reasonOf(item)}
+        {count > 1 && ` · ${plural(count, 'event')}`} · <When time={last_event.at} />
+      </small>
+      {unread && (
+        <form method="post" action={urls.me('inbox')}>
+          <input type="hidden" name="org" value={org_id} />
+          <input type="hidden" name="item" value={id} />
+          <button
+            class="btn small quiet"
+            type="submit"
+            name="act"
+            value="read"
+            aria-label={`Mark as read: ${subjectOf(item)}`}
+          >
+            Mark as read
+          </button>
+        </form>
+      )}
+    </li>
+  )
+}
+
+interface FollowedProps {
+  readonly visit: PageContext
+  readonly follows: AnswerOf<'listFollows'>['follows']
+  readonly total: number
+}
+
+function Followed({ visit: { urls }, follows, total }: FollowedProps) {
+  if (total === 0) return undefined
+  const named = ({ node_id, node_title }: FollowedProps['follows'][number]) =>
+    node_id === undefined ? 'A whole organisation' : (node_title ?? 'A deleted page')
+  return (
+    <section aria-labelledby="followed">
+      <h2 id="followed">You follow</h2>
+      <ul class="rows">
+        {follows.map((one) => (
+          <li>
+            <div>
+              <a href={one.node_id === undefined ? urls.org(one.org_id) : urls.node(one.org_id, one.node_id)}>
+                <strong>{named(one)}</strong>
+              </a>
+              <small>
+                {one.scope === 'tree' && 'with subpages · '}
+                since <When time={one.created_at} as="day" />
+              </small>
+            </div>
+            <form method="post" action={urls.me('inbox')}>
+              <input type="hidden" name="org" value={one.org_id} />
+              {one.node_id !== undefined && <input type="hidden" name="node" value={one.node_id} />}
+              <button class="btn small" type="submit" name="act" value="unfollow" aria-label={`Unfollow ${named(one)}`}>
+                Unfollow
+              </button>
+            </form>
+          </li>
+        ))}
+      </ul>
+      {total > follows.length && <p class="why">and {total - follows.length} more</p>}
+    </section>
+  )
+}
+
+function FeedSection({ visit: { urls }, feed }: { readonly visit: PageContext; readonly feed: Feed | undefined }) {
+  return (
+    <section aria-labelledby="feed">
+      <h2 id="feed">Feed</h2>
+      {feed && (
+        <section class="made" aria-label="New feed URL">
+          <p>Copy the URL now. It is shown only once. Anyone who has it can read your inbox.</p>
+          <p class="copy" data-token>
+            {feed.url}
+          </p>
+        </section>
+      )}
+      <p class="why">Read your inbox in a feed reader. A new URL ends the one before.</p>
+      <form method="post" action={urls.me('inbox')}>
+        <button class="btn" type="submit" name="act" value="feed">
+          Create a feed URL
+        </button>{' '}
+        <button class="btn quiet" type="submit" name="act" value="end-feed">
+          End the feed
+        </button>
+      </form>
+    </section>
+  )
+}
