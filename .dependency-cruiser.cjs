@@ -185,10 +185,16 @@ module.exports = {
       `(^spec/|^server/(http|routes|pages|mcp)/|${http})`,
     ),
     never(
+      'base-stands-on-nothing',
+      'Everything may import base, so it imports nothing above it. Configurations check what they read by rules of the domain.',
+      '^server/base/(?!config\\.ts$|embeddings-config\\.ts$|oidc-config\\.ts$)',
+      '^server/(?!base/)',
+    ),
+    never(
       'domain-has-two-neighbours',
-      'From the server, the domain imports only dependencies, errors, catalogs, counters, limits, bounds, loopback hosts, words of titles, counted nouns, rounds of background work and their process, observers and Markdown.',
-      '^server/domain/',
-      '^server/(?!domain/|markdown/|base/(audit-actions|deps|errors|error-mapping|event-types|counters|is-loopback|json-bounds|limits|page-segments|plural|rounds|sweeper)\\.ts$|metrics/observers\\.ts$)',
+      'From the server, the domain imports only errors, catalogs, counters, limits, bounds, loopback hosts, words of titles, counted nouns, rounds of background work and their process, observers and Markdown.',
+      '^server/domain/(?!services\\.ts$)',
+      '^server/(?!domain/|markdown/|base/(audit-actions|errors|error-mapping|event-types|counters|is-loopback|json-bounds|limits|page-segments|plural|rounds|sweeper)\\.ts$|metrics/observers\\.ts$)',
     ),
     never(
       'second-reader-stands-alone',
@@ -198,8 +204,8 @@ module.exports = {
     ),
     never(
       'domain-files-know-no-folder',
-      'Files next to the folders serve all of them, so they import none; access.ts is on the ladder.',
-      '^server/domain/(?!access\\.ts$)[\\w-]+\\.ts$',
+      'Files next to the folders serve all of them, so they import none; access.ts is on the ladder. services.ts has the types of all.',
+      '^server/domain/(?!(?:access|services)\\.ts$)[\\w-]+\\.ts$',
       '^server/domain/([\\w-]+/|access\\.ts$)',
     ),
     never(
@@ -230,19 +236,19 @@ module.exports = {
       'import-is-applied-here',
       'Applying a plan writes through the domain of this service.',
       '^server/vault/apply/',
-      `(^spec/|^server/(?!domain/|markdown/|vault/(read|plan|apply)/|base/(deps|errors)\\.ts$)|${http})`,
+      `(^spec/|^server/(?!domain/|markdown/|vault/(read|plan|apply)/|base/errors\\.ts$)|${http})`,
     ),
     never(
       'uploads-are-imported-here',
       'An upload is imported through the domain of this service, as a folder is.',
       '^server/vault/uploads/',
-      `(^spec/|^server/(?!domain/|markdown/|vault/(read|plan|apply|uploads)/|base/(deps|errors|error-mapping|config|limits|rounds)\\.ts$)|${http})`,
+      `(^spec/|^server/(?!domain/|markdown/|vault/(read|plan|apply|uploads)/|base/(errors|error-mapping|config|limits|rounds)\\.ts$)|${http})`,
     ),
     never(
       'export-reads-repositories',
       'An export reads repositories and the index, and does not depend on imports.',
       '^server/vault/write/',
-      `(^spec/|^server/(?!domain/|markdown/|vault/(read|write)/|base/(deps|limits)\\.ts$)|${http})`,
+      `(^spec/|^server/(?!domain/|markdown/|vault/(read|write)/|base/limits\\.ts$)|${http})`,
     ),
     never(
       'export-writes-a-folder',
@@ -278,7 +284,7 @@ module.exports = {
       'pages-ask-operations',
       'A page uses an Api, so it cannot show anything that REST would refuse. It shares Markdown with vaults.',
       '^server/pages/',
-      '^(gitstore/(?!caching/)|index/)|^server/(domain/|routes/|vault/)',
+      '^(gitstore/(?!caching/)|index/)|^server/(domain/(?!services\\.ts$)|routes/|vault/)',
     ),
     never(
       'pages-are-made-of-parts',

@@ -17,7 +17,6 @@ import { findNode, type NodeRow } from '../../index/derived/node-queries.ts'
 import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
 import { type Role, roles } from '../../index/derived/schema.ts'
 import { type Sees, wholeOrg } from '../../index/derived/sees.ts'
-import type { Ctx, Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
 import { type Actor, includesAccess, type Operator, type Person } from './actor.ts'
 import { excerpt } from './format/excerpt.ts'
@@ -26,6 +25,7 @@ import { matchesRule, readRules } from './format/org-rules.ts'
 import { agentPrefix, isAgentRef, isOpener, isOwnRef, type Opened, ownPrefix } from './format/ownership.ts'
 import { historyOf } from './history.ts'
 import { isId, nodeRepo, orgRepo } from './layout.ts'
+import type { Ctx, Services } from './services.ts'
 import type { SeenOrg, SettledNode } from './settled.ts'
 import type { NodeAt, OrgAt } from './targets.ts'
 
@@ -87,7 +87,7 @@ export async function authorizeNode(ctx: Ctx, at: NodeAt, need: Need): Promise<N
 }
 
 async function findNodeRow(
-  deps: Pick<Deps, 'index'>,
+  deps: Pick<Services, 'index'>,
   { sees }: OrgAccess,
   nodeId: string,
 ): Promise<NodeRow | undefined> {
@@ -100,7 +100,7 @@ async function findNodeRow(
  * @throws AppError node_not_found, forbidden
  */
 export async function toNodeAccess(
-  deps: Deps,
+  deps: Services,
   access: OrgAccess,
   settled: SettledNode,
   need: Need,
@@ -121,7 +121,7 @@ function rowFor({ row, failure }: SettledNode, need: Need): NodeRow | undefined 
   return row
 }
 
-async function hasRuledMain(deps: Deps, org: OrgRow, nodeId: string): Promise<boolean> {
+async function hasRuledMain(deps: Services, org: OrgRow, nodeId: string): Promise<boolean> {
   if (org.require_pull_requests === 1) return true
   for (const rule of await readRules(deps, org))
     if (matchesRule(rule, 'main') && (await isWithin(deps.index.read, nodeId, rule.under))) return true
@@ -221,7 +221,7 @@ export const isShownTo = ({ org, role }: SeenOrg): boolean => role !== null || B
 
 /** Returns the organisation and the caller's role, as they are in the index. */
 export async function findSeenOrg(
-  { index }: Pick<Deps, 'index'>,
+  { index }: Pick<Services, 'index'>,
   actor: Actor,
   orgId: string,
 ): Promise<SeenOrg | undefined> {
@@ -233,7 +233,7 @@ export async function findSeenOrg(
 
 /** Returns the organisation and the user's rights in it, from one snapshot. */
 export async function findOrgWithRights(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   person: Person,
 ): Promise<(Rights & Pick<OrgAccess, 'org'>) | undefined> {
@@ -249,7 +249,11 @@ export async function findOrgWithRights(
  * @param person undefined: anonymous
  * @throws AppError org_needs_newer_version
  */
-export async function isOpenTo({ store }: Deps, row: OrgRow, person: Pick<Person, 'id'> | undefined): Promise<boolean> {
+export async function isOpenTo(
+  { store }: Services,
+  row: OrgRow,
+  person: Pick<Person, 'id'> | undefined,
+): Promise<boolean> {
   if (!isClosed(row)) return true
   const { org, members } = await readRecord(orgRepo(store, row.id), row.head)
   if (org.published || (person !== undefined && members.has(person.id))) requireKnown(row)

@@ -4,13 +4,13 @@ import type { PendingObject } from '../../gitstore/repo.ts'
 import { measureRepo } from '../../gitstore/repo-bytes.ts'
 import type { PushRoom } from '../../gitstore/transfer/smart-http.ts'
 import { readUsage } from '../../index/derived/usage.ts'
-import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
 import { orgRepo } from './layout.ts'
 import { noticeNearlyFull, withLimits } from './quotas.ts'
 import { type Hold, openHold } from './room.ts'
+import type { Services } from './services.ts'
 
-type ByteDeps = Pick<Deps, 'config' | 'credentials' | 'index' | 'log' | 'metrics'>
+type ByteDeps = Pick<Services, 'config' | 'credentials' | 'index' | 'log' | 'metrics'>
 
 /** Holds room for objects that are about to be written. @throws AppError quota_exceeded */
 export type TakeRoom = (objects: Iterable<PendingObject>) => Promise<void>
@@ -75,7 +75,7 @@ export function requireRoomFor(deps: ByteDeps, orgId: string, text: string): Pro
 }
 
 /** Does the same for a change of org.git. Only this counts the bytes of org.git. @throws AppError quota_exceeded */
-export function requireRoomInOrg(deps: ByteDeps & Pick<Deps, 'store'>, orgId: string, text: string): Promise<void> {
+export function requireRoomInOrg(deps: ByteDeps & Pick<Services, 'store'>, orgId: string, text: string): Promise<void> {
   return requireBytesLeft(deps, orgId, {
     share: shareOf(text),
     besides: () => measureRepo(orgRepo(deps.store, orgId)),

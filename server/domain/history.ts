@@ -2,13 +2,13 @@
 import { openHistory as gitHistory, type History } from '../../gitstore/history/history.ts'
 import type { Repo } from '../../gitstore/repo.ts'
 import { findKnownLogs } from '../../index/derived/chains.ts'
-import type { Deps } from '../base/deps.ts'
+import type { Services } from './services.ts'
 
-export function historyOf(deps: Pick<Deps, 'index'>, nodeId: string, repo: Repo): History {
+export function historyOf(deps: Pick<Services, 'index'>, nodeId: string, repo: Repo): History {
   return gitHistory(repo, findKnownLogs(deps.index.read, nodeId))
 }
 
 /** Returns `historyOf` for any node. */
-export function historiesOf(deps: Pick<Deps, 'index'>) {
+export function historiesOf(deps: Pick<Services, 'index'>) {
   return (nodeId: string, repo: Repo): History => historyOf(deps, nodeId, repo)
 }

@@ -5,9 +5,9 @@
  */
 import { setMaxListeners } from 'node:events'
 import { type ClaimDatabase, type ClaimedTable, endClaimsOf, listClaimers } from '../../index/claims.ts'
-import type { Deps } from '../base/deps.ts'
 import { type Pauses, untilDraining } from '../base/rounds.ts'
 import { isLiveProcess } from './live-processes.ts'
+import type { Services } from './services.ts'
 
 /** Milliseconds after which a claim of a live process ends. An attempt takes less. */
 export const claimMs = 60_000
@@ -48,7 +48,7 @@ export interface Outbox<Row extends { readonly id: string }, Outcome> {
 
 /** Sends rows until `deps.draining`. Then running attempts end, or their claims do. */
 export async function sendOutbox<Row extends { readonly id: string }, Outcome>(
-  deps: Deps,
+  deps: Services,
   outbox: Outbox<Row, Outcome>,
 ): Promise<void> {
   const { name, everyMs, failedMs, failed } = outbox
@@ -70,7 +70,7 @@ interface Attempt<Row, Outcome> {
 }
 
 class Sender<Row extends { readonly id: string }, Outcome> {
-  readonly #deps: Deps
+  readonly #deps: Services
   readonly #outbox: Outbox<Row, Outcome>
   /** The attempts that run, or whose outcomes are not recorded. */
   readonly #attempts = new Set<Attempt<Row, Outcome>>()
@@ -80,7 +80,7 @@ class Sender<Row extends { readonly id: string }, Outcome> {
   /** Nothing is claimed before. */
   #claimAt = 0
 
-  constructor(deps: Deps, outbox: Outbox<Row, Outcome>) {
+  constructor(deps: Services, outbox: Outbox<Row, Outcome>) {
     this.#deps = deps
     this.#outbox = outbox
     // Each attempt listens a few times.

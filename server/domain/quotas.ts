@@ -3,13 +3,13 @@
 import { type Cache, createCache } from '../../gitstore/caching/caches.ts'
 import { findLimit } from '../../index/credentials/limits.ts'
 import { readUsage, type Usage } from '../../index/derived/usage.ts'
-import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
 import { openHold } from './room.ts'
+import type { Services } from './services.ts'
 
-type LimitDeps = Pick<Deps, 'config' | 'credentials'>
-type QuotaDeps = LimitDeps & Pick<Deps, 'index'>
-type NoticeDeps = Pick<Deps, 'log' | 'metrics'>
+type LimitDeps = Pick<Services, 'config' | 'credentials'>
+type QuotaDeps = LimitDeps & Pick<Services, 'index'>
+type NoticeDeps = Pick<Services, 'log' | 'metrics'>
 
 /** The limits of an organisation. 0: none. */
 interface OrgLimits {
@@ -26,7 +26,7 @@ interface Known {
 }
 
 /** The limits that this process has read, by the database and the organisation. */
-const known = new WeakMap<Deps['credentials'], Cache<Known>>()
+const known = new WeakMap<Services['credentials'], Cache<Known>>()
 
 /**
  * Runs `check` with the limits of an organisation. If it refuses, they are read again, because an administrator may have
@@ -135,7 +135,7 @@ export async function withRoomForNodes<T>(
  * @throws AppError quota_exceeded; errors of `work`
  */
 export async function withRoomForOrg<T>(
-  { config, index, placement }: Pick<Deps, 'config' | 'index' | 'placement'>,
+  { config, index, placement }: Pick<Services, 'config' | 'index' | 'placement'>,
   personId: string,
   work: () => Promise<T>,
 ): Promise<T> {

@@ -9,7 +9,6 @@ import { decodeProtectedHeader } from 'jose'
 import { Passport } from 'passport'
 import { Strategy } from 'passport-jwt'
 import { type Cache, createCache } from '../../gitstore/caching/caches.ts'
-import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
 import { invalidTokenError } from '../domain/access.ts'
 import { authenticateToken, type Credential, isWithin, type TokenScope } from '../domain/accounts/access-tokens.ts'
@@ -21,6 +20,7 @@ import { includesAccess, type Person } from '../domain/actor.ts'
 import { auditFirstUse, auditTokenRefusal } from '../domain/audit/token-use.ts'
 import { authenticateConnection, isConnectionToken } from '../domain/oauth/connection-tokens.ts'
 import type { Resource } from '../domain/oauth/scopes.ts'
+import type { Services } from '../domain/services.ts'
 import { contextOf, setCredential } from './context.ts'
 import { normalizeInput } from './contract/normalize-input.ts'
 import type { OperationId } from './contract/spec.ts'
@@ -49,7 +49,7 @@ const clockLeewayMs = 60_000
 export type FindCredential = (text: string, resource?: Resource) => Promise<Credential | undefined>
 
 /** Creates the finder of credentials. Call it once, because the finder caches verified signatures. */
-export function createCredentialFinder(deps: Deps): FindCredential {
+export function createCredentialFinder(deps: Services): FindCredential {
   const passport = new Passport()
   const verified: Verified = createCache('verified_tokens')
   passport.use('bearer', bearerStrategy(deps, verified))
@@ -148,7 +148,7 @@ export async function credentialOf(req: Request, findCredential: FindCredential)
  * Enforces the scope of a token. This happens before the request is read further, so that a refusal
  * says nothing about what exists.
  */
-export function limitTokens(deps: Deps): RequestHandler {
+export function limitTokens(deps: Services): RequestHandler {
   return async (req, _res, next) => {
     const { operation, match, scope, actor } = contextOf(req)
     if (scope !== undefined && actor.kind === 'person') {
@@ -211,7 +211,7 @@ function scopeRefusal({ access, orgId, nodeId }: TokenScope, detail: string): Ap
   })
 }
 
-function bearerStrategy(deps: Deps, verified: Verified): Strategy {
+function bearerStrategy(deps: Services, verified: Verified): Strategy {
   const { keys } = deps
   return new Strategy(
     {
@@ -268,7 +268,7 @@ interface Claims {
  * Finds the user of the claims. The session must not have ended, nor the account be disabled. A token that was issued
  * in the future is refused: after the clock was set back, it would be valid too long. Its session can issue another.
  */
-async function findClaimed(deps: Deps, { sub, iat, exp, token_use, sid }: Claims): Promise<Person | undefined> {
+async function findClaimed(deps: Services, { sub, iat, exp, token_use, sid }: Claims): Promise<Person | undefined> {
   const now = deps.now().getTime()
   if (typeof exp !== 'number' || exp * 1000 <= now) return undefined
   if (typeof iat !== 'number' || iat * 1000 > now + clockLeewayMs) return undefined

@@ -1,9 +1,9 @@
 /** The cookie of a signed-in browser: its name, its options and its session. */
 
 import type { Request, Response } from 'express'
-import type { Deps } from '../base/deps.ts'
 import { isLoopback } from '../base/is-loopback.ts'
 import { createBrowserSession, deleteBrowserSession, sessionEndedError } from '../domain/accounts/browser-sessions.ts'
+import type { Services } from '../domain/services.ts'
 import type { FindCredential } from './authentication.ts'
 import { baseUrl } from './connection/base-url.ts'
 import { originOf } from './origin.ts'
@@ -29,12 +29,12 @@ export interface BrowserCookies {
   remove(req: Request, res: Response): void
 }
 
-export function browserCookies(deps: Deps, findCredential: FindCredential): BrowserCookies {
+export function browserCookies(deps: Services, findCredential: FindCredential): BrowserCookies {
   const isSecure = (req: Request) => baseUrl(deps.config.publicUrl, req).startsWith('https:')
   // Browsers accept `__Host-` only over HTTPS, and only from this host.
   const nameFor = (req: Request) => (isSecure(req) ? '__Host-grove' : 'grove')
   const optionsFor = (req: Request) => ({ httpOnly: true, secure: isSecure(req), sameSite: 'lax', path: '/' }) as const
-  const seen = (req: Request): Deps => ({ ...deps, origin: originOf(req, 'page') })
+  const seen = (req: Request): Services => ({ ...deps, origin: originOf(req, 'page') })
   const read = (req: Request) => cookieIn(req.headers.cookie ?? '', nameFor(req))
   const remove = (req: Request, res: Response) => {
     res.clearCookie(nameFor(req), optionsFor(req))

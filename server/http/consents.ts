@@ -2,7 +2,6 @@
 
 import type { Request, Response } from 'express'
 import type { Limit, NewCounter } from '../base/counters.ts'
-import type { Ctx, Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
 import type { Person } from '../domain/actor.ts'
 import {
@@ -16,6 +15,7 @@ import { type Consent, connect, lastConnected } from '../domain/oauth/connection
 import { ReturnedError, UnknownProgramError } from '../domain/oauth/errors.ts'
 import { issuerOf } from '../domain/oauth/issuer.ts'
 import { destinationOf } from '../domain/oauth/redirects.ts'
+import type { Ctx, Services } from '../domain/services.ts'
 import { baseUrl } from './connection/base-url.ts'
 import { originOf } from './origin.ts'
 import { takeFrom } from './rate-limits.ts'
@@ -59,12 +59,12 @@ export interface Consents {
 }
 
 /** Creates the function that returns the consents of a visit. @param newSharedCounter undefined: no limits */
-export function consentsFor(deps: Deps, newSharedCounter: NewCounter | undefined) {
+export function consentsFor(deps: Services, newSharedCounter: NewCounter | undefined) {
   const counter = newSharedCounter?.('consents', perUser)
   const fetches = newSharedCounter?.('documents', perFetcher)
   return (req: Request, res: Response, person: Person | undefined): Consents => {
     const issuer = issuerOf(deps, baseUrl(deps.config.publicUrl, req))
-    const seen: Deps = { ...deps, origin: originOf(req, 'page') }
+    const seen: Services = { ...deps, origin: originOf(req, 'page') }
     return {
       areOn: issuer !== undefined,
       judge: async (sent) => {

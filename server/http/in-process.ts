@@ -4,10 +4,10 @@ import { Readable } from 'node:stream'
 import type { Response as ExpressResponse, Request, RequestHandler } from 'express'
 import type { Api, OperationId, Output } from '../../spec/client/api.ts'
 import { streams } from '../../spec/client/operations.ts'
-import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
 import { createSettling } from '../domain/indexing/freshness.ts'
 import type { Door } from '../domain/origin.ts'
+import type { Services } from '../domain/services.ts'
 import { authenticateAs, type FindCredential, limitTokens } from './authentication.ts'
 import { callOtherCell } from './cells/cell-client.ts'
 import { setOperation } from './context.ts'
@@ -33,7 +33,7 @@ interface Given {
 
 /** The handlers, and the steps that REST runs between the caller and a handler. */
 export interface Answering {
-  readonly deps: Deps
+  readonly deps: Services
   readonly handlers: Handlers
   /** The steps that validate and limit operations. */
   readonly checks: readonly RequestHandler[]

@@ -1,9 +1,9 @@
 /** Refuses changes while the service is in maintenance, or its disk is full. */
 
 import type { RequestHandler } from 'express'
-import type { Deps } from '../base/deps.ts'
 import { diskFullError } from '../domain/disk-reserve.ts'
 import { maintenanceError } from '../domain/maintenance-mode.ts'
+import type { Services } from '../domain/services.ts'
 import { contextOf } from './context.ts'
 
 /** @throws AppError maintenance, storage_full */
@@ -11,7 +11,7 @@ export function refuseChangesInMaintenance({
   maintenance,
   reserve,
   now,
-}: Pick<Deps, 'maintenance' | 'reserve' | 'now'>): RequestHandler {
+}: Pick<Services, 'maintenance' | 'reserve' | 'now'>): RequestHandler {
   return (req, _res, next) => {
     const { isServedInMaintenance, isServedOnFullDisk } = contextOf(req).operation
     // Also asked for what is served, which may need the reserve.

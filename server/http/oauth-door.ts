@@ -2,7 +2,6 @@
 
 import type { Request, RequestHandler, Response } from 'express'
 import type { Counter, Limit, NewCounter } from '../base/counters.ts'
-import type { Deps } from '../base/deps.ts'
 import { answerOf } from '../base/error-mapping.ts'
 import { AppError, ClientDisconnectedError, RateLimitedError, statusOf, ValidationError } from '../base/errors.ts'
 import { authenticateBy, presentedClient } from '../domain/oauth/client-assertions.ts'
@@ -11,6 +10,7 @@ import { exchangeCode, renew, revoke } from '../domain/oauth/connection-tokens.t
 import { OAuthError } from '../domain/oauth/errors.ts'
 import { issuerOf } from '../domain/oauth/issuer.ts'
 import { type Resource, resourceIn } from '../domain/oauth/scopes.ts'
+import type { Services } from '../domain/services.ts'
 import { networkOf } from './connection/addresses.ts'
 import { baseUrl } from './connection/base-url.ts'
 import { reserveBody } from './connection/memory-budget.ts'
@@ -44,7 +44,7 @@ interface Parts {
 
 /** A request, with the issuer under which the program reaches the service. */
 interface Asked {
-  readonly deps: Deps
+  readonly deps: Services
   readonly issuer: string
   readonly req: Request
   readonly res: Response
@@ -60,7 +60,7 @@ const endpoints: Readonly<Record<string, { readonly op: string; readonly answer:
   '/oauth/register': { op: 'oauth-register', answer: answerRegistration },
 }
 
-export function oauthEndpoints(deps: Deps, { countRequest, newSharedCounter }: Parts): RequestHandler {
+export function oauthEndpoints(deps: Services, { countRequest, newSharedCounter }: Parts): RequestHandler {
   const client = newSharedCounter?.('oauth', perClient)
   const grants = newSharedCounter?.('renewals', perGrant)
   return async (req, res, next) => {
@@ -176,7 +176,7 @@ function resourceOf(issuer: string, sent: string | null): Resource | undefined {
 }
 
 /** Answers an error as RFC 6749 §5.2 says. Answers with another status are `temporarily_unavailable`. */
-function answerError(deps: Deps, req: Request, res: Response, error: unknown): void {
+function answerError(deps: Services, req: Request, res: Response, error: unknown): void {
   if (error instanceof ClientDisconnectedError || res.headersSent) throw error
   if (!req.complete) res.set('Connection', 'close')
   if (error instanceof OAuthError) {

@@ -8,10 +8,10 @@ import { countReadOnly } from '../../gitstore/refs/read-only.ts'
 import { countPendingMails } from '../../index/credentials/mail.ts'
 import { countUnrevokedSessions } from '../../index/credentials/sessions.ts'
 import { countAllPending } from '../../index/log/deliveries.ts'
-import type { Deps } from '../base/deps.ts'
 import { passwordsWaiting } from '../domain/accounts/passwords.ts'
 import type { Embedder } from '../domain/embeddings/embedder.ts'
 import { backedUpFile, credentialsFile, indexFile } from '../domain/layout.ts'
+import type { Services } from '../domain/services.ts'
 import { waitingForGit } from '../http/git/git-limits.ts'
 import { processMetrics } from './metrics.ts'
 
@@ -25,7 +25,7 @@ export const textFormat = 'text/plain; version=0.0.4; charset=utf-8'
  * @param embedder embeds texts. Undefined: this process embeds none.
  */
 export async function scrapeProcess(
-  deps: Deps,
+  deps: Services,
   worker: number,
   sweeps: boolean,
   embedder: Embedder | undefined,
@@ -36,7 +36,7 @@ export async function scrapeProcess(
   return `${await registry.metrics()}${await processMetrics(worker).metrics()}`
 }
 
-function setOwnGauges({ metrics, placement, search }: Deps): void {
+function setOwnGauges({ metrics, placement, search }: Services): void {
   placement.reportLease((cell, leftMs) => metrics.cellLease.set({ cell }, leftMs / 1000))
   metrics.gitProcesses.set(runningGits())
   metrics.gitWaiting.set(waitingForGit())
@@ -58,7 +58,7 @@ function setOwnGauges({ metrics, placement, search }: Deps): void {
  * while the storage fails.
  */
 async function setFolderGauges(
-  { metrics, credentials, events, log, store }: Deps,
+  { metrics, credentials, events, log, store }: Services,
   embedder: Embedder | undefined,
 ): Promise<void> {
   try {

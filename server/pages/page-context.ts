@@ -3,8 +3,8 @@
 import type { Readable } from 'node:stream'
 import type { VNode } from 'preact'
 import type { Api } from '../../spec/client/api.ts'
-import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
+import type { Services } from '../domain/services.ts'
 import type { Consents } from '../http/consents.ts'
 import type { SentFile } from '../http/contract/multipart.ts'
 import type { Credential } from '../http/in-process.ts'
@@ -42,7 +42,7 @@ export interface PageContext {
   /** True if the service sends mail. */
   readonly sendsMail: boolean
   /** Search by meaning. Undefined: the service has no model. */
-  readonly embeddings: Pick<NonNullable<Deps['embeddings']>, 'model' | 'allows'> | undefined
+  readonly embeddings: Pick<NonNullable<Services['embeddings']>, 'model' | 'allows'> | undefined
   /** Set in maintenance mode, in which nothing can be changed. */
   readonly maintenance: MaintenanceNotice | undefined
   /** Set in a demo. */

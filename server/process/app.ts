@@ -2,7 +2,7 @@
 
 import express, { type Express, type RequestHandler } from 'express'
 import type { NewCounter } from '../base/counters.ts'
-import type { Deps } from '../base/deps.ts'
+import type { Services } from '../domain/services.ts'
 import type { RepositoryAt } from '../domain/targets.ts'
 import { authenticate, authenticateAgain, createCredentialFinder, limitTokens } from '../http/authentication.ts'
 import { browserCookies } from '../http/browser-cookies.ts'
@@ -86,7 +86,7 @@ export interface AppOptions {
 }
 
 export function createApp(
-  deps: Deps,
+  deps: Services,
   { validateResponses, newCounter, newSharedCounter = newCounter, demo }: AppOptions,
 ): Express {
   const app = express()
@@ -156,7 +156,7 @@ function proposalUrl(base: string, { org_id: orgId, name }: RepositoryAt, number
   return urls.absolute(urls.proposal(orgId, name, number))
 }
 
-function closeWhileDraining({ draining }: Deps): RequestHandler {
+function closeWhileDraining({ draining }: Services): RequestHandler {
   return (_req, res, next) => {
     if (draining.aborted) res.set('Connection', 'close')
     next()

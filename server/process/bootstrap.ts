@@ -14,7 +14,6 @@ import type { LogSchema } from '../../index/log/schema.ts'
 import { claimDeadProcess, type LiveProcess, registerProcess } from '../../index/sqlite/file-lock.ts'
 import { type DerivedDatabase, openDerivedDatabase } from '../../index/sqlite/rebuildable-database.ts'
 import type { Config } from '../base/config.ts'
-import type { Deps } from '../base/deps.ts'
 import { openKeys } from '../domain/accounts/keys.ts'
 import { unlimitedSignIns } from '../domain/accounts/sign-ins.ts'
 import { auditRound, flushAudit } from '../domain/audit/audit.ts'
@@ -28,6 +27,7 @@ import { unlimitedMail } from '../domain/mail/limits.ts'
 import { refuseInMaintenance, watchMaintenanceMode } from '../domain/maintenance-mode.ts'
 import { type Placement, singleService } from '../domain/placement.ts'
 import { openSearchThread } from '../domain/search/search-thread.ts'
+import type { Services } from '../domain/services.ts'
 import { newMetrics } from '../metrics/metrics.ts'
 import { databaseObserver, storeObserver } from '../metrics/observers.ts'
 import { openCredentials } from './credentials.ts'
@@ -49,7 +49,7 @@ export interface OpenOptions {
 
 export interface Opened {
   /** The index may be incomplete, and sign-ins are not limited. */
-  readonly deps: Deps
+  readonly deps: Services
   readonly index: DerivedDatabase<IndexSchema>
   close(): Promise<void>
 }
@@ -95,7 +95,7 @@ async function open(config: Config, options: OpenOptions, closing: Closing): Pro
   const keys = await openKeys(credentials, config.publicUrl, now())
   const search = openSearch(config, log)
   closing.push(() => search.close())
-  const deps: Deps = {
+  const deps: Services = {
     config,
     listening: { port: config.port },
     now,
@@ -145,7 +145,7 @@ async function joinProcesses(config: Config, closing: Closing): Promise<LiveProc
 function openIndex(
   config: Config,
   alive: LiveProcess,
-  { log, draining, metrics }: Pick<Deps, 'log' | 'draining' | 'metrics'>,
+  { log, draining, metrics }: Pick<Services, 'log' | 'draining' | 'metrics'>,
 ): Promise<DerivedDatabase<IndexSchema>> {
   const root = config.dataDir
   return openDerivedDatabase<IndexSchema>(join(root, indexFile), indexMigrations, {
@@ -160,7 +160,7 @@ function openIndex(
 /** Opens the database of events. If it is damaged or deleted, it begins again with the present. */
 async function openEvents(
   root: string,
-  { log, draining, metrics }: Pick<Deps, 'log' | 'draining' | 'metrics'>,
+  { log, draining, metrics }: Pick<Services, 'log' | 'draining' | 'metrics'>,
 ): Promise<DerivedDatabase<LogSchema>> {
   const run = runFolder(root)
   const events = await openDerivedDatabase<LogSchema>(join(root, eventsFile), logMigrations, {
@@ -179,8 +179,8 @@ async function openEvents(
 function storeOf(
   root: string,
   alive: LiveProcess,
-  { placement, metrics }: Pick<Deps, 'placement' | 'metrics'>,
-  deps: () => Deps,
+  { placement, metrics }: Pick<Services, 'placement' | 'metrics'>,
+  deps: () => Services,
 ): Store {
   const run = runFolder(root)
   return {
@@ -207,7 +207,7 @@ function fenceOf(root: string, fence: Fence, now: () => Date): Fence {
   }
 }
 
-function openSearch({ dataDir, searchMemory }: Config, log: Logger): Deps['search'] {
+function openSearch({ dataDir, searchMemory }: Config, log: Logger): Services['search'] {
   return openSearchThread(
     {
       file: join(dataDir, indexFile),
@@ -226,7 +226,7 @@ function openSearch({ dataDir, searchMemory }: Config, log: Logger): Deps['searc
 /** @throws LeaseError if another service has this cell's name; DatabaseError */
 async function openPlacement(
   config: Config,
-  options: OpenOptions & Pick<Deps, 'credentials'> & { readonly alive: LiveProcess },
+  options: OpenOptions & Pick<Services, 'credentials'> & { readonly alive: LiveProcess },
 ): Promise<Placement> {
   if (config.cell === undefined) return singleService
   const { credentials, alive, log, draining = new AbortController().signal, writes = false } = options

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { type DerivedDatabase, openDerivedDatabase } from '../../index/sqlite/rebuildable-database.ts'
 import { vectorsMigrations } from '../../index/vectors/migrations.ts'
 import type { VectorsSchema } from '../../index/vectors/schema.ts'
-import type { Deps } from '../base/deps.ts'
 import { createEmbeddings } from '../domain/embeddings/create-embeddings.ts'
 import type { Embeddings } from '../domain/embeddings/embeddings.ts'
 import { openLocalModel } from '../domain/embeddings/local-model.ts'
 import { openModel } from '../domain/embeddings/open-model.ts'
 import { runFolder, vectorsFile } from '../domain/layout.ts'
+import type { Services } from '../domain/services.ts'
 
 /**
  * Opens what search by meaning needs. Undefined: no model is configured.
@@ -18,7 +18,7 @@ import { runFolder, vectorsFile } from '../domain/layout.ts'
  * @throws ModelNotInstalledError, DatabaseError
  */
 export async function openEmbeddings(
-  deps: Deps,
+  deps: Services,
   mayReplaceNewer: () => Promise<boolean>,
   closing: (() => unknown)[],
 ): Promise<Embeddings | undefined> {
@@ -38,7 +38,7 @@ export async function openEmbeddings(
  */
 export async function openVectors(
   root: string,
-  { log, draining }: Pick<Deps, 'log' | 'draining'>,
+  { log, draining }: Pick<Services, 'log' | 'draining'>,
   mayReplaceNewer: () => Promise<boolean>,
 ): Promise<DerivedDatabase<VectorsSchema>> {
   const vectors = await openDerivedDatabase<VectorsSchema>(join(root, vectorsFile), vectorsMigrations, {

@@ -9,10 +9,10 @@
 import cluster from 'node:cluster'
 import { codeOf } from '../../gitstore/errors.ts'
 import { type Config, ConfigError, readConfig, workerNumber } from '../base/config.ts'
-import type { Deps } from '../base/deps.ts'
 import { isSweeper } from '../base/sweeper.ts'
 import { refuseDemo } from '../demo/demo-folder.ts'
 import { printable } from '../domain/format/text-rules.ts'
+import type { Services } from '../domain/services.ts'
 import { createLog, logWarnings } from '../http/log/log.ts'
 import type { DemoNotice } from '../pages/page-context.ts'
 import { checkConfig } from './config-check.ts'
@@ -73,7 +73,7 @@ export async function run(
 }
 
 /** Returns the text to print when the service listens. The address is last. */
-async function greetingOf({ url, deps }: { readonly url: string; readonly deps?: Deps }): Promise<string> {
+async function greetingOf({ url, deps }: { readonly url: string; readonly deps?: Services }): Promise<string> {
   return `${deps === undefined ? '' : await nextStepOf(deps)}Grove is listening on ${url}\n`
 }
 

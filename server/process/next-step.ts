@@ -1,10 +1,10 @@
 /** The next step of an operator whose service has no account yet. */
 
 import { countAccountsByState } from '../../index/credentials/accounts.ts'
-import type { Deps } from '../base/deps.ts'
+import type { Services } from '../domain/services.ts'
 
 /** Returns the lines to print before the address. Empty: there are accounts, or they cannot be counted. */
-export async function nextStepOf({ config, credentials }: Pick<Deps, 'config' | 'credentials'>): Promise<string> {
+export async function nextStepOf({ config, credentials }: Pick<Services, 'config' | 'credentials'>): Promise<string> {
   const counted = await countAccountsByState(credentials.read).catch(() => undefined)
   if (counted?.accounts !== 0) return ''
   const isOpen = config.signup === 'open'

@@ -7,7 +7,6 @@ import type { Logger } from 'pino'
 import { gitVersion } from '../../gitstore/native.ts'
 import { type Config, workerNumber } from '../base/config.ts'
 import { counters, type NewCounter } from '../base/counters.ts'
-import type { Deps } from '../base/deps.ts'
 import { commit, version } from '../base/release.ts'
 import { addRunning } from '../base/rounds.ts'
 import { limitedSignIns, unlimitedSignIns } from '../domain/accounts/sign-ins.ts'
@@ -20,6 +19,7 @@ import { partialIndex } from '../domain/indexing/partial-index.ts'
 import { limitedMail, unlimitedMail } from '../domain/mail/limits.ts'
 import { sendMails } from '../domain/mail/sender.ts'
 import { prepareIndexes } from '../domain/search/prepare-indexes.ts'
+import type { Services } from '../domain/services.ts'
 import { sendWebhooks } from '../domain/webhooks/sender.ts'
 import { createHttpServer } from '../http/connection/connections.ts'
 import { createLog } from '../http/log/log.ts'
@@ -44,7 +44,7 @@ const indexWaitMs = 5_000
 
 export interface RunningService {
   readonly url: string
-  readonly deps: Deps
+  readonly deps: Services
   /** Stops accepting requests, waits for running ones, closes everything. */
   close(): Promise<void>
 }
@@ -58,7 +58,7 @@ export interface Overrides {
   readonly sweeps?: boolean
   /** True if all workers share the rate counters. Default: this process counts. */
   readonly sharedLimits?: boolean
-  readonly fetchDocument?: Deps['fetchDocument']
+  readonly fetchDocument?: Services['fetchDocument']
   /** Set in a demo. */
   readonly demo?: AppOptions['demo']
 }
@@ -89,7 +89,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const scrapeOwn = () => scrapeProcess(deps, worker, sweeps, work?.embedder)
   const scrape = cluster.isWorker ? openWorkerScrapes(scrapeOwn) : scrapeOwn
   const imports = createImportQueue({ root: config.dataDir, run: importProcess(config), ...deps })
-  const served: Deps = {
+  const served: Services = {
     ...deps,
     ...(fetchDocument && { fetchDocument }),
     imports,
@@ -134,7 +134,10 @@ export async function startService(config: Config, overrides: Overrides = {}): P
 }
 
 /** @param newCounter undefined: nothing is limited */
-function limitsOf({ metrics }: Deps, newCounter: NewCounter | undefined): Pick<Deps, 'limitSignIn' | 'limitMail'> {
+function limitsOf(
+  { metrics }: Services,
+  newCounter: NewCounter | undefined,
+): Pick<Services, 'limitSignIn' | 'limitMail'> {
   const limit = newCounter === undefined ? unlimitedSignIns : limitedSignIns(newCounter)
   const limitMail = newCounter === undefined ? unlimitedMail : limitedMail(newCounter)
   return { limitSignIn: countedSignIns(metrics, limit), limitMail }
@@ -149,7 +152,7 @@ interface Work {
 }
 
 /** @param sweepAll runs until the service is draining. It begins when the index is whole. */
-function startWork(deps: Deps, served: Deps, whole: Promise<unknown>, sweepAll: () => Promise<unknown>): Work {
+function startWork(deps: Services, served: Services, whole: Promise<unknown>, sweepAll: () => Promise<unknown>): Work {
   const sweeping = whole.then(() => Promise.all([sweepAll(), maintainRepositories(deps), prepareIndexes(deps)]))
   const sending = sendAll(deps, served)
   const embedder = served.embeddings && startEmbedder(served, served.embeddings)
@@ -164,7 +167,7 @@ function startWork(deps: Deps, served: Deps, whole: Promise<unknown>, sweepAll: 
 }
 
 /** Sends webhooks, and mails if the service sends any. */
-function sendAll(deps: Deps, served: Deps): Promise<unknown> {
+function sendAll(deps: Services, served: Services): Promise<unknown> {
   return Promise.all([sendWebhooks(deps), deps.config.mail === undefined ? undefined : sendMails(served, letters)])
 }
 

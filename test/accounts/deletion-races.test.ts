@@ -4,7 +4,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { findActiveProfile } from '../../index/credentials/accounts.ts'
-import type { Deps } from '../../server/base/deps.ts'
 import { AppError } from '../../server/base/errors.ts'
 import { removeAccount, removeDeletedMembers } from '../../server/domain/accounts/deletion.ts'
 import { personOf } from '../../server/domain/accounts/user-view.ts'
@@ -12,6 +11,7 @@ import { operator, type Person } from '../../server/domain/actor.ts'
 import { putMember } from '../../server/domain/orgs/members.ts'
 import { changeOrg } from '../../server/domain/orgs/org-changes.ts'
 import { createOrg } from '../../server/domain/orgs/orgs.ts'
+import type { Services } from '../../server/domain/services.ts'
 import { newGate } from '../support/gate.ts'
 import type { Grove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
@@ -50,10 +50,11 @@ describe('while an account, or an organisation, is deleted', () => {
     if (profile === undefined) throw new Error('The account is gone')
     return personOf(profile)
   }
-  const deleteAnn = async (deps: Deps) => removeAccount({ ...deps, actor: await personNamed(ann.user.id) }, ann.user.id)
+  const deleteAnn = async (deps: Services) =>
+    removeAccount({ ...deps, actor: await personNamed(ann.user.id) }, ann.user.id)
 
   /** Does `meanwhile` once `work` has left its first organisation, and before it looks at the next. */
-  async function during<R>(work: (deps: Deps) => Promise<R>, meanwhile: () => Promise<unknown>): Promise<R> {
+  async function during<R>(work: (deps: Services) => Promise<R>, meanwhile: () => Promise<unknown>): Promise<R> {
     const { index } = here.deps
     const gate = newGate()
     let isHeld = false

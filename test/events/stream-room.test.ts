@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { admitStream } from '../../server/domain/events/open-streams.ts'
 
-type Deps = Parameters<typeof admitStream>[0]
+type Services = Parameters<typeof admitStream>[0]
 
 describe('a process full of streams', () => {
   /** Addresses of the open streams, oldest first, of a process that has room for eight. */
@@ -11,7 +11,7 @@ describe('a process full of streams', () => {
     const deps = {
       ...{ events: {}, draining: new AbortController().signal },
       ...{ metrics: { eventStreams: { set: () => {} } }, rounds: { add: () => {} } },
-    } as unknown as Deps // only what it reads
+    } as unknown as Services // only what it reads
     let people = 0
     const enter = (from: string) => {
       const name = `${from}${++people}`

@@ -7,8 +7,8 @@ import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
 import { pino } from 'pino'
 import { counters } from '../../server/base/counters.ts'
-import type { Deps } from '../../server/base/deps.ts'
 import { AppError, statusOf } from '../../server/base/errors.ts'
+import type { Services } from '../../server/domain/services.ts'
 import { createHttpServer } from '../../server/http/connection/connections.ts'
 import { readBytes } from '../../server/http/contract/json.ts'
 import { createApp } from '../../server/process/app.ts'
@@ -46,7 +46,7 @@ describe('examples of errors in the API description', () => {
   })
 
   /** The same data, served with other dependencies or limits. */
-  const served = async (deps: Partial<Deps>, quota?: number) => {
+  const served = async (deps: Partial<Services>, quota?: number) => {
     const app = createApp(
       { ...grove.deps, log: pino({ level: 'silent' }), ...deps },
       {

@@ -1,8 +1,8 @@
 /** What all outboxes do: rows are claimed, sent next to each other, and recorded together. */
 
 import { expect } from 'chai'
-import type { Deps } from '../../server/base/deps.ts'
 import { type Ended, sendOutbox } from '../../server/domain/outbox.ts'
+import type { Services } from '../../server/domain/services.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -13,7 +13,7 @@ interface Row {
 describe('an outbox', () => {
   const { grove } = useWorld({}, { sweeps: false })
   let stopping: AbortController
-  let rounds: Deps['rounds']
+  let rounds: Services['rounds']
   /** Rows that are due. */
   let due: string[]
   /** Those that were claimed, and those that were recorded together. `null`: given back. */
@@ -26,7 +26,7 @@ describe('an outbox', () => {
 
   /** Begins to send with the database of a service. */
   function start(): void {
-    const deps: Deps = {
+    const deps: Services = {
       ...grove.deps,
       rounds,
       draining: stopping.signal,

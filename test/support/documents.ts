@@ -1,7 +1,7 @@
 /** A host of documents of programs. A service's fetches from hooks.example lead to it, on loopback. */
 
-import type { Deps } from '../../server/base/deps.ts'
 import { guardedFetch } from '../../server/domain/net/guarded-fetch.ts'
+import type { Services } from '../../server/domain/services.ts'
 import { newCertificate, tlsHost } from '../net/scene.ts'
 import { callback, type Program, register } from './connector.ts'
 
@@ -15,7 +15,7 @@ export interface Served {
 
 export interface DocumentHost {
   /** For `startGrove`. */
-  readonly fetchDocument: NonNullable<Deps['fetchDocument']>
+  readonly fetchDocument: NonNullable<Services['fetchDocument']>
   /** The IP address of hooks.example. */
   address: string
   /** True if nothing answers. */

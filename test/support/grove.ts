@@ -3,7 +3,7 @@
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
 import type { Config } from '../../server/base/config.ts'
-import type { Deps } from '../../server/base/deps.ts'
+import type { Services } from '../../server/domain/services.ts'
 import { startService } from '../../server/process/service.ts'
 import { newDataDir } from './data-folder.ts'
 import { databaseFor } from './postgres.ts'
@@ -13,7 +13,7 @@ import { settled } from './settled.ts'
 export interface Grove {
   readonly url: string
   readonly dataDir: string
-  readonly deps: Deps
+  readonly deps: Services
   /** The log so far, if `logLevel` was given. */
   logged(): string
   /** Resolves when nothing is due at the service's clock, and nothing runs. @throws Error after five minutes */
@@ -69,7 +69,7 @@ export interface GroveOptions {
   /** False: users sign in only through providers. */
   readonly passwordLogin?: boolean
   /** Fetches documents of programs. Default: as in production. */
-  readonly fetchDocument?: Deps['fetchDocument']
+  readonly fetchDocument?: Services['fetchDocument']
   /** Search by meaning. Default: none. */
   readonly embeddings?: Config['embeddings']
   /** Proxies whose X-Forwarded headers are trusted. Default: none. */

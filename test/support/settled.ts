@@ -2,8 +2,8 @@
 
 import { promisify } from 'node:util'
 import { dataVersion } from '../../index/log/events.ts'
-import type { Deps } from '../../server/base/deps.ts'
 import type { Round } from '../../server/base/rounds.ts'
+import type { Services } from '../../server/domain/services.ts'
 
 /** Use the machine's clock, even if a test sets another one. */
 const sleep = promisify(setTimeout)
@@ -20,7 +20,7 @@ const patience = 300_000
  *
  * @throws Error that names what did not settle
  */
-export async function settled({ rounds, events }: Pick<Deps, 'rounds' | 'events'>): Promise<void> {
+export async function settled({ rounds, events }: Pick<Services, 'rounds' | 'events'>): Promise<void> {
   const deadline = performance.now() + patience
   let [wasIdle, lastVersion] = [false, -1]
   for (let pause = 1; ; pause = Math.min(1.5 * pause, 100)) {

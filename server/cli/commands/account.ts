@@ -2,7 +2,6 @@
 import type { Command } from 'commander'
 import { findAccountByEmail, findAccountById } from '../../../index/credentials/accounts.ts'
 import type { Account } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
 import { plural } from '../../base/plural.ts'
 import { addAccount } from '../../domain/accounts/accounts.ts'
 import {
@@ -19,6 +18,7 @@ import type { ResetToken } from '../../domain/accounts/sessions.ts'
 import { personOf } from '../../domain/accounts/user-view.ts'
 import { operator } from '../../domain/actor.ts'
 import { isId } from '../../domain/layout.ts'
+import type { Services } from '../../domain/services.ts'
 import type { AccountAt } from '../../domain/targets.ts'
 import { type Call, examples, printLine, type Run, requireFolder, UsageError, withDeps } from './command.ts'
 
@@ -191,14 +191,14 @@ function resetAccount(call: Call, email: string): Promise<number> {
   })
 }
 
-async function withAccounts(call: Call, work: (deps: Deps) => Promise<void>): Promise<number> {
+async function withAccounts(call: Call, work: (deps: Services) => Promise<void>): Promise<number> {
   await requireFolder(call.config.dataDir)
   await withDeps(call, work)
   return 0
 }
 
 /** Finds an account by e-mail address, or by id, as the log names users. @throws UsageError */
-async function accountOf(deps: Deps, named: string): Promise<Account & AccountAt> {
+async function accountOf(deps: Services, named: string): Promise<Account & AccountAt> {
   const { read } = deps.credentials
   const account = isId(named) ? await findAccountById(read, named) : await findAccountByEmail(read, named)
   if (account === undefined) throw new UsageError(`There is no account ${named}; grove account list shows all`)

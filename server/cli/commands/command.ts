@@ -3,11 +3,11 @@ import { stat } from 'node:fs/promises'
 import { isAbsent } from '../../../gitstore/fs-exists.ts'
 import { type Role, roles } from '../../../index/derived/schema.ts'
 import type { Config } from '../../base/config.ts'
-import type { Deps } from '../../base/deps.ts'
 import { plural } from '../../base/plural.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { printable } from '../../domain/format/text-rules.ts'
 import { isId } from '../../domain/layout.ts'
+import type { Services } from '../../domain/services.ts'
 import { createLog } from '../../http/log/log.ts'
 import { type Opened, type OpenOptions, openDeps } from '../../process/bootstrap.ts'
 import { type Progress, progressOn } from '../progress.ts'
@@ -40,7 +40,7 @@ export class UsageError extends Error {
 /** Opens the data folder, which may be in use, and runs `work`. */
 export async function withDeps<T>(
   { config, signal }: Call,
-  work: (deps: Deps, index: Opened['index']) => Promise<T>,
+  work: (deps: Services, index: Opened['index']) => Promise<T>,
   options: Pick<OpenOptions, 'embeds'> = {},
 ): Promise<T> {
   const level = config.logLevel === 'info' ? 'warn' : config.logLevel

@@ -1,7 +1,6 @@
 /** `grove erase`: erases words, names or reviewed heads from the history of ledgers. */
 import { isOid } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError, statusOf } from '../../base/errors.ts'
 import { plural } from '../../base/plural.ts'
 import { operator } from '../../domain/actor.ts'
@@ -12,6 +11,7 @@ import { isId, nodeRepo } from '../../domain/layout.ts'
 import { type ErasureTarget, wasErased } from '../../domain/review/erased-list.ts'
 import { eraseFromLedger } from '../../domain/review/erasure.ts'
 import { requireTarget } from '../../domain/review/erasure-targets.ts'
+import type { Services } from '../../domain/services.ts'
 import type { NodeAt } from '../../domain/targets.ts'
 import { type Call, printLine, requireFolder, requireOrgId, UsageError, withDeps } from './command.ts'
 
@@ -81,7 +81,7 @@ function explain(error: unknown): string {
 /** `refused`: a branch still has the head. `absent`: nothing names the user. */
 type Outcome = 'erased' | 'erased before' | 'refused' | 'absent'
 
-async function eraseOne(deps: Deps, at: NodeAt, target: ErasureTarget, signal: AbortSignal): Promise<Outcome> {
+async function eraseOne(deps: Services, at: NodeAt, target: ErasureTarget, signal: AbortSignal): Promise<Outcome> {
   const name = `${at.org_id}/${at.node_id}`
   const repo = nodeRepo(deps.store, at.org_id, at.node_id)
   await requireTarget(repo, target)
@@ -136,7 +136,7 @@ function targetOf({ entry, pull, person, head }: EraseOptions): ErasureTarget {
 }
 
 /** @throws UsageError the node or the organisation is not in this data folder */
-async function nodesOf(deps: Deps, { node, org }: EraseOptions): Promise<NodeAt[]> {
+async function nodesOf(deps: Services, { node, org }: EraseOptions): Promise<NodeAt[]> {
   if (org !== undefined) {
     const orgId = requireOrgId(org)
     const ids = await listNodes(deps, orgId)
@@ -157,6 +157,6 @@ async function nodesOf(deps: Deps, { node, org }: EraseOptions): Promise<NodeAt[
   return [at]
 }
 
-function isHere({ store }: Deps, { org_id: orgId, node_id: nodeId }: NodeAt): boolean {
+function isHere({ store }: Services, { org_id: orgId, node_id: nodeId }: NodeAt): boolean {
   return repoExists(nodeRepo(store, orgId, nodeId))
 }

@@ -5,13 +5,13 @@ import { makeFolder } from '../../../gitstore/durable.ts'
 import { exists } from '../../../gitstore/fs-exists.ts'
 import { findOrgsNamed, type OrgRow } from '../../../index/derived/org-queries.ts'
 import { wholeOrg } from '../../../index/derived/sees.ts'
-import type { Deps } from '../../base/deps.ts'
 import { plural } from '../../base/plural.ts'
 import { operator } from '../../domain/actor.ts'
 import { audit } from '../../domain/audit/audit.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { findOrg } from '../../domain/indexing/freshness.ts'
 import { canonicalId } from '../../domain/layout.ts'
+import type { Services } from '../../domain/services.ts'
 import { type Manifest, readManifest } from '../../vault/read/export-manifest.ts'
 import { findVaultId, makeVaultId } from '../../vault/read/vault-file.ts'
 import { exportFiles } from '../../vault/write/exported-files.ts'
@@ -47,7 +47,7 @@ export async function exportTo(call: Call, orgName: string, target: string): Pro
 }
 
 /** @throws UsageError */
-async function orgNamed(deps: Deps, name: string): Promise<OrgRow> {
+async function orgNamed(deps: Services, name: string): Promise<OrgRow> {
   const byId = await findOrg(deps, canonicalId(name))
   if (byId) return byId
   const [org, another] = await findOrgsNamed(deps.index.read, name)

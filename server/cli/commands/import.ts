@@ -5,10 +5,10 @@ import { GitError } from '../../../gitstore/errors.ts'
 import { exists, isAbsent } from '../../../gitstore/fs-exists.ts'
 import { findAccountByEmail } from '../../../index/credentials/accounts.ts'
 import { DatabaseError } from '../../../index/sqlite/database.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { personOf } from '../../domain/accounts/user-view.ts'
 import { operator, type Person } from '../../domain/actor.ts'
 import { audit } from '../../domain/audit/audit.ts'
+import type { Ctx, Services } from '../../domain/services.ts'
 import { type Destination, localDestination } from '../../vault/apply/destination.ts'
 import { type Sync, type Synced, type SyncOptions, syncFolder } from '../../vault/apply/sync.ts'
 import { type Target, UnknownVaultError } from '../../vault/apply/target.ts'
@@ -195,7 +195,7 @@ function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
-async function personFor(deps: Deps, email: string): Promise<Person> {
+async function personFor(deps: Services, email: string): Promise<Person> {
   const account = await findAccountByEmail(deps.credentials.read, email)
   if (!account) throw new UsageError(`There is no account ${email}; sign up first (POST /auth/signup)`)
   return personOf(account)

@@ -1,7 +1,7 @@
 /** `grove token`: whose a leaked token is, and its end. */
 import type { Command } from 'commander'
-import type { Deps } from '../../base/deps.ts'
 import { endLeak, findLeaksBy, findLeaksIn, type Leak } from '../../domain/operator/leaked-tokens.ts'
+import type { Services } from '../../domain/services.ts'
 import { type Call, examples, printLine, type Run, requireFolder, UsageError, withDeps } from './command.ts'
 
 /** The most characters that are read from standard input. */
@@ -47,7 +47,7 @@ export function addTokenCommands(program: Command, run: Run): void {
 async function forLeaks(
   call: Call,
   by: readonly ['id' | 'hint', string] | undefined,
-  end?: (deps: Deps, leak: Leak) => Promise<void>,
+  end?: (deps: Services, leak: Leak) => Promise<void>,
 ): Promise<number> {
   await requireFolder(call.config.dataDir)
   const text = by === undefined ? await readInput() : ''

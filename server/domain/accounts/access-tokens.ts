@@ -14,7 +14,6 @@ import { findActiveProfile, lockAccount } from '../../../index/credentials/accou
 import { deleteFeedToken } from '../../../index/credentials/feed-tokens.ts'
 import { deleteGrants } from '../../../index/credentials/oauth.ts'
 import type { Account, CredentialsDb, AccessToken as Row } from '../../../index/credentials/schema.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { requireSignedIn } from '../access.ts'
@@ -22,6 +21,7 @@ import type { Access, Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { authorizeFresh, authorizeFreshOrg } from '../indexing/freshness.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Body, Path, Query, TokenAt } from '../targets.ts'
 import { recordLastUse } from './last-used.ts'
 import { requireFresh } from './oidc/freshness.ts'
@@ -140,7 +140,7 @@ export function listTokens(ctx: Ctx<Person>, { query }: Query<Page>) {
 }
 
 /** Lists the tokens of an account, oldest first. */
-export async function listTokensOf({ credentials: { read } }: Deps, accountId: string, page: Page) {
+export async function listTokensOf({ credentials: { read } }: Services, accountId: string, page: Page) {
   const rows = await listAccessTokens(read, accountId, page)
   return { tokens: rows.map(toAccessToken), ...pageOf(page, await countAccessTokens(read, accountId)) }
 }
@@ -162,7 +162,7 @@ export async function revokeToken(ctx: Ctx<Person>, { path: { token_id: tokenId 
  *
  * @throws AppError sign_in_required
  */
-export async function authenticateToken(deps: Deps, secret: string): Promise<Credential | undefined> {
+export async function authenticateToken(deps: Services, secret: string): Promise<Credential | undefined> {
   if (!isAccessToken(secret)) return undefined
   const row = await findAccessToken(deps.credentials.read, hashOf(secret))
   const now = deps.now()

@@ -9,11 +9,11 @@ import {
   setSessionsRevoked,
   useResetToken,
 } from '../../../index/credentials/sessions.ts'
-import { type Ctx, type Deps, isPersons, type RequestCtx } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import type { Operator, Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { ensurePersonalOrg } from '../orgs/orgs.ts'
+import { type Ctx, isPersons, type RequestCtx, type Services } from '../services.ts'
 import type { Body } from '../targets.ts'
 import { endTokens } from './access-tokens.ts'
 import { findOwnOrgs, type OwnOrgs, takeOver } from './arrivals.ts'
@@ -144,7 +144,7 @@ export interface AddedAccount {
  * @throws AppError email_taken, rate_limited; errors of `check`
  */
 export async function addAccount(
-  deps: Deps,
+  deps: Services,
   added: AddedAccount,
   check?: (trx: CredentialsDb) => Promise<void>,
 ): Promise<ResetToken & { readonly id: string }> {
@@ -176,7 +176,7 @@ interface Identity {
 }
 
 /** @throws ValidationError email, name */
-export function newAccount(deps: Deps, { email, name, isHidden }: Identity, password_hash: string) {
+export function newAccount(deps: Services, { email, name, isHidden }: Identity, password_hash: string) {
   requireEmail(email)
   if (name !== undefined) requireAuthorName(name)
   const id = newId()
@@ -192,7 +192,7 @@ export function newAccount(deps: Deps, { email, name, isHidden }: Identity, pass
 }
 
 /** @throws AppError password_login_off */
-function requirePasswordLogin({ config: { passwordLogin = true } }: Deps): void {
+function requirePasswordLogin({ config: { passwordLogin = true } }: Services): void {
   if (passwordLogin) return
   throw new AppError('password_login_off', 'Passwords are not used here; sign in at the page /sign-in')
 }
@@ -273,7 +273,7 @@ interface Proof {
   use(trx: CredentialsDb): Promise<string>
 }
 
-async function changeBy(deps: Deps, client: SignInFrom, password: string, proof: Proof): Promise<Session> {
+async function changeBy(deps: Services, client: SignInFrom, password: string, proof: Proof): Promise<Session> {
   const orgs = await proof.check()
   const password_hash = await hashPassword(deps, 'change', password)
   const now = deps.now().toISOString()
@@ -299,7 +299,7 @@ async function changeBy(deps: Deps, client: SignInFrom, password: string, proof:
   return signIn(deps, account, set, client, 'The password was changed; all other sessions have ended', proof.method)
 }
 
-function byOldPassword(deps: Deps, account: Account, password: string, from: string): Proof {
+function byOldPassword(deps: Services, account: Account, password: string, from: string): Proof {
   const wrong = () => new AppError('invalid_credentials', 'The old password is wrong')
   return {
     method: 'password',
@@ -331,7 +331,7 @@ function byConfirmation(account: Account, actor: Person): Proof {
   }
 }
 
-function byResetToken(deps: Deps, token: string, from: string): Proof {
+function byResetToken(deps: Services, token: string, from: string): Proof {
   const hash = hashOf(token)
   const now = () => deps.now().toISOString()
   const bad = () => new AppError('invalid_token', 'The reset token is unknown, expired or used up')
@@ -358,7 +358,7 @@ export async function getMe(ctx: Ctx<Person>): Promise<User> {
 
 /** @throws errors of `openSession` */
 function signIn(
-  deps: Deps,
+  deps: Services,
   account: Account,
   proved: ProvedAccount,
   client: SignInFrom,
@@ -370,7 +370,7 @@ function signIn(
 
 /** Opens a session, and finishes what earlier sign-ins have left. @throws errors of `openSession` */
 export async function openAndAnswer(
-  deps: Deps,
+  deps: Services,
   account: Account,
   client: SignInFrom,
   message: string,

@@ -14,13 +14,13 @@ import type { Account, CredentialsDb } from '../../../index/credentials/schema.t
 import { deleteResetTokens, setSessionsRevoked } from '../../../index/credentials/sessions.ts'
 import { listUsedBytes } from '../../../index/derived/usage.ts'
 import type { AuditAction } from '../../base/audit-actions.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { requireSignedIn } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { PlaceChangesInput } from '../placement.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { AccountAt, Body, Path, Query } from '../targets.ts'
 import { endTokens } from './access-tokens.ts'
 import { addAccount } from './accounts.ts'
@@ -242,7 +242,7 @@ function requireOther(actor: Administrator, { id }: Pick<Account, 'id'>): void {
     throw new AppError('own_account', 'You cannot do this to your own account; ask another administrator')
 }
 
-async function accountAt(deps: Deps, { account_id: accountId }: AccountAt): Promise<Account> {
+async function accountAt(deps: Services, { account_id: accountId }: AccountAt): Promise<Account> {
   const account = await findAccountById(deps.credentials.read, accountId)
   if (account === undefined) throw new AppError('account_not_found', 'Account not found')
   return account

@@ -12,11 +12,11 @@ import { deletePendingMembershipsBy } from '../../../index/credentials/pending-m
 import type { CredentialsDb } from '../../../index/credentials/schema.ts'
 import { turnWebhooksOff } from '../../../index/credentials/webhooks.ts'
 import { listMemberNames } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { Person } from '../actor.ts'
 import { type AuditEntry, audit } from '../audit/audit.ts'
 import { queueNotice } from '../mail/notices.ts'
 import { shownName } from '../mail/shown-name.ts'
+import type { Services } from '../services.ts'
 import { endEveryWayIn } from './oidc/identities.ts'
 import { listOrgsOf } from './orgs-of.ts'
 
@@ -32,7 +32,7 @@ export interface OwnOrgs {
 }
 
 /** Finds what somebody else may have opened. Runs before the transaction, because other databases have it. */
-export async function findOwnOrgs(deps: Deps, accountId: string): Promise<OwnOrgs> {
+export async function findOwnOrgs(deps: Services, accountId: string): Promise<OwnOrgs> {
   const { open, closed, elsewhere } = await listOrgsOf(deps, accountId)
   const account = await findAccountById(deps.credentials.read, accountId)
   const all = [...open, ...closed, ...elsewhere]
@@ -63,7 +63,7 @@ function listed(members: readonly string[]): string {
  * @returns a function that writes the audit, after the commit
  */
 export async function takeOver(
-  deps: Deps,
+  deps: Services,
   trx: CredentialsDb,
   accountId: string,
   { owned, members }: OwnOrgs,

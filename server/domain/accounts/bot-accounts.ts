@@ -3,9 +3,9 @@ import { v7 as newId } from 'uuid'
 import { deleteAccount, insertDeletedAccount } from '../../../index/credentials/accounts.ts'
 import { listBotRows } from '../../../index/credentials/bots.ts'
 import type { NewAccountRow } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { botEmail } from '../format/bots.ts'
+import type { Services } from '../services.ts'
 import type { OrgAt } from '../targets.ts'
 import { noPassword } from './passwords.ts'
 
@@ -20,7 +20,7 @@ export function botRow(
 }
 
 /** Deletes the bots of an organisation that is gone for good. Their memberships went with it. */
-export async function deleteBotsOf(deps: Deps, at: OrgAt): Promise<void> {
+export async function deleteBotsOf(deps: Services, at: OrgAt): Promise<void> {
   for (const { id } of await listBotRows(deps.credentials.read, at.org_id, { limit: limits.bots, offset: 0 }))
     await deps.credentials.write(async (trx) => {
       await insertDeletedAccount(trx, id, deps.now().toISOString())

@@ -7,9 +7,9 @@ import {
   setSessionCookie,
   setSessionRevoked,
 } from '../../../index/credentials/sessions.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
+import type { Ctx, Services } from '../services.ts'
 import { findSessionPerson } from './session-list.ts'
 import { auditSignOut } from './sessions.ts'
 import { hashOf, newToken } from './tokens.ts'
@@ -47,13 +47,13 @@ export function sessionEndedError(): AppError {
  * Returns the user of a secret. Undefined: the session has ended or was unused for too long, or its account is disabled
  * or gone.
  */
-export async function findPersonOfBrowser(deps: Deps, secret: string): Promise<Person | undefined> {
+export async function findPersonOfBrowser(deps: Services, secret: string): Promise<Person | undefined> {
   const session = await findSessionOfCookie(deps.credentials.read, hashOf(secret), deps.now().toISOString())
   return session && findSessionPerson(deps, session.account_id, session.id)
 }
 
 /** Ends the session of the secret. Does nothing for an unknown one. */
-export async function deleteBrowserSession(deps: Deps, secret: string): Promise<void> {
+export async function deleteBrowserSession(deps: Services, secret: string): Promise<void> {
   const now = deps.now().toISOString()
   const ended = await deps.credentials.write(async (trx) => {
     const session = await findSessionOfCookie(trx, hashOf(secret), now)

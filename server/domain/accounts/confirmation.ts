@@ -2,9 +2,9 @@
 
 import { findProfileOfSession } from '../../../index/credentials/accounts.ts'
 import { setSessionConfirmed } from '../../../index/credentials/sessions.ts'
-import type { Ctx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
+import type { Ctx } from '../services.ts'
 
 /** Milliseconds for which a proof holds. */
 const confirmedMs = 10 * 60_000

@@ -9,7 +9,6 @@ import {
 import type { CredentialsDb } from '../../../index/credentials/schema.ts'
 import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
-import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { type Operator, operator, type Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
@@ -18,6 +17,7 @@ import type { OrgRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
 import { isAloneIn, leaveOrg } from '../orgs/members.ts'
 import { moveOrgToTrash } from '../orgs/orgs.ts'
+import type { Ctx, RequestCtx, Services } from '../services.ts'
 import type { Body } from '../targets.ts'
 import { listOrgsOf } from './orgs-of.ts'
 import { type PasswordProof, provePassword, requireStillProved } from './password-proof.ts'
@@ -118,7 +118,7 @@ function rankOf({ role, others }: { readonly role: Role; readonly others: number
  * @throws AppError last_owner
  */
 async function endMembership(
-  deps: Deps,
+  deps: Services,
   by: Author,
   { id: orgId, others }: { readonly id: string; readonly others: number | null },
   who: { readonly accountId: string; readonly lastOwnerToo?: boolean },
@@ -141,7 +141,7 @@ async function endMembership(
 const lookedForMs = 24 * 3600 * 1000
 
 /** Ends memberships that requests have committed during or after the deletion of their account. */
-export async function removeDeletedMembers(deps: Deps): Promise<void> {
+export async function removeDeletedMembers(deps: Services): Promise<void> {
   const since = new Date(deps.now().getTime() - lookedForMs).toISOString()
   const missed = await deps.placement.listDeletedMembers()
   for (const id of new Set([...(await listDeletedSince(deps.credentials.read, since)), ...missed])) {
@@ -150,7 +150,7 @@ export async function removeDeletedMembers(deps: Deps): Promise<void> {
   }
 }
 
-async function takeOut(deps: Deps, id: string): Promise<void> {
+async function takeOut(deps: Services, id: string): Promise<void> {
   for (const org of await listOrgsWithOthers(deps.index.read, id)) {
     await endMembership(deps, operator, org, { accountId: id, lastOwnerToo: true })
     deps.log.warn({ account: id, orgId: org.id }, 'a membership of a deleted account was ended')

@@ -20,7 +20,6 @@ import { deleteMailsOf } from '../../../index/credentials/mail.ts'
 import type { Account, CredentialsDb, EmailToken, Mail } from '../../../index/credentials/schema.ts'
 import { deleteResetTokens } from '../../../index/credentials/sessions.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
-import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError, RateLimitedError } from '../../base/errors.ts'
 import { audit } from '../audit/audit.ts'
 import type { Letter } from '../mail/letter.ts'
@@ -28,6 +27,7 @@ import { mailboxKey, verificationsInAnHour } from '../mail/limits.ts'
 import { queueMail } from '../mail/outbox.ts'
 import { addressChangedLetter, newAddressLetter, tokenLink } from '../mail/texts.ts'
 import { MailError } from '../mail/transport.ts'
+import type { RequestCtx, Services } from '../services.ts'
 import type { Body } from '../targets.ts'
 import { findOwnOrgs, type OwnOrgs, takeOver } from './arrivals.ts'
 import { issueEmailToken } from './email-tokens.ts'
@@ -47,7 +47,7 @@ const [confirmMs, undoMs] = [dayMs, 7 * dayMs]
  *
  * @throws AppError email_taken
  */
-export async function requireFreeEmail(deps: Deps, email: string, accountId?: string): Promise<void> {
+export async function requireFreeEmail(deps: Services, email: string, accountId?: string): Promise<void> {
   if (!(await isFreeEmail(deps.credentials.read, email, deps.now(), accountId))) throw emailTakenError()
 }
 
@@ -69,14 +69,14 @@ export async function followAddress(trx: CredentialsDb, id: string, email: strin
 }
 
 /** Limits the mails to a new address. @throws RateLimitedError */
-export async function requireMailAllowed({ limitMail }: Deps, email: string): Promise<void> {
+export async function requireMailAllowed({ limitMail }: Services, email: string): Promise<void> {
   if (await limitMail('verify', mailboxKey(email))) return
   throw new RateLimitedError('mails to this address', verificationsInAnHour, verificationsInAnHour.windowSeconds)
 }
 
 /** Writes the mail to a new address, which changes nothing yet. It replaces one that waits. */
 export async function queueNewAddress(
-  deps: Deps,
+  deps: Services,
   trx: CredentialsDb,
   accountId: string,
   address: string,
@@ -86,7 +86,7 @@ export async function queueNewAddress(
 }
 
 /** Undefined: the account is gone or disabled. */
-export async function writeNewAddress(deps: Deps, mail: Mail): Promise<Letter | undefined> {
+export async function writeNewAddress(deps: Services, mail: Mail): Promise<Letter | undefined> {
   const { publicUrl } = deps.config
   const account = mail.account_id === null ? undefined : await findAccountById(deps.credentials.read, mail.account_id)
   if (publicUrl === undefined || account === undefined || account.disabled_at !== null) return undefined
@@ -101,7 +101,7 @@ export async function writeNewAddress(deps: Deps, mail: Mail): Promise<Letter | 
  * @returns undefined: the token was used, and the address has changed since
  * @throws AppError email_taken
  */
-export async function confirmNewAddress(deps: Deps, row: EmailToken): Promise<Account | undefined> {
+export async function confirmNewAddress(deps: Services, row: EmailToken): Promise<Account | undefined> {
   const undo = newId()
   const hashes = {
     undo: hashOf(await mailedToken(deps, 'undo', undo)),
@@ -147,7 +147,7 @@ function asTaken(error: unknown): never {
 
 /** Records a change after its commit. */
 export async function recordChange(
-  deps: Deps,
+  deps: Services,
   action: 'account.email_changed' | 'account.email_undone',
   account: Account,
 ): Promise<void> {
@@ -156,7 +156,10 @@ export async function recordChange(
 }
 
 /** Undefined: the change was undone, or can no longer be. @throws MailError its key was deleted */
-export async function writeAddressChanged(deps: Deps, { id, fields, created_at }: Mail): Promise<Letter | undefined> {
+export async function writeAddressChanged(
+  deps: Services,
+  { id, fields, created_at }: Mail,
+): Promise<Letter | undefined> {
   const { credentials, config, now } = deps
   const { hash = '', kind = 'undo' }: { hash?: string; kind?: UndoKind } = JSON.parse(fields)
   const row = await findEmailToken(credentials.read, hash, now().toISOString())
@@ -202,7 +205,7 @@ export function undoEmailChange(
 }
 
 /** @param orgs those of an account whose address nobody had confirmed */
-async function undo(deps: Deps, trx: CredentialsDb, row: EmailToken, orgs: OwnOrgs | undefined) {
+async function undo(deps: Services, trx: CredentialsDb, row: EmailToken, orgs: OwnOrgs | undefined) {
   const account = await lockAccount(trx, row.account_id)
   const now = deps.now()
   if (account === undefined || account.disabled_at !== null) return undefined

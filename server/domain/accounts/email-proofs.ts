@@ -3,7 +3,6 @@
 import { findAccountById, lockAccount, setAccount } from '../../../index/credentials/accounts.ts'
 import { deleteEmailTokensUntil, findEmailToken } from '../../../index/credentials/email-tokens.ts'
 import type { Account, CredentialsDb, EmailToken, Mail } from '../../../index/credentials/schema.ts'
-import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError, RateLimitedError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
@@ -11,6 +10,7 @@ import type { Letter } from '../mail/letter.ts'
 import { mailboxKey, verificationsInAnHour } from '../mail/limits.ts'
 import { hasMail, queueMail } from '../mail/outbox.ts'
 import { tokenLink, verificationLetter } from '../mail/texts.ts'
+import type { Ctx, RequestCtx, Services } from '../services.ts'
 import type { Body } from '../targets.ts'
 import { confirmNewAddress } from './email-changes.ts'
 import { issueEmailToken } from './email-tokens.ts'
@@ -26,7 +26,7 @@ type Mailbox = Pick<Account, 'id' | 'email'>
 
 /** Returns a function that writes the mail to confirm an address. It runs in the transaction of the cause. */
 export async function verificationFor(
-  deps: Deps,
+  deps: Services,
   { id, email }: Mailbox,
 ): Promise<(trx: CredentialsDb) => Promise<void>> {
   const isAllowed = hasMail(deps) && (await deps.limitMail('verify', mailboxKey(email)))
@@ -51,7 +51,7 @@ export async function requestVerification(ctx: Ctx<Person>): Promise<{ readonly 
 }
 
 /** Undefined: the address is confirmed already, or is no longer that of the account. */
-export async function writeVerification(deps: Deps, mail: Mail): Promise<Letter | undefined> {
+export async function writeVerification(deps: Services, mail: Mail): Promise<Letter | undefined> {
   const { publicUrl } = deps.config
   const account = mail.account_id === null ? undefined : await findAccountById(deps.credentials.read, mail.account_id)
   if (publicUrl === undefined || account === undefined || account.disabled_at !== null) return undefined
@@ -89,7 +89,7 @@ export function verifyEmail(ctx: RequestCtx, { body: { token } }: Body<EmailProo
 }
 
 /** Undefined: the token is of another kind, or the account has another address. */
-async function confirm(deps: Deps, { kind, account_id, email_key }: EmailToken): Promise<Account | undefined> {
+async function confirm(deps: Services, { kind, account_id, email_key }: EmailToken): Promise<Account | undefined> {
   if (kind !== 'verify') return undefined
   const found = await deps.credentials.write(async (trx) => {
     const account = await lockAccount(trx, account_id)
@@ -107,6 +107,6 @@ async function confirm(deps: Deps, { kind, account_id, email_key }: EmailToken):
 }
 
 /** Deletes tokens that have expired. */
-export async function forgetEmailTokens({ credentials, now }: Deps): Promise<void> {
+export async function forgetEmailTokens({ credentials, now }: Services): Promise<void> {
   await credentials.write((trx) => deleteEmailTokensUntil(trx, now().toISOString()))
 }

@@ -3,7 +3,7 @@ import { emailKey, lockAccount } from '../../../index/credentials/accounts.ts'
 import { deleteOtherEmailTokens, insertEmailToken } from '../../../index/credentials/email-tokens.ts'
 import { deleteMailsOf } from '../../../index/credentials/mail.ts'
 import type { CredentialsDb, EmailToken, Mail } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 import { hashOf, mailedToken } from './tokens.ts'
 
 interface Issued {
@@ -14,7 +14,7 @@ interface Issued {
 }
 
 /** Makes the token of a mail that proves the mailbox. Earlier tokens of this kind end. */
-export async function issueEmailToken(deps: Deps, mail: Mail, { id, kind, lifetimeMs }: Issued): Promise<string> {
+export async function issueEmailToken(deps: Services, mail: Mail, { id, kind, lifetimeMs }: Issued): Promise<string> {
   const token = await mailedToken(deps, 'verify', mail.id)
   const expires_at = new Date(deps.now().getTime() + lifetimeMs).toISOString()
   const of = { hash: hashOf(token), account_id: id, kind }

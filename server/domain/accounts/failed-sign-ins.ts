@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 import { emailKey } from '../../../index/credentials/accounts.ts'
 import type { Account } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
 import { anonymous, type Person } from '../actor.ts'
 import { auditRepeat } from '../audit/audit.ts'
+import type { Services } from '../services.ts'
 
 interface Failure {
   /** Undefined: there is none, or it is not known. */
@@ -18,7 +18,7 @@ interface Failure {
 }
 
 /** Counts a failure. The e-mail address of an unknown account is only recorded as a hash, because it may be a password. */
-export async function auditFailure(deps: Deps, failure: Failure): Promise<void> {
+export async function auditFailure(deps: Services, failure: Failure): Promise<void> {
   const { account, email, from, proof, actor = anonymous } = failure
   const hash = account === undefined && email !== undefined ? hashOfEmail(email) : undefined
   await auditRepeat(

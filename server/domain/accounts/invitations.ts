@@ -32,7 +32,6 @@ import type {
 } from '../../../index/credentials/schema.ts'
 import { findRole } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
-import { type Ctx, type Deps, isPersons } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, includesRole, orgNotFoundError, requireVerifiedEmail } from '../access.ts'
@@ -46,6 +45,7 @@ import { MailError } from '../mail/transport.ts'
 import { withRoleAtLeast } from '../orgs/members.ts'
 import { changeOrg } from '../orgs/org-changes.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import { type Ctx, isPersons, type Services } from '../services.ts'
 import type { Body, InvitationAt, OrgAt, Path, Query } from '../targets.ts'
 import { requireEmail } from './identity.ts'
 import { type JoinedOrg, joinedOrg, mayInvite } from './memberships.ts'
@@ -178,7 +178,7 @@ export async function revokeInvitation(ctx: Ctx<Person>, { path }: Path<Invitati
 }
 
 async function insert(
-  deps: Deps,
+  deps: Services,
   given: Pick<Row, 'org_id' | 'role' | 'created_by'>,
   { email, uses = 1, expires_at }: InvitationBounds,
   sender?: Sender,
@@ -228,7 +228,7 @@ function invitationMail(id: string, address: string, row: Row, { actor, org }: S
 }
 
 /** Undefined: the invitation has ended, or its owner is disabled. @throws MailError its key was deleted */
-export async function writeInvitation(deps: Deps, { id, fields }: Mail): Promise<Letter | undefined> {
+export async function writeInvitation(deps: Services, { id, fields }: Mail): Promise<Letter | undefined> {
   const { credentials, config, now } = deps
   const { invitation = '', org = '', by = '' }: Readonly<Record<string, string>> = JSON.parse(fields)
   const row = await findInvitationById(credentials.read, invitation)
@@ -279,7 +279,7 @@ function invitationNotFoundError(): AppError {
  * Returns the invitation of the token, if that e-mail address may use it now. An owner's invitation is valid while they
  * are an owner and not disabled. The operator's is valid while the organisation exists.
  */
-async function findGoodInvitation(deps: Deps, token: string, email: string): Promise<Row | undefined> {
+async function findGoodInvitation(deps: Services, token: string, email: string): Promise<Row | undefined> {
   const invitation = await findInvitation(deps.credentials.read, hashOf(token))
   if (invitation === undefined || !isFor(invitation, email) || !(await isGood(deps, invitation))) return undefined
   return invitation
@@ -391,7 +391,7 @@ function isFor({ email_key }: Row, email: string): boolean {
   return email_key === null || email_key === emailKey(email)
 }
 
-async function isGood(deps: Deps, { uses_left, expires_at, org_id, created_by }: Row): Promise<boolean> {
+async function isGood(deps: Services, { uses_left, expires_at, org_id, created_by }: Row): Promise<boolean> {
   if (uses_left === 0 || expires_at <= deps.now().toISOString()) return false
   if (org_id === null) return true
   if ((await deps.placement.findElsewhere(org_id)) !== undefined)
@@ -402,7 +402,7 @@ async function isGood(deps: Deps, { uses_left, expires_at, org_id, created_by }:
   return isActive && (await findRole(deps.index.read, org_id, created_by)) === 'owner'
 }
 
-type SignupMode = Deps['config']['signup']
+type SignupMode = Services['config']['signup']
 
 /**
  * Returns the invitation of a sign-up, if one was sent. Takes only a few reads, so it runs before the password is
@@ -412,7 +412,7 @@ type SignupMode = Deps['config']['signup']
  * @throws AppError signup_closed; invitation_not_found if sign-up is open but the invitation is not valid
  */
 export async function requireSignUpAllowed(
-  deps: Deps,
+  deps: Services,
   email: string,
   token: string | undefined,
   signup: SignupMode = deps.config.signup,

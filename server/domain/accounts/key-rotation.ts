@@ -5,9 +5,9 @@ import {
   lockSigningKey,
   retireOtherTokenKeys,
 } from '../../../index/credentials/token-keys.ts'
-import type { Deps } from '../../base/deps.ts'
 import { operator } from '../actor.ts'
 import { type AuditDeps, audit } from '../audit/audit.ts'
+import type { Services } from '../services.ts'
 import { accessSeconds, newKey } from './keys.ts'
 
 /** Milliseconds from the announcement of a key to its first signature. Clients may cache the key set that long. */
@@ -25,7 +25,7 @@ export interface Rotation {
  * has expired. `immediately`, for a key that has leaked: the new one signs now, and every token signed by another ends.
  */
 export async function rotateKeys(
-  deps: Pick<Deps, 'credentials'> & AuditDeps,
+  deps: Pick<Services, 'credentials'> & AuditDeps,
   { immediately }: { readonly immediately: boolean },
 ): Promise<Rotation> {
   const { credentials, now } = deps

@@ -3,8 +3,8 @@
 import { createCache } from '../../../gitstore/caching/caches.ts'
 import { type Profile, setAccountSeen } from '../../../index/credentials/accounts.ts'
 import type { CredentialsDb } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
 import { addRunning } from '../../base/rounds.ts'
+import type { Services } from '../services.ts'
 
 /** Milliseconds by which the times may lag. Recording a use is a synced write, which no request waits for. */
 const precisionMs = { use: 60_000, account: 3_600_000 } as const
@@ -23,7 +23,7 @@ const recordedAt = createCache<number>('last_uses')
 
 /** Records the use in the background. A failure is only logged. Many uses within a minute are one write. */
 export function recordLastUse(
-  deps: Deps,
+  deps: Services,
   account: Pick<Profile, 'id' | 'last_seen_at'>,
   { id, usedAt, write }: Used,
 ): void {

@@ -2,15 +2,15 @@
 import { findAccountById, listAccountsBehind, setMembersUpToDate } from '../../../index/credentials/accounts.ts'
 import type { Account } from '../../../index/credentials/schema.ts'
 import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { updateMemberProfile } from '../orgs/members.ts'
+import type { Services } from '../services.ts'
 import { personOf } from './user-view.ts'
 
 /**
  * Updates member files again after every change of an account. Crashes, faults of the storage, and requests that began
  * before the change may have left old ones.
  */
-export async function updateMembersBehind(deps: Deps): Promise<void> {
+export async function updateMembersBehind(deps: Services): Promise<void> {
   for (const id of await listAccountsBehind(deps.credentials.read)) {
     if (deps.draining.aborted) return
     const account = await updateMembers(deps, id)
@@ -24,7 +24,7 @@ export async function updateMembersBehind(deps: Deps): Promise<void> {
  *
  * @returns the account at the start of the update. Undefined: it is gone, or the update failed, which is logged
  */
-export async function updateMembers(deps: Deps, id: string): Promise<Account | undefined> {
+export async function updateMembers(deps: Services, id: string): Promise<Account | undefined> {
   const account = await findAccountById(deps.credentials.read, id)
   if (account === undefined) return undefined
   try {
@@ -38,6 +38,6 @@ export async function updateMembers(deps: Deps, id: string): Promise<Account | u
 }
 
 /** Records that the member files are up to date, unless the account has changed again. */
-async function finish(deps: Deps, { id, email, name, hide_email }: Account): Promise<void> {
+async function finish(deps: Services, { id, email, name, hide_email }: Account): Promise<void> {
   await deps.credentials.write((trx) => setMembersUpToDate(trx, { id, email, name, hide_email }))
 }

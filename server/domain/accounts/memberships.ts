@@ -13,12 +13,12 @@ import {
 } from '../../../index/credentials/pending-memberships.ts'
 import type { PendingMembership } from '../../../index/credentials/schema.ts'
 import type { Role } from '../../../index/derived/schema.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import type { OrgRecord } from '../format/org-format.ts'
 import { withRoleAtLeast } from '../orgs/members.ts'
 import { changeOrg, isOwner } from '../orgs/org-changes.ts'
+import type { Ctx, Services } from '../services.ts'
 import { personOf } from './user-view.ts'
 
 /** An organisation that a user has joined. */
@@ -66,7 +66,7 @@ export function joinedOrg({ org: { id, name }, members }: OrgRecord, userId: str
 }
 
 /** True if an invitation by that user (null: the operator) is valid. Runs under the lock of org.git. */
-export async function mayInvite({ credentials }: Deps, record: OrgRecord, by: string | null): Promise<boolean> {
+export async function mayInvite({ credentials }: Services, record: OrgRecord, by: string | null): Promise<boolean> {
   return by === null || (isOwner(record, by) && (await findActiveProfile(credentials.read, by)) !== undefined)
 }
 
@@ -82,7 +82,7 @@ export async function completeMembershipsOf(ctx: Ctx<Person>): Promise<void> {
 }
 
 /** Commits the pending memberships of all users. */
-export async function completeMemberships(deps: Deps): Promise<void> {
+export async function completeMemberships(deps: Services): Promise<void> {
   for (const pending of await listPendingMemberships(deps.credentials.read, passLimit)) {
     if (deps.draining.aborted) return
     const account = await findAccountById(deps.credentials.read, pending.account_id)
@@ -98,7 +98,7 @@ async function finishOrLog(ctx: Ctx<Person>, pending: PendingMembership): Promis
   })
 }
 
-export async function forgetInvitations(deps: Deps): Promise<void> {
+export async function forgetInvitations(deps: Services): Promise<void> {
   const now = deps.now().toISOString()
   await deps.credentials.write((trx) => deleteExpiredInvitations(trx, now))
 }

@@ -2,9 +2,9 @@
 import { isDamage } from '../../../gitstore/errors.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import { listClosedOrgRows, listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { isClosed, type OrgRecord, readRecord } from '../format/org-format.ts'
 import { main, orgRepo } from '../layout.ts'
+import type { Services } from '../services.ts'
 
 type OrgOf = Awaited<ReturnType<typeof listOrgsWithOthers>>[number]
 
@@ -17,7 +17,7 @@ export interface OrgsOf {
 }
 
 /** Lists the organisations of a member, with the numbers of other members and other owners. Bots are not counted. */
-export async function listOrgsOf(deps: Deps, accountId: string): Promise<OrgsOf> {
+export async function listOrgsOf(deps: Services, accountId: string): Promise<OrgsOf> {
   return {
     open: await listOrgsWithOthers(deps.index.read, accountId),
     closed: await listClosedOrgsOf(deps, accountId),
@@ -25,7 +25,7 @@ export async function listOrgsOf(deps: Deps, accountId: string): Promise<OrgsOf>
   }
 }
 
-async function listClosedOrgsOf({ index, store, log }: Deps, accountId: string): Promise<OrgOf[]> {
+async function listClosedOrgsOf({ index, store, log }: Services, accountId: string): Promise<OrgOf[]> {
   const found: OrgOf[] = []
   for (const { id, name, ...row } of await listClosedOrgRows(index.read)) {
     if (!isClosed(row)) continue

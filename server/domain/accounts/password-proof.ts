@@ -1,10 +1,10 @@
 /** Checks that callers know the password of their account, and locks it in a transaction. */
 import { findAccountById, lockAccount } from '../../../index/credentials/accounts.ts'
 import type { Account, CredentialsDb } from '../../../index/credentials/schema.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { requireSignedIn } from '../access.ts'
 import type { Person, RequestFacts } from '../actor.ts'
+import type { Ctx, Services } from '../services.ts'
 import { requireConfirmed } from './confirmation.ts'
 import { auditFailure } from './failed-sign-ins.ts'
 import { isPassword } from './passwords.ts'
@@ -55,7 +55,7 @@ function wrongPassword(): AppError {
 }
 
 /** @throws AppError invalid_token if the account is gone */
-export async function readAccount(deps: Deps, id: string): Promise<Account> {
+export async function readAccount(deps: Services, id: string): Promise<Account> {
   const account = await findAccountById(deps.credentials.read, id)
   if (account === undefined) throw new AppError('invalid_token', 'The account is gone')
   return account

@@ -4,7 +4,6 @@ import { findAccountByEmail, lockAccount } from '../../../index/credentials/acco
 import { listIdentities } from '../../../index/credentials/identities.ts'
 import type { Account, Mail } from '../../../index/credentials/schema.ts'
 import { deleteOtherResetTokens, insertResetToken } from '../../../index/credentials/sessions.ts'
-import type { Deps } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { anonymous } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
@@ -13,6 +12,7 @@ import { mailboxKey } from '../mail/limits.ts'
 import { hasMail, queueMail } from '../mail/outbox.ts'
 import { resetLetter, tokenLink } from '../mail/texts.ts'
 import type { Origin } from '../origin.ts'
+import type { Services } from '../services.ts'
 import type { Body } from '../targets.ts'
 import { requireEmail } from './identity.ts'
 import { findProvider } from './oidc/providers.ts'
@@ -31,7 +31,7 @@ const requested = { message: 'If an account has this e-mail address, a mail with
  * @throws ValidationError email
  */
 export async function requestPasswordReset(
-  deps: Deps,
+  deps: Services,
   { body: { email } }: Body<{ readonly email: string }>,
 ): Promise<typeof requested> {
   requireEmail(email)
@@ -44,7 +44,7 @@ export async function requestPasswordReset(
 }
 
 /** Makes the token of the mail. Earlier tokens of the account end. Undefined: no account may set a password by it. */
-export async function writeReset(deps: Deps, { id, address, fields }: Mail): Promise<Letter | undefined> {
+export async function writeReset(deps: Services, { id, address, fields }: Mail): Promise<Letter | undefined> {
   const { credentials, config, now } = deps
   const account = await findAccountByEmail(credentials.read, address)
   if (account === undefined || config.publicUrl === undefined || !(await maySetPassword(deps, account)))
@@ -67,7 +67,7 @@ export async function writeReset(deps: Deps, { id, address, fields }: Mail): Pro
  * would come back in by a mailbox. Nor does one of a provider that says whose an address is (`_LINK`): it may have given
  * the mailbox to another user.
  */
-async function maySetPassword(deps: Deps, account: Account): Promise<boolean> {
+async function maySetPassword(deps: Services, account: Account): Promise<boolean> {
   const { passwordLogin = true } = deps.config
   if (!passwordLogin || account.disabled_at !== null) return false
   if (account.has_identity === 0) return true
@@ -78,7 +78,7 @@ async function maySetPassword(deps: Deps, account: Account): Promise<boolean> {
 }
 
 /** The audit says how it was asked for, not how the mail was sent. */
-function asked(deps: Deps, fields: string): Deps {
+function asked(deps: Services, fields: string): Services {
   const { origin }: { origin?: string } = JSON.parse(fields)
   const found: Origin | null = JSON.parse(origin ?? 'null')
   return found === null ? deps : { ...deps, origin: found }

@@ -8,9 +8,9 @@ import { randomBytes } from 'node:crypto'
 import { argon2id, hash, verify } from 'argon2'
 import { createQuota } from '../../../gitstore/concurrency/quota.ts'
 import { createSemaphore, type Turn } from '../../../gitstore/concurrency/semaphore.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
+import type { Services } from '../services.ts'
 
 /** The number of common passwords that are refused, among those of valid length. */
 const refused = 10_000
@@ -69,14 +69,14 @@ export const dummyHash =
 export const noPassword = '!'
 
 /** @throws AppError rate_limited */
-export function hashPassword(deps: Deps, purpose: Purpose, password: string): Promise<string> {
+export function hashPassword(deps: Services, purpose: Purpose, password: string): Promise<string> {
   const { memoryKib, passes } = deps.config.passwordCost ?? ownCost
   const cost = { type: argon2id, memoryCost: memoryKib, timeCost: passes, parallelism: 1 }
   return semaphore.run({ purpose, waited: deps.waited }, () => hash(password.normalize('NFC'), cost))
 }
 
 /** Returns the hash of a random password that is then discarded. @throws AppError rate_limited */
-export function hashRandomPassword(deps: Deps): Promise<string> {
+export function hashRandomPassword(deps: Services): Promise<string> {
   return hashPassword(deps, 'signup', randomBytes(32).toString('base64url'))
 }
 
@@ -86,7 +86,7 @@ export function hashRandomPassword(deps: Deps): Promise<string> {
  * @throws AppError rate_limited
  */
 export function isPassword(
-  deps: Deps,
+  deps: Services,
   purpose: Purpose,
   hashed: string | undefined,
   password: string,

@@ -1,10 +1,10 @@
 /** All that the service stores about one user, except for the content of repositories. */
 import { listPersonalRows, personalTables } from '../../../index/credentials/personal-rows.ts'
 import { listEntriesBy, listPullsOpenedBy } from '../../../index/derived/personal-rows.ts'
-import type { Ctx } from '../../base/deps.ts'
 import { type Operator, operator, type Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { listMyAudit } from '../audit/listing.ts'
+import type { Ctx } from '../services.ts'
 import { listOrgsOf } from './orgs-of.ts'
 
 export interface PersonalRecord {

@@ -9,11 +9,11 @@ import {
   setSessionsRevoked,
   setSessionUsed,
 } from '../../../index/credentials/sessions.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Path, Query, SessionAt } from '../targets.ts'
 import { recordLastUse } from './last-used.ts'
 import { isSessionStale } from './oidc/freshness.ts'
@@ -70,7 +70,11 @@ export async function endOtherSessions(ctx: Ctx<Person>): Promise<void> {
  * Returns the user of a session. Undefined: it has ended or must pass its provider again, or its account is disabled or
  * gone.
  */
-export async function findSessionPerson(deps: Deps, accountId: string, sessionId: string): Promise<Person | undefined> {
+export async function findSessionPerson(
+  deps: Services,
+  accountId: string,
+  sessionId: string,
+): Promise<Person | undefined> {
   const profile = await findProfileOfSession(deps.credentials.read, sessionId, accountId)
   if (profile === undefined || (await isSessionStale(deps, profile))) return undefined
   recordLastUse(deps, profile, { id: sessionId, usedAt: profile.last_used_at, write: setSessionUsed })
@@ -81,7 +85,7 @@ export async function findSessionPerson(deps: Deps, accountId: string, sessionId
  * Returns the user of an access token without a session. It ends after at most 15 minutes. Undefined: the account is
  * gone, or a bot.
  */
-export async function findPerson(deps: Deps, accountId: string): Promise<Person | undefined> {
+export async function findPerson(deps: Services, accountId: string): Promise<Person | undefined> {
   const profile = await findActiveProfile(deps.credentials.read, accountId)
   return profile?.kind === 'person' ? personOf(profile) : undefined
 }

@@ -21,13 +21,13 @@ import {
   setRefreshTokenUsed,
   setSessionRevoked,
 } from '../../../index/credentials/sessions.ts'
-import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { anonymous } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { stripControls } from '../format/text-rules.ts'
 import { queueNotice } from '../mail/notices.ts'
 import { hasMail } from '../mail/outbox.ts'
+import type { RequestCtx, Services } from '../services.ts'
 import type { Body } from '../targets.ts'
 import { accessSeconds } from './keys.ts'
 import { lockProvedAccount, type ProvedAccount } from './password-proof.ts'
@@ -95,7 +95,7 @@ export function byPassword(proved: ProvedAccount, method: 'password' | 'reset'):
  * @throws AppError invalid_credentials, account_disabled (also if it has just been deleted); errors of `prove`
  */
 export async function openSession(
-  deps: Deps,
+  deps: Services,
   accountId: string,
   { from, userAgent }: SignInFrom,
   { method, identityId, prove }: Opening,
@@ -131,7 +131,7 @@ export async function openSession(
 
 /** Mails the user if the account knows no address of the session's network. The first sign-in is not news. */
 async function noticeNewNetwork(
-  deps: Deps,
+  deps: Services,
   trx: CredentialsDb,
   { account_id, address, user_agent }: Pick<SessionRow, 'account_id' | 'address' | 'user_agent'>,
 ): Promise<void> {
@@ -153,7 +153,7 @@ function coarse(from: string): string {
 }
 
 export async function sessionAnswer(
-  deps: Deps,
+  deps: Services,
   profile: Profile,
   { id, refreshToken }: OpenSession,
   message: string,
@@ -212,7 +212,7 @@ export async function refreshSession(
 
 /** A stolen token may have been used, by its user or by the thief. */
 async function auditReuse(
-  deps: Deps,
+  deps: Services,
   { account_id, session_id }: { readonly account_id: string; readonly session_id: string },
 ): Promise<void> {
   const target = { type: 'session', id: session_id } as const
@@ -221,7 +221,10 @@ async function auditReuse(
 }
 
 /** Ends the token's session. Does nothing for an unknown or expired token. */
-export async function logOut(deps: Deps, { body: { refreshToken } }: Body<{ refreshToken: string }>): Promise<void> {
+export async function logOut(
+  deps: Services,
+  { body: { refreshToken } }: Body<{ refreshToken: string }>,
+): Promise<void> {
   const ended = await deps.credentials.write(async (trx) => {
     const row = await findRefreshToken(trx, hashOf(refreshToken))
     if (row !== undefined) await setSessionRevoked(trx, row.session_id, deps.now().toISOString())
@@ -230,7 +233,7 @@ export async function logOut(deps: Deps, { body: { refreshToken } }: Body<{ refr
   if (ended) await auditSignOut(deps, ended.account_id, ended.session_id)
 }
 
-export async function auditSignOut(deps: Deps, accountId: string, sessionId: string): Promise<void> {
+export async function auditSignOut(deps: Services, accountId: string, sessionId: string): Promise<void> {
   const profile = await findActiveProfile(deps.credentials.read, accountId)
   const actor = profile === undefined ? anonymous : personOf(profile)
   await audit(deps, { action: 'auth.sign_out', actor, accountId, target: { type: 'session', id: sessionId } })
@@ -242,7 +245,7 @@ export interface ResetToken {
 }
 
 /** Issues a one-time token for `changePassword`. Earlier ones of the account end. @throws AppError forbidden: a bot */
-export async function issueResetToken(deps: Deps, accountId: string): Promise<ResetToken> {
+export async function issueResetToken(deps: Services, accountId: string): Promise<ResetToken> {
   const token = newToken('reset')
   const expires_at = new Date(deps.now().getTime() + resetLifetimeMs).toISOString()
   await deps.credentials.write(async (trx) => {

@@ -4,9 +4,9 @@
  */
 import { listDeletedAmong, listProfiles } from '../../../index/credentials/accounts.ts'
 import { listMembersAfter, type MemberAfter } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { operator } from '../actor.ts'
 import { leaveOrg } from '../orgs/members.ts'
+import type { Services } from '../services.ts'
 import { updateMembers } from './member-profiles.ts'
 import { personOf } from './user-view.ts'
 
@@ -16,7 +16,7 @@ const membersAtOnce = 500
 const beginning = { user_id: '', org_id: '' }
 
 /** Returns a job that updates members to match their accounts. It returns false if more remain. */
-export function createMembersSettlement(): (deps: Deps) => Promise<boolean> {
+export function createMembersSettlement(): (deps: Services) => Promise<boolean> {
   let after: Pick<MemberAfter, 'user_id' | 'org_id'> = beginning
   return async (deps) => {
     const some = await listMembersAfter(deps.index.read, after, membersAtOnce)
@@ -27,7 +27,7 @@ export function createMembersSettlement(): (deps: Deps) => Promise<boolean> {
   }
 }
 
-async function settle(deps: Deps, members: readonly MemberAfter[]): Promise<void> {
+async function settle(deps: Services, members: readonly MemberAfter[]): Promise<void> {
   const { read } = deps.credentials
   const ids = [...new Set(members.map(({ user_id }) => user_id))]
   const people = new Map((await listProfiles(read, ids)).map((one) => [one.id, personOf(one)]))
@@ -47,7 +47,7 @@ async function settle(deps: Deps, members: readonly MemberAfter[]): Promise<void
 }
 
 /** Ends the membership of a deleted account. Leaves organisations without another member to the operator. */
-async function takeOut(deps: Deps, { user_id: accountId, org_id: orgId }: MemberAfter): Promise<void> {
+async function takeOut(deps: Services, { user_id: accountId, org_id: orgId }: MemberAfter): Promise<void> {
   try {
     if (await leaveOrg(deps, operator, { org_id: orgId }, { accountId, lastOwnerToo: true }))
       deps.log.warn({ account: accountId, orgId }, 'a membership of a deleted account was ended')

@@ -5,8 +5,8 @@ import { emailKey } from '../../../index/credentials/accounts.ts'
 import { findAddress } from '../../../index/credentials/addresses.ts'
 import type { Account } from '../../../index/credentials/schema.ts'
 import type { Attempt, Count, Counter, Limit, LimitSignIn, NewCounter } from '../../base/counters.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError, RateLimitedError } from '../../base/errors.ts'
+import type { Services } from '../services.ts'
 
 /** Per IP address, for accounts that have not signed in from it before. */
 const byAddress: Limit = { name: 'sign-in', quota: 30, windowSeconds: 60 }
@@ -120,7 +120,7 @@ function leave({ pending, key }: AttemptCounter, decided: Promise<void>): void {
 
 /** Returns the keys of an attempt. Unknown accounts are counted by e-mail address, so they look the same. */
 export async function attemptOn(
-  deps: Deps,
+  deps: Services,
   from: string,
   account: Pick<Account, 'id'> | undefined,
   email = '',

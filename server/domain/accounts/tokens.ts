@@ -3,8 +3,8 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { SignJWT } from 'jose'
 import { v4 as randomUuid } from 'uuid'
 import type { Profile } from '../../../index/credentials/accounts.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { Person } from '../actor.ts'
+import type { Services } from '../services.ts'
 import { accessSeconds, algorithm, type Keys } from './keys.ts'
 
 /** The prefixes of random and signed tokens. A signed one begins with `{"` in base64url. */
@@ -85,7 +85,7 @@ export function undoKindOf(token: string): UndoKind {
  *
  * @param mailId names the mail
  */
-export async function mailedToken({ keys, now }: Deps, kind: MailedTokenKind, mailId: string): Promise<string> {
+export async function mailedToken({ keys, now }: Services, kind: MailedTokenKind, mailId: string): Promise<string> {
   return `${beginnings.random}${kind}_${await keys.derive(`${kind} ${mailId}`, now().getTime())}`
 }
 
@@ -96,7 +96,7 @@ export function isMailedReset(token: string): boolean {
 
 /** Finds the mail's token that has this hash. Undefined: its key was deleted, which needs two rotations. */
 export async function findMailedToken(
-  { keys, now }: Deps,
+  { keys, now }: Services,
   kind: MailedTokenKind,
   mailId: string,
   hash: string,
@@ -145,7 +145,7 @@ function sealingKey(token: string): Buffer {
 }
 
 /** Returns the public keys. Source: RFC 7517 §5. */
-export async function getJwks({ keys, now }: Deps) {
+export async function getJwks({ keys, now }: Services) {
   return { keys: await keys.published(now().getTime()) }
 }
 

@@ -1,10 +1,10 @@
 /** A user's account, without its secrets. */
 
 import type { Profile } from '../../../index/credentials/accounts.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { Person } from '../actor.ts'
 import { emailInGit } from '../format/hidden-emails.ts'
 import { findAnyOrg } from '../indexing/freshness.ts'
+import type { Services } from '../services.ts'
 
 export interface User {
   readonly id: string
@@ -27,7 +27,7 @@ export interface User {
   readonly has_password?: false
 }
 
-export async function userOf(deps: Deps, profile: Profile): Promise<User> {
+export async function userOf(deps: Services, profile: Profile): Promise<User> {
   const { id, email, name, created_at, org_id, hide_email, is_admin, kind, has_password, email_verified_at, digest } =
     profile
   const hasOrg =

@@ -1,5 +1,5 @@
 /** The ways to sign up and sign in, for clients without a session. */
-import type { RequestCtx } from '../../base/deps.ts'
+import type { RequestCtx } from '../services.ts'
 import { listProviders } from './oidc/providers.ts'
 
 /** @param base the URL of the service, without a trailing slash */

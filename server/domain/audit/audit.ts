@@ -9,14 +9,14 @@ import { v7 as newId } from 'uuid'
 import { type Cache, createCache } from '../../../gitstore/caching/caches.ts'
 import { type NewAuditRow, putAuditRow, putAuditRowOnce } from '../../../index/log/audit.ts'
 import { type AuditAction, auditCatalog } from '../../base/audit-actions.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { Round } from '../../base/rounds.ts'
 import type { Anonymous, Operator, Person } from '../actor.ts'
 import { syncEvents } from '../event-log/durable-events.ts'
 import { stripControls } from '../format/text-rules.ts'
+import type { Services } from '../services.ts'
 import { isByAgent, viaOf } from '../via.ts'
 
-export type AuditDeps = Pick<Deps, 'events' | 'now' | 'log' | 'origin' | 'config'>
+export type AuditDeps = Pick<Services, 'events' | 'now' | 'log' | 'origin' | 'config'>
 
 interface AuditTarget {
   readonly type:
@@ -80,9 +80,9 @@ interface State {
   flushing: number
 }
 
-const states = new WeakMap<Deps['events'], State>()
+const states = new WeakMap<Services['events'], State>()
 
-function stateOf({ events }: Pick<Deps, 'events'>): State {
+function stateOf({ events }: Pick<Services, 'events'>): State {
   let state = states.get(events)
   if (state === undefined) {
     const written = createCache<true>('audited')

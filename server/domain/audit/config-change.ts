@@ -1,7 +1,7 @@
 /** Records that the configuration differs from that of the start before. */
 import { createHash } from 'node:crypto'
 import { findLastDetail } from '../../../index/log/audit.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 import { type AuditDeps, audit } from './audit.ts'
 
 /** Settings that hold secrets. Only whether they are set is recorded. */
@@ -26,7 +26,7 @@ export async function auditConfig(deps: AuditDeps): Promise<void> {
   }
 }
 
-function hashesOf(config: Deps['config']): Hashes {
+function hashesOf(config: Services['config']): Hashes {
   const set = Object.entries(config).filter(([, value]) => value !== undefined)
   return Object.fromEntries(set.map(([name, value]) => [name, secret.includes(name) ? 'set' : hashOf(value)]))
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type AuditRow, lastAuditRow, listAuditRowsAfter, listNewAuditRows } from '../../../index/log/audit.ts'
 import { listLogEnds, listNewEvents, listRecordedAfter, type RecordedEvent } from '../../../index/log/audit-events.ts'
 import { dataVersion } from '../../../index/log/events.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 import { flushAudit } from './audit.ts'
 import { type AuditEntryView, eventView, rowView } from './entries.ts'
 import { mergeSorted, type Sorted } from './merge.ts'
@@ -43,7 +43,7 @@ interface Ends {
  * Yields the entries that are there now by time, as the API lists them. Then, if asked, new ones in the order in which
  * they are recorded. Every yielded entry is durable. A row that counts several is yielded once, when it begins.
  */
-export async function* exportAudit(deps: Deps, options: AuditExport): AsyncGenerator<AuditEntryView> {
+export async function* exportAudit(deps: Services, options: AuditExport): AsyncGenerator<AuditEntryView> {
   const { orgId, sinceMs, follow, signal } = options
   await flushAudit(deps)
   const ends: Ends = { row: await lastAuditRow(deps.events.read), logs: await endsOf(deps, orgId) }
@@ -61,7 +61,7 @@ export async function* exportAudit(deps: Deps, options: AuditExport): AsyncGener
   }
 }
 
-async function endsOf({ events }: Deps, orgId: string | undefined): Promise<Map<string, number>> {
+async function endsOf({ events }: Services, orgId: string | undefined): Promise<Map<string, number>> {
   const logs = await listLogEnds(events.read)
   return new Map(
     logs.filter(({ org_id }) => orgId === undefined || org_id === orgId).map((log) => [log.org_id, log.seq]),
@@ -69,7 +69,7 @@ async function endsOf({ events }: Deps, orgId: string | undefined): Promise<Map<
 }
 
 function sourcesOf(
-  { events: { read } }: Deps,
+  { events: { read } }: Services,
   { orgId, sinceMs }: Pick<AuditExport, 'orgId' | 'sinceMs'>,
   ends: Ends,
 ): Sorted<Item>[] {
@@ -111,7 +111,7 @@ function pagesOf(sinceMs: number, read: (place: { ms: number; n: number }) => Pr
 }
 
 /** Yields what was recorded after the ends, and moves them. */
-async function* newItems(deps: Deps, orgId: string | undefined, ends: Ends): AsyncGenerator<Item> {
+async function* newItems(deps: Services, orgId: string | undefined, ends: Ends): AsyncGenerator<Item> {
   const { read } = deps.events
   // A damaged database begins again.
   if ((await lastAuditRow(read)) < ends.row) ends.row = 0

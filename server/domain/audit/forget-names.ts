@@ -9,7 +9,7 @@ import {
   putForgotten,
   setEventBody,
 } from '../../../index/log/audit-events.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 import type { AuditDeps } from './audit.ts'
 
 /** Rows that are changed in one transaction. */
@@ -36,7 +36,7 @@ export async function forgetName(deps: AuditDeps, { id, name }: { readonly id: s
 }
 
 /** Does the next step of removing names from events. Returns false if more remain that are due. */
-export async function forgetNames(deps: Deps): Promise<boolean> {
+export async function forgetNames(deps: Services): Promise<boolean> {
   const { events, now } = deps
   const forgotten = await findForgotten(events.read, now().getTime())
   if (forgotten === undefined) return true

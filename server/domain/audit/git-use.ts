@@ -1,9 +1,10 @@
 /** Clones, fetches and refusals of git clients in the audit. Each user and node has one row an hour. */
-import type { Ctx, Deps } from '../../base/deps.ts'
+
 import { AppError } from '../../base/errors.ts'
 import type { Actor } from '../actor.ts'
 import { findOrg } from '../indexing/freshness.ts'
 import type { Origin } from '../origin.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { RepositoryAt } from '../targets.ts'
 import { type AuditEntry, auditRepeat } from './audit.ts'
 
@@ -29,7 +30,7 @@ function withoutClient({ door, requestId }: Origin): Pick<Origin, 'door' | 'requ
   return { door, requestId }
 }
 
-function isAudited({ config }: Deps, { name }: RepositoryAt): boolean {
+function isAudited({ config }: Services, { name }: RepositoryAt): boolean {
   return config.auditFetches !== false || name === orgName
 }
 

@@ -14,10 +14,10 @@ import {
   passAuditRows,
 } from '../../../index/log/audit.ts'
 import { listRecordedEvents, passRecordedEvents } from '../../../index/log/audit-events.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { OrgAt, Path, Query } from '../targets.ts'
 import { type AuditEntryView, eventView, rowView } from './entries.ts'
 
@@ -97,7 +97,7 @@ function withoutOthers(entry: AuditEntryView, ownId: string): AuditEntryView {
   return { ...entry, origin: via === undefined ? {} : { via } }
 }
 
-async function readRows({ events }: Deps, query: AuditQuery, filter: AuditFilter): Promise<Source> {
+async function readRows({ events }: Services, query: AuditQuery, filter: AuditFilter): Promise<Source> {
   const range = rangeOf('a', query)
   const end = isFiltered(filter) ? await passAuditRows(events.read, range, filter, passed) : undefined
   const rows = await listAuditRows(events.read, { ...range, ...(end && { since: end }) }, filter, query.limit + 1)
@@ -107,7 +107,7 @@ async function readRows({ events }: Deps, query: AuditQuery, filter: AuditFilter
   }
 }
 
-async function readEvents({ events }: Deps, query: AuditQuery, sees: Sees, filter: AuditFilter): Promise<Source> {
+async function readEvents({ events }: Services, query: AuditQuery, sees: Sees, filter: AuditFilter): Promise<Source> {
   const range = rangeOf('e', query)
   const end = isFiltered(filter) ? await passRecordedEvents(events.read, sees, range, passed) : undefined
   const bounds = { ...range, ...(end && { since: end }) }

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net'
 import { deleteAuditBefore, listWholeAddresses, setAddressCut } from '../../../index/log/audit.ts'
 import { removeOriginsBefore } from '../../../index/log/audit-events.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 import { forgetNames } from './forget-names.ts'
 
 /** Rows that are changed in one transaction. */
@@ -15,7 +15,7 @@ const addressDays = 30
 const defaultDays = 365
 
 /** Does the next step of all that the audit forgets. Returns false if more remains. */
-export async function tidyAudit(deps: Deps): Promise<boolean> {
+export async function tidyAudit(deps: Services): Promise<boolean> {
   const { events, config } = deps
   const now = deps.now().getTime()
   const days = config.auditRetentionDays ?? defaultDays
@@ -26,7 +26,7 @@ export async function tidyAudit(deps: Deps): Promise<boolean> {
   return isShort && isCut && isRemoved && isForgotten
 }
 
-async function cutAddresses({ events }: Deps, beforeMs: number): Promise<boolean> {
+async function cutAddresses({ events }: Services, beforeMs: number): Promise<boolean> {
   const rows = await listWholeAddresses(events.read, beforeMs, rowsAtOnce)
   if (rows.length > 0)
     await events.write(async (trx) => {

@@ -6,12 +6,12 @@ import type { Repo } from '../../../gitstore/repo.ts'
 import { listErasing } from '../../../gitstore/upkeep/forget.ts'
 import { maintain, needsOf } from '../../../gitstore/upkeep/maintenance.ts'
 import { listReposToMaintain, markMaintained, ownRepository } from '../../../index/derived/change-log.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { untilDraining } from '../../base/rounds.ts'
 import { correctBytes, countTrash } from '../indexing/byte-counts.ts'
 import { maintenanceRef, nodeRepo, orgRepo } from '../layout.ts'
 import { finishErasures } from '../review/erasure.ts'
+import type { Services } from '../services.ts'
 import { createWalk, repositoriesAtOnce } from './walk.ts'
 
 /**
@@ -25,7 +25,7 @@ const retryAfterMs = 60 * 60_000
 const restFactor = 20
 
 /** Maintains repositories until `deps.draining`, which also ends a running Git process. */
-export function maintainRepositories(deps: Deps): Promise<void> {
+export function maintainRepositories(deps: Services): Promise<void> {
   const { lease } = deps.placement
   const failures = new Map<string, Failure>()
   const walk = createWalk('maintenance')
@@ -72,7 +72,7 @@ export function maintainRepositories(deps: Deps): Promise<void> {
 }
 
 /** Maintains repositories with many recorded moves of refs, without checking the others. */
-async function maintainMoved(deps: Deps, failures: Map<string, Failure>): Promise<number> {
+async function maintainMoved(deps: Services, failures: Map<string, Failure>): Promise<number> {
   let gitMs = 0
   for (const moved of await listReposToMaintain(deps.index.read, repositoriesAtOnce)) {
     gitMs += await maintainSome(deps, reposOf(deps, moved.org_id, [moved.node_id]), failures)
@@ -83,14 +83,14 @@ async function maintainMoved(deps: Deps, failures: Map<string, Failure>): Promis
 }
 
 /** Measures the nodes of a walk, because other programs may have changed them. */
-async function correctAll(deps: Deps, orgId: string, nodeIds: readonly string[]): Promise<void> {
+async function correctAll(deps: Services, orgId: string, nodeIds: readonly string[]): Promise<void> {
   for (const id of nodeIds) {
     if (deps.draining.aborted) return
     await correctBytes(deps, orgId, id)
   }
 }
 
-function reposOf({ store }: Deps, orgId: string, nodeIds: readonly string[]): Repo[] {
+function reposOf({ store }: Services, orgId: string, nodeIds: readonly string[]): Repo[] {
   return nodeIds.map((id) => (id === ownRepository ? orgRepo(store, orgId) : nodeRepo(store, orgId, id)))
 }
 
@@ -101,7 +101,7 @@ interface Failure {
 }
 
 /** @returns how many milliseconds git has taken */
-async function maintainSome(deps: Deps, repos: readonly Repo[], failures: Map<string, Failure>): Promise<number> {
+async function maintainSome(deps: Services, repos: readonly Repo[], failures: Map<string, Failure>): Promise<number> {
   let gitMs = 0
   for (const repo of repos) {
     const path = relative(deps.store.root, repo.dir)
@@ -126,7 +126,7 @@ async function maintainSome(deps: Deps, repos: readonly Repo[], failures: Map<st
 }
 
 /** @returns how many milliseconds git has taken */
-async function maintainOne(deps: Deps, repo: Repo): Promise<number> {
+async function maintainOne(deps: Services, repo: Repo): Promise<number> {
   const { store, draining, log, metrics } = deps
   if ((await listErasing(repo)).length > 0) {
     const removed = await finishErasures(deps, repo, { signal: draining, patienceMs: 0 })

@@ -8,8 +8,8 @@ import { findBranchHead } from '../../../index/derived/branches.ts'
 import { findIndexedLedger } from '../../../index/derived/node-queries.ts'
 import { findOrgHead } from '../../../index/derived/org-queries.ts'
 import { findPull } from '../../../index/derived/pulls.ts'
-import type { Deps } from '../../base/deps.ts'
 import { ledgerRef, main, nodeRepo, orgRepo, pinRef } from '../layout.ts'
+import type { Services } from '../services.ts'
 
 /**
  * Removes stale locks, temporary files and empty objects. Rewrites HEAD and config if they are missing or unreadable.
@@ -17,7 +17,7 @@ import { ledgerRef, main, nodeRepo, orgRepo, pinRef } from '../layout.ts'
  *
  * @param now by the clock of the file system
  */
-export async function repairRepository(deps: Deps, now: number, orgId: string, nodeId?: string): Promise<void> {
+export async function repairRepository(deps: Services, now: number, orgId: string, nodeId?: string): Promise<void> {
   const repo = nodeId === undefined ? orgRepo(deps.store, orgId) : nodeRepo(deps.store, orgId, nodeId)
   if (!repoExists(repo)) return
   const logRepair = (done: object, what: string) => deps.log.warn({ path: repo.dir, ...done }, what)
@@ -36,7 +36,7 @@ export async function repairRepository(deps: Deps, now: number, orgId: string, n
 }
 
 /** Returns the indexed value of a ref. Tags are not indexed. */
-async function lastKnown(deps: Deps, ref: string, orgId: string, nodeId?: string): Promise<Oid | undefined> {
+async function lastKnown(deps: Services, ref: string, orgId: string, nodeId?: string): Promise<Oid | undefined> {
   const db = deps.index.read
   if (nodeId === undefined) {
     if (ref !== main) return undefined

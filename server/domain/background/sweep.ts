@@ -9,7 +9,6 @@ import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-fi
 import { forgetLogs } from '../../../index/derived/chain-removal.ts'
 import { forgetWholeOrgs } from '../../../index/derived/whole-orgs.ts'
 import { findOldestPlanned } from '../../../index/log/hook-states.ts'
-import type { Deps } from '../../base/deps.ts'
 import { type Pauses, untilDraining } from '../../base/rounds.ts'
 import { removeDeletedMembers } from '../accounts/deletion.ts'
 import { forgetEmailTokens } from '../accounts/email-proofs.ts'
@@ -36,6 +35,7 @@ import { forgetMails } from '../mail/outbox.ts'
 import { forgetDeadConnections } from '../oauth/connections.ts'
 import { forgetReadMarks } from '../review/read-marks.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
+import type { Services } from '../services.ts'
 import { forgetDeliveries } from '../webhooks/deliveries.ts'
 import { repairRepository } from './repair.ts'
 import type { Report } from './unreadable.ts'
@@ -53,7 +53,7 @@ export interface Job {
   /** True if it changes repositories. It then waits for the end of maintenance mode. */
   readonly changesContent?: boolean
   /** Does the next step. Returns false if more remain. */
-  work(deps: Deps): Promise<unknown>
+  work(deps: Services): Promise<unknown>
 }
 
 const minuteMs = 60_000
@@ -105,7 +105,7 @@ function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
 function eventsJob(): Job {
   const walk = createWalk('events')
   const wholeLogs = new WholeLogs()
-  const work = async (deps: Deps) => {
+  const work = async (deps: Services) => {
     wholeLogs.begin(deps)
     let hasFailed = false
     const isOver = await walk.step(deps, async ({ orgId, ...stretch }) => {
@@ -264,7 +264,7 @@ const restFactor = 20
  *
  * @param more the jobs of features, and of a service that is a cell
  */
-export function sweep(deps: Deps, report: Report, more: readonly Job[]): Promise<void> {
+export function sweep(deps: Services, report: Report, more: readonly Job[]): Promise<void> {
   const { lease } = deps.placement
   const jobs = jobsOf(report, more)
   const dueAt = new Map<Job, number>()
@@ -313,7 +313,7 @@ export function sweep(deps: Deps, report: Report, more: readonly Job[]): Promise
 }
 
 /** Fills a new index. Returns false if the service stops before it is complete. */
-export async function fillIndex(deps: Deps, report: Report): Promise<boolean> {
+export async function fillIndex(deps: Services, report: Report): Promise<boolean> {
   const began = performance.now()
   const { orgs, nodes, failed } = await indexAll(deps, undefined, requestedFirst(deps.index))
   if (deps.draining.aborted) return false
@@ -324,14 +324,14 @@ export async function fillIndex(deps: Deps, report: Report): Promise<boolean> {
   return true
 }
 
-async function recoverDead(deps: Deps): Promise<void> {
+async function recoverDead(deps: Services): Promise<void> {
   await recoverAll(deps.store, (error) =>
     deps.log.error({ err: error }, 'a transaction of a dead process could not be finished; the next sweep retries'),
   )
 }
 
 /** Removes folders of unfinished creations, merges and deletions. */
-async function removeUnfinished(deps: Deps, walk: Walk): Promise<boolean> {
+async function removeUnfinished(deps: Services, walk: Walk): Promise<boolean> {
   const now = await fileSystemTime(deps.store)
   const isOver = await walk.step(deps, async ({ orgId, isFirst }) => {
     if (isFirst) await removeUnfinishedIn(deps, orgFolder(deps.store, orgId), now)
@@ -341,14 +341,14 @@ async function removeUnfinished(deps: Deps, walk: Walk): Promise<boolean> {
   return isOver
 }
 
-async function removeUnfinishedIn({ log }: Deps, folder: string, now: number): Promise<void> {
+async function removeUnfinishedIn({ log }: Services, folder: string, now: number): Promise<void> {
   for (const name of (await listNames(folder)).filter(isUnfinished)) {
     const path = join(folder, name)
     if (await removeIfStale(path, now)) log.warn({ path }, 'removed an unfinished folder')
   }
 }
 
-async function repairNext(deps: Deps, walk: Walk): Promise<boolean> {
+async function repairNext(deps: Services, walk: Walk): Promise<boolean> {
   const now = await fileSystemTime(deps.store)
   return walk.step(deps, async ({ orgId, isFirst, nodeIds }) => {
     for (const nodeId of isFirst ? [...nodeIds, undefined] : nodeIds) {
@@ -362,7 +362,7 @@ async function repairNext(deps: Deps, walk: Walk): Promise<boolean> {
   })
 }
 
-async function indexNext(deps: Deps, walk: Walk, report: Report): Promise<boolean> {
+async function indexNext(deps: Services, walk: Walk, report: Report): Promise<boolean> {
   const failed: UnreadableRepository[] = []
   const isOver = await walk.step(deps, async ({ orgId, isFirst, nodeIds }) => {
     if (isFirst && !(await indexMovedOrg(deps, orgId, failed, repairAndIndex))) return false
@@ -383,6 +383,6 @@ const repairAndIndex: IndexOne = async (deps, orgId, nodeId) => {
 }
 
 /** Deletes the histories of deleted nodes, a few rows at a time. */
-async function forgetGone({ index, draining }: Deps): Promise<void> {
+async function forgetGone({ index, draining }: Services): Promise<void> {
   while (!draining.aborted && !(await index.write(forgetLogs))) await nextTurn()
 }

@@ -1,7 +1,7 @@
 /** Logs each unreadable repository once, and once more when it can be read again. */
 import { isDamage } from '../../../gitstore/errors.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { UnreadableRepository } from '../indexing/reindex.ts'
+import type { Services } from '../services.ts'
 
 /**
  * Receives the repositories found unreadable since the last call. `isOver`: all repositories have been checked since it
@@ -9,7 +9,7 @@ import type { UnreadableRepository } from '../indexing/reindex.ts'
  */
 export type Report = (unreadable: readonly UnreadableRepository[], isOver: boolean) => void
 
-export function createReporter({ log, metrics }: Pick<Deps, 'log' | 'metrics'>): Report {
+export function createReporter({ log, metrics }: Pick<Services, 'log' | 'metrics'>): Report {
   const known = new Map<string, UnreadableRepository>()
   const found = new Set<string>()
   return (unreadable, isOver) => {

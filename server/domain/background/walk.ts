@@ -5,8 +5,8 @@
  * index, it begins at the first.
  */
 import { beginning, findWalkPlace, saveWalkPlace, type WalkPlace } from '../../../index/derived/walk-places.ts'
-import type { Deps } from '../../base/deps.ts'
 import { listNodes, listOrgs } from '../indexing/stored-repositories.ts'
+import type { Services } from '../services.ts'
 
 /** Repositories per step, from as many organisations as necessary. */
 export const repositoriesAtOnce = 100
@@ -25,7 +25,7 @@ export interface Walk {
    *
    * @returns true if the walk is at its end; the next step begins a new one
    */
-  step(deps: Deps, visit: (stretch: Stretch) => Promise<boolean>): Promise<boolean>
+  step(deps: Services, visit: (stretch: Stretch) => Promise<boolean>): Promise<boolean>
 }
 
 /** Creates the walk of a background job. */
@@ -36,7 +36,7 @@ export function createWalk(chore: string): Walk {
   // Nodes of the current organisation that are still to be visited, in reverse order.
   let nodes: string[] = []
 
-  async function step(deps: Deps, visit: (stretch: Stretch) => Promise<boolean>): Promise<boolean> {
+  async function step(deps: Services, visit: (stretch: Stretch) => Promise<boolean>): Promise<boolean> {
     try {
       return await stepOn(deps, visit)
     } catch (error) {
@@ -46,7 +46,7 @@ export function createWalk(chore: string): Walk {
     }
   }
 
-  async function stepOn(deps: Deps, visit: (stretch: Stretch) => Promise<boolean>): Promise<boolean> {
+  async function stepOn(deps: Services, visit: (stretch: Stretch) => Promise<boolean>): Promise<boolean> {
     const started = place ?? (await findWalkPlace(deps.index.read, chore))
     let at = started
     if (orgs === undefined) {

@@ -1,6 +1,6 @@
 /** Marks logs of events whose organisations are recorded completely. */
 import { markLogsWhole } from '../../../index/log/events.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 
 /** Observes a walk that records every repository. Only one from the first repository to the last counts. */
 export class WholeLogs {
@@ -10,14 +10,14 @@ export class WholeLogs {
   #isAtStart = false
 
   /** Call it before each step of the walk. */
-  begin({ now }: Pick<Deps, 'now'>): void {
+  begin({ now }: Pick<Services, 'now'>): void {
     if (this.#isAtStart) this.#began = now()
     this.#isAtStart = false
   }
 
   /** Call it after each step of the walk. */
   async end(
-    { events }: Pick<Deps, 'events'>,
+    { events }: Pick<Services, 'events'>,
     { isOver, hasFailed }: { readonly isOver: boolean; readonly hasFailed: boolean },
   ): Promise<void> {
     if (hasFailed) this.#began = undefined

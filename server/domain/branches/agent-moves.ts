@@ -6,7 +6,6 @@
 import type { Current, RefName } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
-import type { Ctx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -15,6 +14,7 @@ import { branchName, ledgerRef } from '../layout.ts'
 import type { PullRecord } from '../ledger/ledger.ts'
 import { openPullsAt } from '../ledger/pull-ledger.ts'
 import type { Reconciled } from '../ledger/reconcile.ts'
+import type { Ctx } from '../services.ts'
 
 /** The refs to lock for a change of the branch. With `propose`, also the ledger. */
 export function locksOf({ access }: Person, repo: Repo, ref: string): RefName[] {

@@ -5,11 +5,11 @@ import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import { timeOf } from '../format/signatures.ts'
+import type { RequestCtx, Services } from '../services.ts'
 import type { FileAt, Path } from '../targets.ts'
 import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
 import { readBounded } from './large-reads.ts'
@@ -105,7 +105,7 @@ function linesOf(bytes: Buffer): string[] {
 
 /** The commits of the ranges, in the order of the text. */
 async function commitsOf(
-  deps: Deps,
+  deps: Services,
   access: NodeAccess,
   ranges: readonly BlamedRange[],
 ): Promise<ReadonlyMap<Oid, BlamedCommit>> {

@@ -4,7 +4,6 @@ import type { BranchName } from '../../../gitstore/names.ts'
 import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { updateRefs, withRefLock } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, type Problem, ValidationError } from '../../base/errors.ts'
 import type { NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -23,6 +22,7 @@ import { tryIndexNode } from '../indexing/index-node.ts'
 import { indexedBranches } from '../indexing/indexed-branches.ts'
 import { encodeNote } from '../indexing/recovered.ts'
 import { branchRef, graphRef, main, orgRepo } from '../layout.ts'
+import type { Ctx, Services } from '../services.ts'
 import { trailerOf } from '../via.ts'
 import { locksOf, requireUnproposed } from './agent-moves.ts'
 import { findContentProblems, findGraphProblems, findLossProblems, newParents } from './content-rules.ts'
@@ -95,14 +95,14 @@ async function commitUnderLock(
 }
 
 /** Reads the head's content into the cache before the branch is locked. Thousands of edges take seconds. */
-async function readAhead(deps: Deps, { repo, org, node }: NodeAccess, ref: string): Promise<void> {
+async function readAhead(deps: Services, { repo, org, node }: NodeAccess, ref: string): Promise<void> {
   const head = (await indexedBranches(deps.index.read, { ...node, epoch: org.epoch })).get(ref)
   await readContent(repo, await findTree(repo, head ?? null))
 }
 
 /** Runs `work`, with the graph locked if `held`. The node is indexed before the lock is released. */
 export async function withGraphLockIf<T>(
-  deps: Deps,
+  deps: Services,
   { org, node }: Pick<NodeAccess, 'org' | 'node'>,
   held: boolean,
   work: () => Promise<T>,
@@ -111,7 +111,7 @@ export async function withGraphLockIf<T>(
 }
 
 /** Runs `work` with the graph locked. Indexes the node before it releases the lock, if the index can be written. */
-async function withGraphLock<T>(deps: Deps, orgId: string, nodeId: string, work: () => Promise<T>): Promise<T> {
+async function withGraphLock<T>(deps: Services, orgId: string, nodeId: string, work: () => Promise<T>): Promise<T> {
   return withGraphLockOn(deps, orgId, [nodeId], async () => {
     const value = await work()
     await tryIndexNode(deps, orgId, nodeId)
@@ -121,7 +121,7 @@ async function withGraphLock<T>(deps: Deps, orgId: string, nodeId: string, work:
 
 /** Runs `work` with the graph locked. `work` indexes the nodes that it changes; if this process dies, recovery does. */
 export async function withGraphLockOn<T>(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   nodeIds: readonly string[],
   work: () => Promise<T>,
@@ -135,7 +135,7 @@ export async function withGraphLockOn<T>(
  * on main also node.json, which must stay, the graph, and the rules of the node's type.
  */
 export async function problemsOf(
-  deps: Pick<Deps, 'index' | 'store'>,
+  deps: Pick<Services, 'index' | 'store'>,
   { org, node }: Pick<NodeAccess, 'org' | 'node'>,
   repo: Repo,
   ref: string,

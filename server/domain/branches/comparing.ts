@@ -1,6 +1,7 @@
 /** Compares two branches, tags or commits. */
-import type { RequestCtx } from '../../base/deps.ts'
+
 import { authorizeNode, type NodeAccess } from '../access.ts'
+import type { RequestCtx } from '../services.ts'
 import type { NodeAt, Path, Query } from '../targets.ts'
 import { readDiff } from './commit-views.ts'
 import { createLargeRead } from './large-reads.ts'

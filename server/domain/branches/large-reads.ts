@@ -4,11 +4,11 @@
  */
 import { isGitError } from '../../../gitstore/errors.ts'
 import { createYielder, runLarge, type Yielder } from '../../../gitstore/yielder.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { type Actor, callerOf, type RequestContext, type RequestFacts } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
+import type { Services } from '../services.ts'
 
 /** Limits reads of trees, per process. */
 const treeSemaphore = createCallerSemaphore({
@@ -70,7 +70,7 @@ export interface GitBounds {
  * @throws AppError too_large, busy; the signal's reason
  */
 export async function readBounded<T>(
-  ctx: RequestContext & Pick<Deps, 'waited'>,
+  ctx: RequestContext & Pick<Services, 'waited'>,
   tooLarge: string,
   work: (bounds: GitBounds) => Promise<T>,
 ): Promise<T> {

@@ -2,8 +2,8 @@
 import { createCache } from '../../../gitstore/caching/caches.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { listMergedPulls } from '../../../index/derived/pulls.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess } from '../access.ts'
+import type { Services } from '../services.ts'
 
 interface Merge {
   readonly number: number
@@ -23,7 +23,7 @@ const merges = createCache<readonly Merge[]>('merges', { sizeCalculation: (all) 
  * contains the commit, in 50 µs a step.
  */
 export async function openMergerSearch(
-  deps: Deps,
+  deps: Services,
   access: NodeAccess,
 ): Promise<(commit: Oid) => Promise<number | undefined>> {
   const all = await mergesOf(deps, access)
@@ -42,7 +42,7 @@ export async function openMergerSearch(
   }
 }
 
-async function mergesOf({ index }: Deps, { node, history }: NodeAccess): Promise<readonly Merge[]> {
+async function mergesOf({ index }: Services, { node, history }: NodeAccess): Promise<readonly Merge[]> {
   const key = `${node.id} ${node.ledger}`
   const known = merges.get(key)
   if (known) return known

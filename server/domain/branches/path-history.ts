@@ -1,10 +1,10 @@
 /** History filtered by file or folder, author and time. */
 import { readFilteredLog } from '../../../gitstore/history/filtered-log.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import type { RequestCtx } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import type { NodeAccess } from '../access.ts'
 import type { Page } from '../pagination.ts'
+import type { RequestCtx } from '../services.ts'
 import { pathIn, readBounded } from './large-reads.ts'
 
 export interface HistoryQuery extends Page {

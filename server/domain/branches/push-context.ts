@@ -2,12 +2,12 @@
 import type { Current } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess, Rights } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { PullPage } from '../consent/wording.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import type { PullRecord } from '../ledger/ledger.ts'
+import type { Services } from '../services.ts'
 
 /** The parts of a refusal besides its reason. */
 interface RefusalFacts {
@@ -42,7 +42,7 @@ export class StaleRefError extends PushRejectedError {
 
 /** The node and the user of a push. */
 export interface PushContext {
-  readonly deps: Deps
+  readonly deps: Services
   readonly person: Person
   readonly access: NodeAccess
 }

@@ -8,7 +8,6 @@ import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { newCommits } from '../../../gitstore/transfer/reachability.ts'
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import { listOpenPulls } from '../../../index/derived/pulls.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -21,6 +20,7 @@ import { appendPushed } from '../ledger/ledger.ts'
 import { pinMoves, reconcileMoves, writeEvents } from '../ledger/moved-branches.ts'
 import { openPullsAt } from '../ledger/pull-ledger.ts'
 import type { BranchMove, Reconciled } from '../ledger/reconcile.ts'
+import type { Ctx, Services } from '../services.ts'
 import { refuseMerges } from './agent-moves.ts'
 import { addsParents, withGraphLockIf } from './branch-commits.ts'
 import { PushRejectedError } from './push-context.ts'
@@ -201,7 +201,7 @@ function branchMoves(commands: readonly RefCommand[]): Map<string, BranchMove> {
 }
 
 /** The numbers of open pull requests from or into a deleted branch. */
-async function touchedBy({ index }: Deps, nodeId: string, commands: readonly RefCommand[]): Promise<number[]> {
+async function touchedBy({ index }: Services, nodeId: string, commands: readonly RefCommand[]): Promise<number[]> {
   const deleted = new Set(commands.flatMap(({ ref, to }) => (to === null ? ref : [])))
   if (deleted.size === 0) return []
   const open = await listOpenPulls(index.read, nodeId)

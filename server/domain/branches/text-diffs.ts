@@ -11,10 +11,10 @@ import {
   readPatch,
 } from '../../../gitstore/objects/patches.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { RequestCtx } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import { entityAt } from '../format/node-format.ts'
+import type { RequestCtx } from '../services.ts'
 import type { Path, Query, RevisionAt } from '../targets.ts'
 import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
 import { pathIn, readBounded } from './large-reads.ts'

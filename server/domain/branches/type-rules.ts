@@ -6,7 +6,6 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { readHeldEdges, readTypeTexts } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { type Problem, ValidationError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { orgIsGone } from '../access.ts'
@@ -15,6 +14,7 @@ import { readRecord } from '../format/org-format.ts'
 import type { TypeRuleProblem } from '../format/path-problem.ts'
 import { nodeFile } from '../format/paths.ts'
 import { main, orgRepo } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { contentProblemsOf, toTypeProblem } from '../types/content-problems.ts'
 import type { Enforcement } from '../types/definition.ts'
 import { OrgTypes, typeText, typeValue } from '../types/org-types.ts'
@@ -32,7 +32,7 @@ const nothingComing: Coming = new Map()
  *
  * @throws AppError org_not_found, GitError storage_*
  */
-export async function readOrgTypes({ store }: Pick<Deps, 'store'>, orgId: string): Promise<OrgTypes> {
+export async function readOrgTypes({ store }: Pick<Services, 'store'>, orgId: string): Promise<OrgTypes> {
   const repo = orgRepo(store, orgId)
   try {
     const head = readRef(repo, main)
@@ -53,7 +53,7 @@ const noTypes = new OrgTypes([], false)
  * @param repo has the new `node.json`
  */
 export async function findTypeProblems(
-  deps: Pick<Deps, 'index' | 'store'>,
+  deps: Pick<Services, 'index' | 'store'>,
   orgId: string,
   repo: Repo,
   before: NodeContent | undefined,
@@ -70,7 +70,7 @@ export async function findTypeProblems(
  * @param after the new tree
  */
 export async function findTypeAdvice(
-  deps: Pick<Deps, 'index' | 'store'>,
+  deps: Pick<Services, 'index' | 'store'>,
   orgId: string,
   repo: Repo,
   before: Oid | null,
@@ -88,7 +88,7 @@ interface TypedTrees {
 
 /** Finds the rules of types with that enforcement that a node breaks more than before. */
 export async function findTypeFaults(
-  deps: Pick<Deps, 'index' | 'store'>,
+  deps: Pick<Services, 'index' | 'store'>,
   orgId: string,
   repo: Repo,
   { before, after, coming, enforcement }: TypedTrees,
@@ -106,7 +106,7 @@ interface TypedChange {
 }
 
 async function problemsOfChange(
-  deps: Pick<Deps, 'index' | 'store'>,
+  deps: Pick<Services, 'index' | 'store'>,
   orgId: string,
   repo: Repo,
   { before, after, coming, enforcement }: TypedChange,
@@ -134,7 +134,7 @@ async function problemsOfChange(
  * @throws ValidationError type_rule
  */
 export async function requireKnownType(
-  deps: Pick<Deps, 'store'>,
+  deps: Pick<Services, 'store'>,
   orgId: string,
   { repo }: Pick<ObjectDraft, 'repo'>,
   tree: Oid | null,
@@ -155,7 +155,7 @@ export async function requireKnownType(
 
 /** Finds the type of a node as it is on main, and what it breaks. @throws GitError as readOrgTypes */
 export async function findTypeOf(
-  deps: Pick<Deps, 'index' | 'store'>,
+  deps: Pick<Services, 'index' | 'store'>,
   orgId: string,
   node: { readonly id: string; readonly properties: NodeContent['properties'] },
 ) {

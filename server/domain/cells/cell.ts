@@ -24,11 +24,11 @@ import type { CellRow, CredentialsSchema } from '../../../index/credentials/sche
 import { countNodesOf } from '../../../index/derived/org-queries.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
 import type { Database } from '../../../index/sqlite/database.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { orgFolder } from '../layout.ts'
 import type { Page } from '../pagination.ts'
 import type { PlaceChangesInput, Placement } from '../placement.ts'
+import type { Services } from '../services.ts'
 import { isClosed, refuseClosed } from './closing.ts'
 import type { CellLease } from './lease.ts'
 import { updateCard } from './org-cards.ts'
@@ -207,15 +207,15 @@ export class Cell implements Placement {
 }
 
 /** The dependencies of use cases of a cell. */
-export type CellDeps = Deps & { readonly placement: Cell }
+export type CellDeps = Services & { readonly placement: Cell }
 
 /** True if the service is a cell. Only the composition of a process needs to know. */
-export function isCell(deps: Deps): deps is CellDeps {
+export function isCell(deps: Services): deps is CellDeps {
   return deps.placement instanceof Cell
 }
 
 /** @throws Error if the service is the only one of its database */
-export function requireCell(deps: Deps): CellDeps {
+export function requireCell(deps: Services): CellDeps {
   if (!isCell(deps)) throw new Error('CELL is not set: this service is the only one of its database')
   return deps
 }

@@ -14,9 +14,9 @@ import {
 } from '../../../index/credentials/places.ts'
 import { deleteRateCountsUntil } from '../../../index/credentials/rate-counts.ts'
 import type { PlaceRow } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
 import { indexOrg } from '../indexing/index-node.ts'
 import { foreignOrgFolder, isId, orgFolder, trashFolder } from '../layout.ts'
+import type { Services } from '../services.ts'
 import type { CellDeps } from './cell.ts'
 import { isClosed } from './closing.ts'
 import { activateArrival, readEpoch, removeAbandoned } from './migration/receive.ts'
@@ -152,7 +152,7 @@ async function setAside(deps: CellDeps, { org_id: orgId, cell }: PlaceRow): Prom
 }
 
 async function reconcilePlace(
-  { credentials, log, store }: Deps,
+  { credentials, log, store }: Services,
   place: AgedPlace,
   trashed: ReadonlySet<string>,
 ): Promise<void> {
@@ -167,7 +167,7 @@ async function reconcilePlace(
 }
 
 /** Lists organisations that were deleted here, including purged ones, which must not be created again. */
-async function listTrashedOrgs({ store }: Pick<Deps, 'store'>): Promise<Set<string>> {
+async function listTrashedOrgs({ store }: Pick<Services, 'store'>): Promise<Set<string>> {
   const names = (await listNames(trashFolder(store))).filter((name) => name.includes('.'))
   const ids = names.map((name) => name.slice(0, name.indexOf('.'))).filter(isId)
   return new Set(ids.filter((id) => !exists(orgFolder(store, id))))

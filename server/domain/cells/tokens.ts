@@ -1,13 +1,13 @@
 /** Tokens by which a cell proves its identity to another. They are signed with the shared keys, for that cell only. */
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
-import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { algorithm } from '../accounts/keys.ts'
+import type { Services } from '../services.ts'
 
 /** The uses of a token: forwarding a request, or a step of a move. */
 type Use = 'forwarded+jwt' | 'move+jwt'
 
-type Directory = Pick<Deps, 'keys' | 'now'>
+type Directory = Pick<Services, 'keys' | 'now'>
 
 /** Lifetime in seconds. The clocks of two machines differ by less. */
 const lifeSeconds = 60

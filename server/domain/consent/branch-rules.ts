@@ -5,10 +5,10 @@
 import { createCache } from '../../../gitstore/caching/caches.ts'
 import { isWithin } from '../../../index/derived/edges.ts'
 import { findOrgRow, type OrgRow } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { matchesRule, readRules } from '../format/org-rules.ts'
 import type { Rule } from '../format/rule-format.ts'
 import { findOrg } from '../indexing/freshness.ts'
+import type { Services } from '../services.ts'
 import type { HeldRule } from './judge.ts'
 
 const none: readonly HeldRule[] = []
@@ -23,7 +23,7 @@ const mainRule: HeldRule = {
 
 /** Returns the rules that hold for the branch. An organisation without rules takes no statement. */
 export async function rulesOfBranch(
-  deps: Deps,
+  deps: Services,
   org: OrgRow,
   nodeId: string,
   branch: string,
@@ -36,7 +36,7 @@ export async function rulesOfBranch(
 }
 
 /** Returns the rules whose patterns match. They may be for other parts of the graph. */
-export async function rulesForAnyNode(deps: Deps, org: OrgRow, branch: string): Promise<readonly HeldRule[]> {
+export async function rulesForAnyNode(deps: Services, org: OrgRow, branch: string): Promise<readonly HeldRule[]> {
   const own = await readRules(deps, org)
   if (own.length === 0) return org.require_pull_requests === 1 && branch === 'main' ? [mainRule] : none
   const matching = matchingRules(own, branch)
@@ -44,7 +44,7 @@ export async function rulesForAnyNode(deps: Deps, org: OrgRow, branch: string): 
 }
 
 /** Returns for which nodes a rule holds for `main`. Rules for parts of the graph hold for some. Takes no statement. */
-export async function rulesForMain(deps: Deps, org: OrgRow): Promise<'none' | 'some' | 'all'> {
+export async function rulesForMain(deps: Services, org: OrgRow): Promise<'none' | 'some' | 'all'> {
   const rules = await rulesForAnyNode(deps, org, 'main')
   if (rules.length === 0) return 'none'
   return rules.some(({ rule }) => rule.under === undefined) ? 'all' : 'some'
@@ -52,7 +52,7 @@ export async function rulesForMain(deps: Deps, org: OrgRow): Promise<'none' | 's
 
 /** Returns the rules that hold now, for use under the lock of the branch. */
 export async function rulesNow(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   nodeId: string,
   branch: string,

@@ -3,12 +3,12 @@ import { isDeepStrictEqual } from 'node:util'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { includesRole, type NodeAccess } from '../access.ts'
 import { matchesPattern } from '../format/branch-patterns.ts'
 import { excerpt } from '../format/excerpt.ts'
 import type { Rule } from '../format/rule-format.ts'
 import { branchName, branchRefs, main } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { rulesForAnyNode, rulesOfBranch } from './branch-rules.ts'
 import type { HeldRule } from './judge.ts'
 
@@ -23,7 +23,7 @@ interface NewBranch {
  * contains the commit whose rules are as strict. A pattern for all names does not, because drafts match it as well.
  */
 export async function findStartProblem(
-  deps: Deps,
+  deps: Services,
   { repo, node, history }: NodeAccess,
   org: OrgRow,
   { branch, rules, to }: NewBranch,

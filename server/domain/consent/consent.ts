@@ -4,9 +4,9 @@ import type { CheckRow } from '../../../index/derived/checks.ts'
 import type { VerdictRow } from '../../../index/derived/entries.ts'
 import { listMembersById } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { PullRecord } from '../ledger/ledger.ts'
 import { toRow } from '../ledger/pull-ledger.ts'
+import type { Services } from '../services.ts'
 import { isByFormerMember, type PullCheck, readReport, toPullChecks } from './check-views.ts'
 import { type CommitMakers, noMakers, readCommitMakers } from './commit-authors.ts'
 import { type ConsentFacts, readFactsAt } from './facts.ts'
@@ -109,7 +109,7 @@ export interface ToJudge {
  * @throws the errors of readVerdicts and readCommitMakers
  */
 export async function judgePull(
-  deps: Deps,
+  deps: Services,
   node: JudgedNode,
   { pull, rules, facts, present, target, ledger }: ToJudge,
   signal?: AbortSignal,
@@ -155,7 +155,7 @@ function isOpenerOfCheck({ author_id, author_email }: Judged, row: CheckRow): bo
 
 /** Finds the users whose reports count unless they wrote or pushed a commit. Takes a statement if there are any. */
 async function findReporters(
-  { index }: Deps,
+  { index }: Services,
   { org }: JudgedNode,
   pull: Judged,
   rules: readonly HeldRule[],
@@ -228,7 +228,7 @@ export interface MergeHeads {
  * @throws the errors of readFactsAt and judgePull
  */
 export async function judgeMerge(
-  deps: Deps,
+  deps: Services,
   access: JudgedNode,
   record: PullRecord,
   rules: readonly HeldRule[],

@@ -3,11 +3,11 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import type { CheckRow } from '../../../index/derived/checks.ts'
 import { listObjections, type NodeOverlay, readFactsWith, type VerdictRow } from '../../../index/derived/entries.ts'
 import { findEntriesLedger } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess } from '../access.ts'
 import { checksAt } from '../ledger/checks.ts'
 import { readEntryRows } from '../ledger/entries.ts'
 import { changedEntries, diffLedgers } from '../ledger/ledger.ts'
+import type { Services } from '../services.ts'
 
 export interface ConsentFacts {
   readonly verdicts: readonly VerdictRow[]
@@ -23,7 +23,7 @@ export interface ConsentFacts {
  * the rows, and the entries that are not indexed yet.
  */
 export async function readFactsAt(
-  { index }: Pick<Deps, 'index'>,
+  { index }: Pick<Services, 'index'>,
   { org, node, repo }: Pick<NodeAccess, 'org' | 'node' | 'repo'>,
   { number, head }: { readonly number: number; readonly head: Oid },
   ledger: Oid,

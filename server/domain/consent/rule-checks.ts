@@ -1,13 +1,13 @@
 /** Refuses moves of branches with rules other than merges, for all writers but pushes. */
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { findOrgWithRights, type NodeAccess, type Rights, requireRole, requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { findOrg } from '../indexing/freshness.ts'
 import { branchName, branchRef, branchRefs, main } from '../layout.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
 import { rulesOfBranch } from './branch-rules.ts'
 import { findStartProblem } from './branch-starts.ts'
@@ -22,7 +22,7 @@ interface CommittedBranch {
 
 /** Refuses a commit to a branch that moves only by merges. @throws AppError pull_request_required */
 export async function requireFreeBranch(
-  deps: Deps,
+  deps: Services,
   { org_id: orgId, node_id: nodeId }: NodeAt,
   branch: CommittedBranch,
 ): Promise<void> {
@@ -47,7 +47,7 @@ export async function recheckCommit(
   requireRole(found ?? { role: null, person: ctx.actor }, { ref: branch.ref })
 }
 
-async function requireFree(deps: Deps, org: OrgRow, nodeId: string, { ref, head }: CommittedBranch): Promise<void> {
+async function requireFree(deps: Services, org: OrgRow, nodeId: string, { ref, head }: CommittedBranch): Promise<void> {
   if (head === null || !ref.startsWith(branchRefs)) return
   const branch = branchName(ref)
   if ((await rulesOfBranch(deps, org, nodeId, branch)).length > 0) throw pullRequestRequired(branch)
@@ -65,7 +65,7 @@ export function pullRequestRequired(branch: string): AppError {
  * @throws AppError forbidden, pull_request_required
  */
 export async function requireMaker(
-  deps: Deps,
+  deps: Services,
   access: NodeAccess,
   { branch, to }: { readonly branch: string; readonly to: Oid },
   { role, person }: Rights,

@@ -5,11 +5,11 @@ import { type CheckRow, hasAnyChecks, listChecks } from '../../../index/derived/
 import { listLastVerdicts, listObjections, listReviewerRows, type VerdictRow } from '../../../index/derived/entries.ts'
 import { findLastMerge, type PullRow } from '../../../index/derived/pulls.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess } from '../access.ts'
 import { comparableEmail, hashOfEmail, parseHiddenEmail } from '../format/hidden-emails.ts'
 import { maxFormerEmails } from '../format/org-format.ts'
 import { branchRef } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { listAlike } from './alike-changes.ts'
 import { rulesOfBranch } from './branch-rules.ts'
 import { type HeldRule, isAskedByAny, type VerdictState } from './judge.ts'
@@ -36,7 +36,7 @@ type RowsByHead<T> = ReadonlyMap<Oid, readonly T[]>
 
 /** Reads the facts of several pull requests of a node. Takes four statements, or five if the node has checks. */
 export async function readReviewFacts(
-  { index }: Pick<Deps, 'index'>,
+  { index }: Pick<Services, 'index'>,
   { org, node, repo }: Pick<NodeAccess, 'org' | 'node' | 'repo'>,
   rows: readonly PullRow[],
 ): Promise<(number: number) => ReviewFacts> {
@@ -90,7 +90,7 @@ export interface StatedVerdict {
  * @throws the errors of compareChanges and `present`
  */
 export async function readVerdicts(
-  deps: Deps,
+  deps: Services,
   node: JudgedNode,
   pull: Judged,
   rows: readonly VerdictRow[],
@@ -159,7 +159,12 @@ const always = 'always'
  * the branch also holds for the deleted one. Otherwise they do until a pull request last merged the deleted one into it.
  * Nobody approves for `main` what goes to a branch without rules.
  */
-async function stackHeldUntil(deps: Deps, { org, node }: JudgedNode, target: string, deleted: string): Promise<string> {
+async function stackHeldUntil(
+  deps: Services,
+  { org, node }: JudgedNode,
+  target: string,
+  deleted: string,
+): Promise<string> {
   const known = await rulesOfBranch(deps, org, node.id, deleted)
   const isKnown = ({ at }: HeldRule) => known.some((one) => one.at === at)
   if ((await rulesOfBranch(deps, org, node.id, target)).every(isKnown)) return always

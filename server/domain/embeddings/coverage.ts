@@ -1,12 +1,12 @@
 /** How many nodes of an organisation have vectors. */
 import { readUsage } from '../../../index/derived/usage.ts'
 import { countSettled } from '../../../index/vectors/progress.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 import type { Embeddings } from './embeddings.ts'
 
 /** Returns the share of nodes whose texts were embedded, 0 to 1. Nodes without a text count as embedded. */
 export async function coveredOf(
-  { index }: Pick<Deps, 'index'>,
+  { index }: Pick<Services, 'index'>,
   { model, vectors }: Embeddings,
   orgId: string,
 ): Promise<number> {

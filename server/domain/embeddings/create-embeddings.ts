@@ -3,12 +3,12 @@ import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import type { Database } from '../../../index/sqlite/database.ts'
 import { findDimensions } from '../../../index/vectors/progress.ts'
 import type { VectorsSchema } from '../../../index/vectors/schema.ts'
-import type { Deps } from '../../base/deps.ts'
 import { embeddingsChoice, isClosed } from '../format/org-format.ts'
+import type { Services } from '../services.ts'
 import type { ChoosingOrg, Embeddings } from './embeddings.ts'
 import type { EmbeddingModel } from './model.ts'
 
-interface Parts extends Pick<Deps, 'config' | 'index'> {
+interface Parts extends Pick<Services, 'config' | 'index'> {
   readonly model: EmbeddingModel
   readonly vectors: Database<VectorsSchema>
 }

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChangedOrg } from '../../../index/derived/changed-nodes.ts'
 import { DatabaseError } from '../../../index/sqlite/database.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
-import type { Deps } from '../../base/deps.ts'
 import { runFolder } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { EmbeddingError, type EmbeddingModel } from './model.ts'
 import { type StepDeps, takeStep } from './org-step.ts'
 
@@ -20,7 +20,7 @@ export interface Observer {
 const [longestPauseMs, longestIdleMs] = [60_000, 300_000]
 
 /** Returns the path of the lock of the process that embeds. */
-export function embeddingLock({ store }: Pick<Deps, 'store'>): string {
+export function embeddingLock({ store }: Pick<Services, 'store'>): string {
   return join(runFolder(store.root), 'embedding')
 }
 
@@ -31,7 +31,7 @@ export function embeddingLock({ store }: Pick<Deps, 'store'>): string {
  * @throws EmbeddingError the model will not embed soon; DatabaseError, the signal's reason
  */
 export async function embedNow(
-  deps: StepDeps & Pick<Deps, 'store'>,
+  deps: StepDeps & Pick<Services, 'store'>,
   orgs: readonly ChangedOrg[],
   observer: Observer,
 ): Promise<boolean> {

@@ -10,9 +10,9 @@ import { ignoreMissing } from '../../../gitstore/fs-exists.ts'
 import { type ChangedOrg, orgStates } from '../../../index/derived/changed-nodes.ts'
 import { DatabaseError } from '../../../index/sqlite/database.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
-import type { Deps } from '../../base/deps.ts'
 import { Pauses } from '../../base/rounds.ts'
 import { vectorsFile } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { embeddingLock } from './embed-now.ts'
 import type { Embeddings } from './embeddings.ts'
 import { EmbeddingError } from './model.ts'
@@ -40,7 +40,7 @@ interface Intervals {
   readonly faultMs?: number
 }
 
-type EmbedderDeps = Pick<Deps, 'index' | 'now' | 'log' | 'store' | 'placement' | 'draining' | 'rounds'>
+type EmbedderDeps = Pick<Services, 'index' | 'now' | 'log' | 'store' | 'placement' | 'draining' | 'rounds'>
 
 /** Starts to embed. @param deps with an index that is busy until it is whole */
 export function startEmbedder(deps: EmbedderDeps, embeddings: Embeddings, intervals: Intervals = {}): Embedder {
@@ -58,7 +58,7 @@ export function startEmbedder(deps: EmbedderDeps, embeddings: Embeddings, interv
   }
 }
 
-async function sizeOf({ store }: Pick<Deps, 'store'>, end: string): Promise<number> {
+async function sizeOf({ store }: Pick<Services, 'store'>, end: string): Promise<number> {
   return (await ignoreMissing(stat(join(store.root, `${vectorsFile}${end}`))))?.size ?? 0
 }
 

@@ -1,10 +1,10 @@
 /** Requests to an endpoint with the API of OpenAI. Every failure becomes a wait, and one line of the log. */
 
 import manifest from '../../../package.json' with { type: 'json' }
-import type { Deps } from '../../base/deps.ts'
 import { FetchError } from '../net/fetch-error.ts'
 import { type FetchAnswer, type FetchRules, type GuardedFetch, guardedFetch } from '../net/guarded-fetch.ts'
 import { parseRetryAfter } from '../net/retry-after.ts'
+import type { Services } from '../services.ts'
 import { Allowance, BudgetError, type Reservation, type Use } from './allowance.ts'
 import { AnswerError, answerBytes, parseVectors } from './endpoint-answer.ts'
 import { type EndpointSettings, endpointRules } from './endpoint-target.ts'
@@ -14,7 +14,7 @@ import { EndpointPauses, type Failure, longestAskedMs } from './pauses.ts'
 import { providerReason } from './provider-text.ts'
 import { UnsentError } from './unsent-error.ts'
 
-export type ClientDeps = Pick<Deps, 'config' | 'listening' | 'now' | 'log' | 'metrics'>
+export type ClientDeps = Pick<Services, 'config' | 'listening' | 'now' | 'log' | 'metrics'>
 
 export interface ClientOptions {
   /** How names are resolved, and which certificates are trusted. For tests. */

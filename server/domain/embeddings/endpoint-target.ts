@@ -1,18 +1,18 @@
 /** Rules for the URL of an endpoint, which is judged for each request. */
 
 import { lookup } from 'node:dns/promises'
-import type { Deps } from '../../base/deps.ts'
 import { isLoopback } from '../../base/is-loopback.ts'
 import { newAllowList } from '../net/allow-list.ts'
 import type { FetchRules } from '../net/guarded-fetch.ts'
 import { ownAddresses } from '../net/own-addresses.ts'
+import type { Services } from '../services.ts'
 
-export type EndpointSettings = NonNullable<NonNullable<Deps['config']['embeddings']>['endpoint']>
+export type EndpointSettings = NonNullable<NonNullable<Services['config']['embeddings']>['endpoint']>
 
 /** Returns the rules for the URL of an endpoint. The operator wrote it, so a private IP address in it is meant. */
 export function endpointRules(
   { url, allow, isHttpAllowed }: EndpointSettings,
-  { config, listening }: Pick<Deps, 'config' | 'listening'>,
+  { config, listening }: Pick<Services, 'config' | 'listening'>,
 ): FetchRules {
   const own = ownAddresses(config, listening.port)
   if (isNear(url)) {

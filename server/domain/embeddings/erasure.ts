@@ -21,13 +21,13 @@ import {
 import { vectorsMigrations } from '../../../index/vectors/migrations.ts'
 import type { VectorsAt } from '../../../index/vectors/progress.ts'
 import type { VectorsSchema } from '../../../index/vectors/schema.ts'
-import type { Deps } from '../../base/deps.ts'
 import { vectorsFile } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { scrubInThread } from './scrub-thread.ts'
 
 type Vectors = Database<VectorsSchema>
 
-export type ErasureDeps = Pick<Deps, 'embeddings' | 'store'>
+export type ErasureDeps = Pick<Services, 'embeddings' | 'store'>
 
 /**
  * Erases the vectors of an organisation that is purged, or that has switched embeddings off. Call it after that is
@@ -113,7 +113,7 @@ async function removeUnnamedOf(vectors: Vectors, at: VectorsAt, lot: Set<string>
  *
  * @throws DatabaseError; Error
  */
-export async function scrub({ store }: Pick<Deps, 'store'>, vectors: Vectors): Promise<void> {
+export async function scrub({ store }: Pick<Services, 'store'>, vectors: Vectors): Promise<void> {
   const marks = await listUnscrubbed(vectors.read)
   if (marks.length === 0) return
   const file = join(store.root, vectorsFile)

@@ -1,6 +1,6 @@
 /** Logs why an endpoint fails, once for each reason. */
 
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 
 /** Milliseconds until a reason that came back after a success is logged again. */
 const quietMs = 600_000
@@ -17,14 +17,14 @@ export interface Fault {
 }
 
 export class FaultLog {
-  readonly #deps: Pick<Deps, 'log' | 'now'>
+  readonly #deps: Pick<Services, 'log' | 'now'>
   readonly #message: string
   /** When each reason was logged, and whether a request has succeeded since. */
   readonly #logged = new Map<string, { readonly atMs: number; isOver: boolean }>()
 
   /** @param message of each line */
   constructor(
-    deps: Pick<Deps, 'log' | 'now'>,
+    deps: Pick<Services, 'log' | 'now'>,
     message = 'texts could not be embedded; searches use words only, and texts wait',
   ) {
     this.#deps = deps

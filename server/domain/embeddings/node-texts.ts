@@ -2,11 +2,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { readBeginning } from '../../../index/derived/changed-nodes.ts'
 import { INDEXED_BYTES, wholeLetters } from '../../../index/search/segments/rows.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 import type { Embeddings } from './embeddings.ts'
 import { keyOf, textsOf } from './texts.ts'
 
-interface Reading extends Pick<Deps, 'index'> {
+interface Reading extends Pick<Services, 'index'> {
   readonly embeddings: Embeddings
   readonly signal: AbortSignal
 }

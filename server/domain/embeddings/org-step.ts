@@ -23,14 +23,14 @@ import {
   type VectorChange,
   writeVectors,
 } from '../../../index/vectors/vectors.ts'
-import type { Deps } from '../../base/deps.ts'
 import { untilAborted } from '../net/deadlines.ts'
+import type { Services } from '../services.ts'
 import type { Embeddings } from './embeddings.ts'
 import { type NodeTexts, readNodeTexts } from './node-texts.ts'
 import { countPendingNodes, listChanges } from './pending-nodes.ts'
 import { meanOf } from './texts.ts'
 
-export interface StepDeps extends Pick<Deps, 'index' | 'now'> {
+export interface StepDeps extends Pick<Services, 'index' | 'now'> {
   readonly embeddings: Embeddings
   /** Aborted when the embedder stops. */
   readonly signal: AbortSignal

@@ -9,10 +9,10 @@ import {
   type VectorsAt,
 } from '../../../index/vectors/progress.ts'
 import { readSettledHeads } from '../../../index/vectors/vectors.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 import type { Embeddings } from './embeddings.ts'
 
-interface Counting extends Pick<Deps, 'index'> {
+interface Counting extends Pick<Services, 'index'> {
   readonly embeddings: Embeddings
 }
 

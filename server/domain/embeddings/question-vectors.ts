@@ -1,8 +1,8 @@
 /** Vectors of questions, for which users wait: cached, shared, and never late. */
 
 import { createCache } from '../../../gitstore/caching/caches.ts'
-import type { Deps } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
+import type { Services } from '../services.ts'
 import { FaultLog } from './fault-log.ts'
 import { EmbeddingError } from './model.ts'
 import { UnsentError } from './unsent-error.ts'
@@ -10,7 +10,7 @@ import { UnsentError } from './unsent-error.ts'
 /** Embeds one question. Undefined: the model refuses it. @throws EmbeddingError */
 export type EmbedOne = (question: string, signal: AbortSignal) => Promise<Int8Array | undefined>
 
-export interface QuestionOptions extends Pick<Deps, 'now' | 'log' | 'metrics'> {
+export interface QuestionOptions extends Pick<Services, 'now' | 'log' | 'metrics'> {
   /** Milliseconds that a question waits. The default is 1,500. */
   readonly lateMs?: number
 }

@@ -13,8 +13,8 @@ import {
   markSwept,
 } from '../../../index/vectors/erasure.ts'
 import type { VectorsAt } from '../../../index/vectors/progress.ts'
-import type { Deps } from '../../base/deps.ts'
 import { nodeRepo, orgFolder, parseTrashedNode, trashFolder } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { coveredOf } from './coverage.ts'
 import type { Embeddings } from './embeddings.ts'
 import { eraseOrgVectors, removeUnnamed, scrub } from './erasure.ts'
@@ -29,7 +29,7 @@ const nodesAtOnce = 500
 const enough = 0.99
 
 /** Sweeps one organisation that is due. Returns false if more may be due. @throws DatabaseError; system errors */
-export async function sweepVectors(deps: Pick<Deps, 'embeddings' | 'store' | 'index' | 'now'>): Promise<boolean> {
+export async function sweepVectors(deps: Pick<Services, 'embeddings' | 'store' | 'index' | 'now'>): Promise<boolean> {
   const { embeddings, store, now } = deps
   if (embeddings === undefined) return true
   const { vectors } = embeddings
@@ -52,14 +52,14 @@ export async function sweepVectors(deps: Pick<Deps, 'embeddings' | 'store' | 'in
 }
 
 /** True if the organisation is served or in the trash. */
-async function isKept({ store }: Pick<Deps, 'store'>, orgId: string): Promise<boolean> {
+async function isKept({ store }: Pick<Services, 'store'>, orgId: string): Promise<boolean> {
   if (exists(orgFolder(store, orgId))) return true
   return (await listNames(trashFolder(store))).some((name) => name.startsWith(`${orgId}.`) && /\.\d+$/.test(name))
 }
 
 /** Removes the rows of nodes that are neither served nor in the trash. The index may lack nodes, so folders decide. */
 async function removeGoneNodes(
-  { index, store }: Pick<Deps, 'index' | 'store'>,
+  { index, store }: Pick<Services, 'index' | 'store'>,
   { vectors }: Embeddings,
   at: VectorsAt,
 ): Promise<void> {
@@ -85,7 +85,11 @@ async function removeGoneNodes(
 }
 
 /** Removes the vectors of other models, once the current one has replaced them. */
-async function removeEarlierModels(deps: Pick<Deps, 'index'>, embeddings: Embeddings, orgId: string): Promise<void> {
+async function removeEarlierModels(
+  deps: Pick<Services, 'index'>,
+  embeddings: Embeddings,
+  orgId: string,
+): Promise<void> {
   const { model, vectors } = embeddings
   if ((await coveredOf(deps, embeddings, orgId)) < enough) return
   const present = await vectors.read.selectFrom('model').select('number').where('id', '=', model.id).executeTakeFirst()

@@ -2,9 +2,9 @@
 import { isDamage } from '../../../gitstore/errors.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import { listRepos, repoExists } from '../../../gitstore/repo-folders.ts'
-import type { Deps } from '../../base/deps.ts'
 import { isId, ledgerRef, main, nodeRepo, orgFolder, orgRepo } from '../layout.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
+import type { Services } from '../services.ts'
 import { describeLedger } from './describe-node.ts'
 import { commitEvents } from './describe-org.ts'
 import type { EventFacts } from './event-facts.ts'
@@ -25,7 +25,7 @@ interface DatedLine {
 
 /** Derives the events of an organisation, oldest first. @throws GitError if org.git is damaged */
 export async function deriveEvents(
-  { store }: Pick<Deps, 'store'>,
+  { store }: Pick<Services, 'store'>,
   orgId: string,
   signal: AbortSignal,
 ): Promise<Derived> {
@@ -54,7 +54,7 @@ export async function deriveEvents(
 }
 
 async function nodeEvents(
-  store: Deps['store'],
+  store: Services['store'],
   { orgId, nodeId }: { readonly orgId: string; readonly nodeId: string },
 ): Promise<EventFacts[]> {
   const repo = nodeRepo(store, orgId, nodeId)

@@ -11,7 +11,6 @@ import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import { hasEvent, type Log } from '../../../index/log/events.ts'
 import type { RecordedRepo, RecordedStep } from '../../../index/log/recorded.ts'
-import type { Deps } from '../../base/deps.ts'
 import { timeOf } from '../format/signatures.ts'
 import {
   branchName,
@@ -26,6 +25,7 @@ import {
 } from '../layout.ts'
 import { readDeletion } from '../ledger/deletions.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
+import type { Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
 import { contentChange } from './content-events.ts'
 import type { EventFacts } from './event-facts.ts'
@@ -68,7 +68,7 @@ export interface NodeRefs {
 }
 
 /** Returns the next events of a node; undefined if the log has all of them. @throws GitError if it is damaged */
-export async function describeNode(deps: Deps, node: DescribedNode): Promise<Described | undefined> {
+export async function describeNode(deps: Services, node: DescribedNode): Promise<Described | undefined> {
   const { repo, state } = node
   const found = node.refs ?? readNodeRefs(repo)
   if (found === undefined) return state && state.gone === 0 ? describeGone(deps, node, state) : undefined
@@ -138,7 +138,7 @@ function stepOf({ at, state }: DescribedNode) {
  * Describes a node that is older than the log and not recorded. It is taken as it is, or came out of the trash. Undefined
  * if all of it is news, because the log has every node.
  */
-async function describeOlder(deps: Deps, { at, log, repo }: DescribedNode, ledger: Oid) {
+async function describeOlder(deps: Services, { at, log, repo }: DescribedNode, ledger: Oid) {
   if ((await readNodeRecord(repo, ledger)).created_at >= log.began_at) return undefined
   const intentOf = await readIntents(deps, at.node_id, [ledger])
   // A restored node keeps the record of its deletion, and its ledger is not moved.
@@ -164,7 +164,7 @@ function movesBetween(before: ReadonlyMap<string, Oid>, after: readonly Readonly
   return [...gone, ...moved.sort((a, b) => Number(a.ref === main) - Number(b.ref === main))]
 }
 
-async function describeGone(deps: Deps, node: DescribedNode, state: RecordedRepo): Promise<Described> {
+async function describeGone(deps: Services, node: DescribedNode, state: RecordedRepo): Promise<Described> {
   const { at, log } = node
   const deletion = await findDeletion(deps, at)
   const intent = (await readIntents(deps, at.node_id, [null]))(ledgerRef, null)
@@ -183,7 +183,7 @@ async function describeGone(deps: Deps, node: DescribedNode, state: RecordedRepo
 }
 
 /** Reads the record of the newest copy in the trash. Undefined if there is no copy. */
-async function findDeletion({ store }: Pick<Deps, 'store'>, { org_id: orgId, node_id: nodeId }: NodeAt) {
+async function findDeletion({ store }: Pick<Services, 'store'>, { org_id: orgId, node_id: nodeId }: NodeAt) {
   const names = (await listNames(join(trashFolder(store), orgId))).filter((name) => name.startsWith(nodeId))
   const times = names.map((name) => parseTrashedNode(name.replace(/\.git$/, ''))?.deletedMs ?? 0)
   const ms = Math.max(0, ...times)
@@ -201,7 +201,7 @@ interface Seen extends DescribedNode {
   readonly isReset: boolean
 }
 
-async function describeMoves(deps: Deps, seen: Seen): Promise<Pick<Described, 'events' | 'linked'>> {
+async function describeMoves(deps: Services, seen: Seen): Promise<Pick<Described, 'events' | 'linked'>> {
   const { at, repo, state, log, ledger, moves, commits, isReset } = seen
   const key = `${log.log_id}:${(state?.version ?? 0) + 1}`
   const oids = [...moves.map(({ after }) => after), ...commits, ledger]
@@ -284,7 +284,7 @@ interface MoveContext {
 }
 
 async function describeMove(
-  deps: Deps,
+  deps: Services,
   { at, repo, history, state }: Seen,
   move: RefMove,
   { key, now, intentOf }: MoveContext,
@@ -309,7 +309,7 @@ async function describeMove(
   return { events, linked: [] }
 }
 
-async function openFrom({ index }: Deps, { node_id: nodeId }: NodeAt, branch: string) {
+async function openFrom({ index }: Services, { node_id: nodeId }: NodeAt, branch: string) {
   return (await listOpenPulls(index.read, nodeId)).filter(({ source_branch }) => source_branch === branch)
 }
 

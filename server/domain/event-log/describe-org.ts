@@ -7,10 +7,10 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import type { Log } from '../../../index/log/events.ts'
 import type { RecordedRepo, RecordedStep } from '../../../index/log/recorded.ts'
-import type { Deps } from '../../base/deps.ts'
 import { findRecord, type MemberFile, type OrgRecord } from '../format/org-format.ts'
 import { timeOf } from '../format/signatures.ts'
 import { main, orgRepo } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { listVersions } from '../types/stored-types.ts'
 import type { Described } from './describe-node.ts'
 import type { EventActor, EventFacts } from './event-facts.ts'
@@ -30,7 +30,7 @@ export interface DescribedOrg {
 }
 
 /** Returns the next events of an organisation; undefined if the log has all of them. @throws GitError if it is damaged */
-export async function describeOrg(deps: Deps, { orgId, state, log }: DescribedOrg): Promise<Described | undefined> {
+export async function describeOrg(deps: Services, { orgId, state, log }: DescribedOrg): Promise<Described | undefined> {
   const repo = orgRepo(deps.store, orgId)
   const step = { node_id: orgId, org_id: orgId, before: state?.version ?? null, putRefs: new Map(), removedRefs: [] }
   const key = `${log.log_id}:${(state?.version ?? 0) + 1}`

@@ -5,10 +5,10 @@
 import { join } from 'node:path'
 import { syncPath } from '../../../gitstore/durable.ts'
 import { codeOf } from '../../../gitstore/errors.ts'
-import type { Deps } from '../../base/deps.ts'
 import { eventsFile } from '../layout.ts'
+import type { Services } from '../services.ts'
 
-type EventsDeps = Pick<Deps, 'events' | 'config'>
+type EventsDeps = Pick<Services, 'events' | 'config'>
 
 /** Syncs for many callers. All that wait for the next sync share it. */
 class SharedSync {
@@ -40,7 +40,7 @@ async function syncIfPresent(file: string): Promise<void> {
   })
 }
 
-const syncs = new WeakMap<Deps['events'], SharedSync>()
+const syncs = new WeakMap<Services['events'], SharedSync>()
 
 /** Syncs all transactions that were committed before the call. @throws GitError storage_error */
 export function syncEvents({ events, config }: EventsDeps): Promise<void> {

@@ -1,8 +1,8 @@
 /** Removes the titles of erased pull requests from earlier events. Follows the ledger, so a crash loses no erasure. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { emptyWriteAheadLog, eraseTitles } from '../../../index/log/erased-titles.ts'
-import type { Deps } from '../../base/deps.ts'
 import { erasedTitle } from '../ledger/erased-records.ts'
+import type { Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
 
 /**
@@ -10,7 +10,7 @@ import type { NodeAt } from '../targets.ts'
  * the erasure, so that it is repeated until it has ended.
  */
 export async function eraseRecordedTitles(
-  { events, log }: Pick<Deps, 'events' | 'log'>,
+  { events, log }: Pick<Services, 'events' | 'log'>,
   { org_id: orgId, node_id: nodeId }: NodeAt,
   numbers: readonly number[],
 ): Promise<void> {

@@ -1,9 +1,9 @@
 /** Reads who moved refs, and how. Git does not say who moved a branch (note-intents.ts). */
 import type { Oid } from '../../../gitstore/repo.ts'
 import { findIntents, findIntentsOf, type Intent } from '../../../index/log/intents.ts'
-import type { Deps } from '../../base/deps.ts'
 import { ledgerRef } from '../layout.ts'
 import { doors } from '../origin.ts'
+import type { Services } from '../services.ts'
 import { isByAgent, parseRecordedVia, type Via } from '../via.ts'
 import type { EventActor, EventFacts } from './event-facts.ts'
 
@@ -39,7 +39,7 @@ export function howOf(intent: KnownIntent | undefined, unknown?: 'path'): How {
 
 /** Returns a function that finds who moved a ref to an object. */
 export async function readIntents(
-  { events }: Pick<Deps, 'events'>,
+  { events }: Pick<Services, 'events'>,
   nodeId: string,
   oids: readonly (Oid | null)[],
 ): Promise<(ref: string, to: Oid | null) => KnownIntent | undefined> {
@@ -53,7 +53,7 @@ export async function readIntents(
 
 /** Returns a function that finds who created a node, by its id. */
 export async function readCreations(
-  { events }: Pick<Deps, 'events'>,
+  { events }: Pick<Services, 'events'>,
   nodes: readonly { readonly id: string; readonly ledger: Oid }[],
 ): Promise<(nodeId: string) => KnownIntent | undefined> {
   const moves = nodes.map(({ id, ledger }) => ({ node_id: id, ref: ledgerRef, to_oid: ledger }))

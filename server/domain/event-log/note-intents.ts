@@ -6,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { allDone } from '../../../gitstore/durable.ts'
 import type { Decision, Move } from '../../../gitstore/refs/ref-transaction.ts'
 import { putIntents } from '../../../index/log/intents.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { Person } from '../actor.ts'
 import { idOfRepo, orgIdOfRepo } from '../layout.ts'
 import type { Origin } from '../origin.ts'
+import type { Services } from '../services.ts'
 import { viaOf } from '../via.ts'
 import type { EventActor } from './event-facts.ts'
 import type { StoredOrigin } from './intents.ts'
@@ -26,7 +26,7 @@ export interface Mover extends Pick<Person, 'tokenId' | 'connection' | 'isBot'> 
 const patienceMs = 500
 
 /** Returns the decision with one more thing to save: who moves the refs. */
-export function withIntent<T>(deps: Deps, mover: Mover, decision: Decision<T>): Decision<T> {
+export function withIntent<T>(deps: Services, mover: Mover, decision: Decision<T>): Decision<T> {
   if (decision.moves.length === 0) return decision
   return { ...decision, save: () => allDone([decision.save?.(), noteIntents(deps, mover, decision.moves)]) }
 }
@@ -36,7 +36,7 @@ export function withIntent<T>(deps: Deps, mover: Mover, decision: Decision<T>): 
  *
  * @param moves of one organisation. `to` null: the ref goes
  */
-export async function noteIntents(deps: Deps, mover: Mover, moves: readonly Move[]): Promise<void> {
+export async function noteIntents(deps: Services, mover: Mover, moves: readonly Move[]): Promise<void> {
   const { events, now, log, origin } = deps
   const actor: EventActor = {
     kind: mover.kind === 'operator' ? 'operator' : 'user',
@@ -60,7 +60,7 @@ export async function noteIntents(deps: Deps, mover: Mover, moves: readonly Move
   await Promise.race([written, sleep(patienceMs, undefined, { ref: false })])
 }
 
-async function recordBefore(deps: Deps, moves: readonly Move[]): Promise<void> {
+async function recordBefore(deps: Services, moves: readonly Move[]): Promise<void> {
   const [first] = moves
   if (first === undefined) return
   await recordUnknown(deps, orgIdOfRepo(first.repo), [...new Set(moves.map(({ repo }) => idOfRepo(repo)))])

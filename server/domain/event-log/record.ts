@@ -11,8 +11,8 @@ import { findKnownLogs } from '../../../index/derived/chains.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { appendEvents, beginLog, findLog, type Log } from '../../../index/log/events.ts'
 import { findLogWithRecorded, findRecordedRepos, replaceRecorded } from '../../../index/log/recorded.ts'
-import type { Deps } from '../../base/deps.ts'
 import { nodeRepo, orgFolder, orgRepo, orgRepository } from '../layout.ts'
+import type { Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
 import { describeNew } from './describe-new.ts'
 import { type Described, type DescribedNode, describeNode, type NodeRefs } from './describe-node.ts'
@@ -45,7 +45,7 @@ class StaleError extends Error {
  * @throws GitError if a repository is damaged; DatabaseError
  */
 export async function recordNodes(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   nodeIds: readonly string[],
   historyOf: HistoryOf,
@@ -58,7 +58,7 @@ export async function recordNodes(
 export type Recorded = Awaited<ReturnType<typeof readRecorded>>
 
 /** Reads what is recorded of a node, before its refs are read for `recordNode`. Undefined if that is unknown. */
-export async function readRecorded({ events }: Pick<Deps, 'events'>, orgId: string, nodeId: string) {
+export async function readRecorded({ events }: Pick<Services, 'events'>, orgId: string, nodeId: string) {
   return findLogWithRecorded(events.read, orgId, nodeId).catch(() => undefined)
 }
 
@@ -69,7 +69,7 @@ export async function readRecorded({ events }: Pick<Deps, 'events'>, orgId: stri
  * @throws the errors of recordNodes
  */
 export async function recordNode(
-  deps: Deps,
+  deps: Services,
   { org_id: orgId, node_id: nodeId }: NodeAt,
   { before, refs }: { readonly before: Recorded; readonly refs: NodeRefs | undefined },
   historyOf: HistoryOf,
@@ -91,7 +91,7 @@ export async function recordNode(
  * @throws the errors of recordNodes
  */
 export async function recordNewNodes(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   rows: readonly NewNodeRows[],
   historyOf: HistoryOf,
@@ -119,7 +119,7 @@ export async function recordNewNodes(
 }
 
 /** Records what happened to an organisation itself. @throws the errors of recordNodes */
-export async function recordOrg(deps: Deps, orgId: string): Promise<void> {
+export async function recordOrg(deps: Services, orgId: string): Promise<void> {
   await untilWhole(deps, orgId, async (log) => {
     const state = (await findRecordedRepos(deps.events.read, [orgId])).get(orgId)
     const found = await describeOrg(deps, { orgId, state, log })
@@ -136,7 +136,7 @@ export async function recordOrg(deps: Deps, orgId: string): Promise<void> {
  * @param ids of nodes, or of the organisation itself
  * @throws the errors of recordNodes
  */
-export async function recordUnknown(deps: Deps, orgId: string, ids: readonly string[]): Promise<void> {
+export async function recordUnknown(deps: Services, orgId: string, ids: readonly string[]): Promise<void> {
   const log = await ensureLog(deps, orgId)
   if (log === undefined || log.whole === 1) return
   const known = await findRecordedRepos(deps.events.read, ids)
@@ -147,7 +147,7 @@ export async function recordUnknown(deps: Deps, orgId: string, ids: readonly str
 }
 
 /** Repeats `work` until it returns true. */
-async function untilWhole(deps: Deps, orgId: string, work: (log: Log) => Promise<boolean>): Promise<void> {
+async function untilWhole(deps: Services, orgId: string, work: (log: Log) => Promise<boolean>): Promise<void> {
   for (let round = 0, stale = 0; ; round++) {
     try {
       const log = await ensureLog(deps, orgId)
@@ -161,7 +161,7 @@ async function untilWhole(deps: Deps, orgId: string, work: (log: Log) => Promise
 }
 
 /** Returns the log. Begins it with the present, if there is none. Undefined if there is no organisation. */
-export async function ensureLog(deps: Deps, orgId: string): Promise<Log | undefined> {
+export async function ensureLog(deps: Services, orgId: string): Promise<Log | undefined> {
   const { events, store, now } = deps
   const known = await findLog(events.read, orgId)
   if (known || !repoExists(orgRepo(store, orgId))) return known
@@ -182,7 +182,7 @@ export async function ensureLog(deps: Deps, orgId: string): Promise<Log | undefi
 }
 
 interface Recording {
-  readonly deps: Deps
+  readonly deps: Services
   readonly orgId: string
   readonly historyOf: HistoryOf
   /** Nodes whose events were or are being recorded. Links may form cycles. */
@@ -266,7 +266,7 @@ function inOrder<D extends { readonly nodeId: string; readonly linked: readonly 
 
 /** Appends events and the states after them. @throws StaleError if another process has changed one of the states */
 async function append(
-  deps: Deps,
+  deps: Services,
   described: Log,
   found: readonly (Described & { readonly nodeId: string | null })[],
 ): Promise<void> {

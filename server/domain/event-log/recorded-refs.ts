@@ -1,7 +1,7 @@
 /** The recorded refs of nodes, in memory. A node with 10,000 branches would otherwise read them for each commit. */
 import { type Cache, createCache } from '../../../gitstore/caching/caches.ts'
 import { listRecordedRefs, type RecordedRepo, type RecordedStep } from '../../../index/log/recorded.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 
 interface Kept {
   /** The version of the row to which the refs belong. */
@@ -10,9 +10,9 @@ interface Kept {
 }
 
 /** Refs by node. Keyed by the open file, because another one has other versions. */
-const kept = new WeakMap<Deps['events']['read'], Cache<Kept>>()
+const kept = new WeakMap<Services['events']['read'], Cache<Kept>>()
 
-function cacheOf({ events }: Pick<Deps, 'events'>): Cache<Kept> {
+function cacheOf({ events }: Pick<Services, 'events'>): Cache<Kept> {
   const { read } = events
   const known = kept.get(read) ?? createCache<Kept>('recorded_refs', { sizeCalculation: ({ refs }) => refs.size + 1 })
   kept.set(read, known)
@@ -21,7 +21,7 @@ function cacheOf({ events }: Pick<Deps, 'events'>): Cache<Kept> {
 
 /** Returns the refs that belong to a row. */
 export async function readRecordedRefs(
-  deps: Pick<Deps, 'events'>,
+  deps: Pick<Services, 'events'>,
   { node_id, version }: RecordedRepo,
 ): Promise<ReadonlyMap<string, string>> {
   const cache = cacheOf(deps)
@@ -33,7 +33,7 @@ export async function readRecordedRefs(
 }
 
 /** Remembers the refs after a step that was committed. */
-export function keepRecordedRefs(deps: Pick<Deps, 'events'>, step: RecordedStep): void {
+export function keepRecordedRefs(deps: Pick<Services, 'events'>, step: RecordedStep): void {
   const { node_id, before, putRefs, removedRefs } = step
   const cache = cacheOf(deps)
   const known = before === null ? { version: 0, refs: new Map<string, string>() } : cache.get(node_id)

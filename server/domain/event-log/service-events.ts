@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { appendEvents, findLog } from '../../../index/log/events.ts'
 import { findLastEvent } from '../../../index/log/hook-states.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 import type { EventFacts } from './event-facts.ts'
 import { encodeEvent } from './event-json.ts'
 
 /** A transaction of the events. */
-export type EventsTransaction = Parameters<Parameters<Deps['events']['write']>[0]>[0]
+export type EventsTransaction = Parameters<Parameters<Services['events']['write']>[0]>[0]
 
 /** Each call is another event, so it needs no key. */
 export type ServiceFacts = Omit<EventFacts, 'key' | 'at'>

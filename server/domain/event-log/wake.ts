@@ -6,14 +6,14 @@
 import type { Position } from '../../../index/log/chain.ts'
 import { dataVersion } from '../../../index/log/events.ts'
 import { listChains } from '../../../index/log/positions.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 
 /** Milliseconds between two checks for writes of other processes. One check takes a few microseconds. */
 const checkIntervalMs = 100
 /** Readers that are woken in one turn of the event loop. Each reads the database. */
 const wokenAtOnce = 50
 
-type Events = Deps['events']
+type Events = Services['events']
 
 interface Reader {
   /** The chain value at the end of the log when the reader last read it. */
@@ -92,7 +92,7 @@ function ringInTurns(readers: readonly Reader[]): void {
 
 const bells = new WeakMap<Events, Bell>()
 
-function bellOf({ events }: Pick<Deps, 'events'>): Bell {
+function bellOf({ events }: Pick<Services, 'events'>): Bell {
   const bell = bells.get(events) ?? new Bell(events)
   bells.set(events, bell)
   return bell
@@ -105,7 +105,7 @@ function bellOf({ events }: Pick<Deps, 'events'>): Bell {
  * @returns a function that ends the wait
  */
 export function onNewEvents(
-  deps: Pick<Deps, 'events'>,
+  deps: Pick<Services, 'events'>,
   orgId: string,
   { chain }: Position,
   ring: () => void,
@@ -114,11 +114,11 @@ export function onNewEvents(
 }
 
 /** Wakes the readers of an organisation in this process. Call it after events were appended. */
-export function wakeReaders(deps: Pick<Deps, 'events'>, orgId: string): void {
+export function wakeReaders(deps: Pick<Services, 'events'>, orgId: string): void {
   bellOf(deps).ring(orgId)
 }
 
 /** Wakes the readers of all organisations that are behind, also by writes of other processes. */
-export function wakeBehind(deps: Pick<Deps, 'events'>): Promise<void> {
+export function wakeBehind(deps: Pick<Services, 'events'>): Promise<void> {
   return bellOf(deps).check()
 }

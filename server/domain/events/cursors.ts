@@ -2,13 +2,13 @@
 import { encodeCursor, type Position, parseCursor } from '../../../index/log/chain.ts'
 import { findLog, type Log } from '../../../index/log/events.ts'
 import { baseOf, hasPosition } from '../../../index/log/positions.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { orgNotFoundError } from '../access.ts'
 import { ensureLog } from '../event-log/record.ts'
+import type { Services } from '../services.ts'
 
 /** Returns the log of an organisation. Begins it if nothing was recorded yet. @throws AppError busy, org_not_found */
-export async function findOrBeginLog(deps: Deps, orgId: string): Promise<Log> {
+export async function findOrBeginLog(deps: Services, orgId: string): Promise<Log> {
   const found = await findLog(deps.events.read, orgId)
   if (found !== undefined) return found
   if (!deps.placement.lease.isHeld())
@@ -25,7 +25,7 @@ export async function findOrBeginLog(deps: Deps, orgId: string): Promise<Log> {
  * @throws AppError cursor_gone; ValidationError: malformed
  */
 export async function positionOf(
-  deps: Deps,
+  deps: Services,
   log: Log,
   cursor: string | undefined,
   parameter: 'after' | 'before',

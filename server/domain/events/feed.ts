@@ -3,10 +3,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sees } from '../../../index/derived/sees.ts'
 import { encodeCursor, type Position } from '../../../index/log/chain.ts'
 import type { EventFilter, EventRow } from '../../../index/log/events.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { OrgAt, Path, Query } from '../targets.ts'
 import { findOrBeginLog, positionOf } from './cursors.ts'
 import { readShown, readShownBefore, type ShownEvents } from './shown.ts'
@@ -60,7 +60,7 @@ export function filterOf({ onlyNode }: Person, { types, node_id }: EventQuery): 
 /** Reads a page in bounded statements, with a turn of the event loop between two. */
 async function readPage(
   readSome: typeof readShown,
-  deps: Deps,
+  deps: Services,
   sees: Sees,
   start: Position,
   { limit, ...filter }: EventFilter & { readonly limit: number },

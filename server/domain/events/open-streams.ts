@@ -1,8 +1,9 @@
 /** Limits the streams of a process, and ends them when the service stops. */
-import type { Deps } from '../../base/deps.ts'
+
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { wakeBehind } from '../event-log/wake.ts'
+import type { Services } from '../services.ts'
 
 interface Owner {
   readonly personId: string
@@ -17,7 +18,7 @@ interface Owner {
   readonly isWaiting: () => boolean
 }
 
-type StreamDeps = Pick<Deps, 'events' | 'draining' | 'metrics' | 'rounds'>
+type StreamDeps = Pick<Services, 'events' | 'draining' | 'metrics' | 'rounds'>
 
 class OpenStreams {
   readonly #open = new Set<Owner>()
@@ -96,7 +97,7 @@ function refusal(detail: string): AppError {
 }
 
 /** The open streams of each service in this process. */
-const all = new WeakMap<Deps['events'], OpenStreams>()
+const all = new WeakMap<Services['events'], OpenStreams>()
 
 /**
  * Counts a stream until the returned function is called.

@@ -1,8 +1,8 @@
 /** Removes events that are too old, and what the recorder no longer needs. */
 import { deleteIntentsBefore } from '../../../index/log/intents.ts'
 import { hasExpired, nextLogOrg, type Retention, removeExpired } from '../../../index/log/retention.ts'
-import type { Deps } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
+import type { Services } from '../services.ts'
 
 const dayMs = 86_400_000
 const hourMs = 3_600_000
@@ -15,7 +15,7 @@ const removedAtOnce = 2_000
 const orgsAtOnce = 100
 
 /** Returns the number of the last event that every live webhook has planned. Undefined: there is no live webhook. */
-export type OldestNeeded = (deps: Deps, orgId: string) => Promise<number | undefined>
+export type OldestNeeded = (deps: Services, orgId: string) => Promise<number | undefined>
 
 /** Removes old events, one batch at a time, organisation by organisation. */
 export class EventRemoval {
@@ -28,7 +28,7 @@ export class EventRemoval {
   }
 
   /** Removes the next batch. Returns true at the end of a round; the next step begins another. */
-  async step(deps: Deps): Promise<boolean> {
+  async step(deps: Services): Promise<boolean> {
     for (let seen = 0; seen < orgsAtOnce; seen++) {
       const orgId = await nextLogOrg(deps.events.read, this.#done)
       if (orgId === undefined || deps.draining.aborted) {
@@ -45,7 +45,7 @@ export class EventRemoval {
     return false
   }
 
-  async #retentionOf(deps: Deps, orgId: string): Promise<Retention> {
+  async #retentionOf(deps: Services, orgId: string): Promise<Retention> {
     const now = deps.now().getTime()
     const needed = await this.#oldestNeeded(deps, orgId)
     return {
@@ -58,6 +58,6 @@ export class EventRemoval {
 }
 
 /** Deletes a batch of intents that are older than an hour. Returns true if none is left. */
-export function removeOldIntents({ events, now }: Deps): Promise<boolean> {
+export function removeOldIntents({ events, now }: Services): Promise<boolean> {
   return events.write((trx) => deleteIntentsBefore(trx, now().getTime() - hourMs, removedAtOnce))
 }

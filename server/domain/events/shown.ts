@@ -17,9 +17,9 @@ import {
   listEventsUpTo,
 } from '../../../index/log/events.ts'
 import { baseOf, findPosition, hasPosition } from '../../../index/log/positions.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { syncEvents } from '../event-log/durable-events.ts'
+import type { Services } from '../services.ts'
 import { cursorGone } from './cursors.ts'
 
 export interface ShownEvents {
@@ -30,8 +30,8 @@ export interface ShownEvents {
   readonly hasMore: boolean
 }
 
-type Reading = Pick<Deps, 'events' | 'config'>
-type LogDb = Deps['events']['read']
+type Reading = Pick<Services, 'events' | 'config'>
+type LogDb = Services['events']['read']
 
 /**
  * Returns durable events after a position, oldest first. Passes over at most `eventsPassed` others that the filter

@@ -3,12 +3,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sees } from '../../../index/derived/sees.ts'
 import { encodeCursor, type Position, parseCursor } from '../../../index/log/chain.ts'
 import type { EventFilter, EventRow } from '../../../index/log/events.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, invalidTokenError, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { onNewEvents } from '../event-log/wake.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { OrgAt } from '../targets.ts'
 import { cursorGone, findOrBeginLog, positionOf } from './cursors.ts'
 import { type EventQuery, filterOf } from './feed.ts'
@@ -48,7 +48,7 @@ interface Subscription {
 }
 
 export class EventStream {
-  readonly #deps: Deps
+  readonly #deps: Services
   readonly #subscription: Subscription
   readonly #leave: () => void
   #position: Position
@@ -60,7 +60,7 @@ export class EventStream {
 
   /** @throws AppError too_many_streams, draining */
   constructor(
-    deps: Deps,
+    deps: Services,
     subscription: Subscription,
     start: Position,
     { files, from }: Pick<StreamOptions, 'files' | 'from'>,

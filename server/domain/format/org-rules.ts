@@ -2,8 +2,8 @@
 
 import { createCache } from '../../../gitstore/caching/caches.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { orgRepo } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { matchesPattern } from './branch-patterns.ts'
 import { parseJson } from './json-text.ts'
 import { readRecord } from './org-format.ts'
@@ -22,7 +22,7 @@ const parsed = createCache<readonly Rule[]>('org_rules', {
  * @throws GitError object_damaged if they are invalid, so that nobody passes them unseen; as readObject
  */
 export async function readRules(
-  { store }: Pick<Deps, 'store'>,
+  { store }: Pick<Services, 'store'>,
   { id, head, rules, rules_head }: Pick<OrgRow, 'id' | 'head' | 'rules' | 'rules_head'>,
 ): Promise<readonly Rule[]> {
   const known = rules !== null && rules_head === head ? parseRules(rules) : undefined

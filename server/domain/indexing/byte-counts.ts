@@ -1,11 +1,11 @@
 /** Measures repositories, and corrects the bytes in their rows. */
 import { markCounted, measureRepo, readUncounted } from '../../../gitstore/repo-bytes.ts'
 import { findBytes, listTrashBytes, replaceBytes, replaceTrashBytes } from '../../../index/derived/usage.ts'
-import type { Deps } from '../../base/deps.ts'
 import { nodeRepo } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { listTrashed, type TrashedNode } from './stored-repositories.ts'
 
-type CountDeps = Pick<Deps, 'index' | 'store'>
+type CountDeps = Pick<Services, 'index' | 'store'>
 
 /**
  * Sets the bytes of a node to what its files have. If they change at the same time, the row stays, and the next

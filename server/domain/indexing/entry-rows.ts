@@ -8,10 +8,10 @@ import type { NodeRow } from '../../../index/derived/node-queries.ts'
 import { writeEntries } from '../../../index/derived/nodes.ts'
 import type { EntryChange, EntryKey, EntryRows } from '../../../index/derived/reviews.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
-import type { Deps } from '../../base/deps.ts'
 import { checksFile, entryFile } from '../format/paths.ts'
 import { readEntryRows } from '../ledger/entries.ts'
 import { type ChangedEntries, changedEntries, diffLedgers, type LedgerDiff } from '../ledger/ledger.ts'
+import type { Services } from '../services.ts'
 import { checkSlices, readChecksChange } from './check-rows.ts'
 
 /** The most entries of one transaction: 40 ms, because other writers wait for it. */
@@ -52,7 +52,7 @@ const loggedFiles = 20
 
 /** Logs files that are not entries. They are shown as damaged, and keep nothing from working. */
 export function logDamagedEntries(
-  { log }: Pick<Deps, 'log'>,
+  { log }: Pick<Services, 'log'>,
   node: { readonly orgId: string; readonly nodeId: string },
   { put, checks }: EntryChange,
 ): void {
@@ -82,14 +82,14 @@ const writing = new Map<string, Promise<boolean>>()
  *
  * @returns false if another process has changed the row: compare again
  */
-export function writeEntriesInSlices(deps: Deps, repo: Repo, row: NodeRow, ledger: Oid): Promise<boolean> {
+export function writeEntriesInSlices(deps: Services, repo: Repo, row: NodeRow, ledger: Oid): Promise<boolean> {
   const key = `${repo.dir} ${ledger}`
   const same = writing.get(key) ?? writeSlices(deps, repo, row, ledger).finally(() => writing.delete(key))
   writing.set(key, same)
   return same
 }
 
-async function writeSlices(deps: Deps, repo: Repo, row: NodeRow, ledger: Oid): Promise<boolean> {
+async function writeSlices(deps: Services, repo: Repo, row: NodeRow, ledger: Oid): Promise<boolean> {
   const { read, write } = deps.index
   const diff = await diffLedgers(repo, null, ledger)
   const node = { orgId: row.org_id, nodeId: row.id }

@@ -11,7 +11,6 @@ import { findNode, type NodeRow } from '../../../index/derived/node-queries.ts'
 import { findOrgRow, type OrgRow } from '../../../index/derived/org-queries.ts'
 import { wholeOrg } from '../../../index/derived/sees.ts'
 import { isDatabaseStorageError } from '../../../index/sqlite/database.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import {
   authorizeNode,
@@ -28,6 +27,7 @@ import {
 import type { Actor } from '../actor.ts'
 import { isClosed } from '../format/org-format.ts'
 import { branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { SeenOrg, Settled, SettledNode } from '../settled.ts'
 import type { NodeAt, OrgAt } from '../targets.ts'
 import { indexNode, indexOrg } from './index-node.ts'
@@ -45,7 +45,7 @@ export interface Settling {
    * Indexes the organisation and the node if their repositories have changed. Skips a node that the caller cannot see.
    * An error is thrown by the authorisation that takes the row, because an operation may need none.
    */
-  settle(deps: Deps, actor: Actor, named: Named): Promise<Settled>
+  settle(deps: Services, actor: Actor, named: Named): Promise<Settled>
   /** Call this before and after an operation that changes something. */
   forget(): void
 }
@@ -127,7 +127,7 @@ export async function authorizeFreshOrg(ctx: Ctx, at: OrgAt, need: Need): Promis
  * @throws errors of `authorizeNode`, except those about the organisation
  */
 export async function authorizeNodeInOrg(
-  deps: Deps,
+  deps: Services,
   access: OrgAccess,
   nodeId: string,
   need: Need,
@@ -136,7 +136,7 @@ export async function authorizeNodeInOrg(
 }
 
 /** Returns the access with the node's current row. The index is up to date. @throws errors of `authorizeNodeInOrg` */
-export function reloadNode(deps: Deps, access: NodeAccess, need: Need): Promise<NodeAccess> {
+export function reloadNode(deps: Services, access: NodeAccess, need: Need): Promise<NodeAccess> {
   return authorizeNodeInOrg(deps, access, access.node.id, need)
 }
 
@@ -147,7 +147,7 @@ async function settleOrg(ctx: Ctx, orgId: string): Promise<SeenOrg | undefined> 
 }
 
 /** Indexes an organisation without a row. False if it does not exist. */
-async function addLeftOut(deps: Deps, orgId: string): Promise<boolean> {
+async function addLeftOut(deps: Services, orgId: string): Promise<boolean> {
   if (!isId(orgId) || !repoExists(orgRepo(deps.store, orgId))) return false
   await indexOrg(deps, orgId)
   return true
@@ -158,26 +158,26 @@ async function addLeftOut(deps: Deps, orgId: string): Promise<boolean> {
  *
  * @throws AppError org_needs_newer_version
  */
-export async function findOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
+export async function findOrg(deps: Services, orgId: string): Promise<OrgRow | undefined> {
   const row = await findAnyOrg(deps, orgId)
   return row && requireKnown(row)
 }
 
 /** Returns the organisation, for anonymous callers. A closed one that is not published is undefined. @throws AppError */
-export async function findVisibleOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
+export async function findVisibleOrg(deps: Services, orgId: string): Promise<OrgRow | undefined> {
   const row = await findAnyOrg(deps, orgId)
   return row && (await isOpenTo(deps, row, undefined)) ? row : undefined
 }
 
 /** Returns the row also if the organisation is closed. */
-export async function findAnyOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
+export async function findAnyOrg(deps: Services, orgId: string): Promise<OrgRow | undefined> {
   if (!isId(orgId)) return undefined
   const row = await findOrgRow(deps.index.read, orgId)
   return row ?? ((await addLeftOut(deps, orgId)) ? findOrgRow(deps.index.read, orgId) : undefined)
 }
 
 /** Returns the node's row after indexing it. @throws errors of indexing, except those of storage if there is a row */
-async function settleNode(deps: Deps, org: OrgRow, nodeId: string): Promise<SettledNode> {
+async function settleNode(deps: Services, org: OrgRow, nodeId: string): Promise<SettledNode> {
   const orgId = org.id
   if (!isId(nodeId)) return { row: undefined }
   const row = await findNode(deps.index.read, wholeOrg(orgId), nodeId)
@@ -203,7 +203,7 @@ function isReadOnly(error: unknown): boolean {
  * True if the refs are the indexed ones. Reads the ledger and main. For the other branches, it only checks whether
  * anything moved since the last comparison.
  */
-async function isIndexed(deps: Deps, repo: Repo, row: NodeRow & { readonly epoch: string }): Promise<boolean> {
+async function isIndexed(deps: Services, repo: Repo, row: NodeRow & { readonly epoch: string }): Promise<boolean> {
   try {
     const ledger = readRef(repo, ledgerRef)
     if (ledger !== row.ledger || ledger !== row.entries_ledger) return false

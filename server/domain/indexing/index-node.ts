@@ -20,7 +20,6 @@ import { replaceOrgRows } from '../../../index/derived/orgs.ts'
 import { listOpenPulls, listPullNumbers } from '../../../index/derived/pulls.ts'
 import { addBytes } from '../../../index/derived/usage.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { NodeRefs } from '../event-log/describe-node.ts'
 import { readRecorded, recordNewNodes, recordNode, recordOrg } from '../event-log/record.ts'
@@ -31,6 +30,7 @@ import { changedPulls, diffLedgers, eitherDiff } from '../ledger/ledger.ts'
 import { reconcileFoundRefs } from '../ledger/moved-branches.ts'
 import { fromRow, selectOpenPulls, toPullRows } from '../ledger/pull-ledger.ts'
 import { movesBetween } from '../ledger/reconcile.ts'
+import type { Services } from '../services.ts'
 import { logDamagedEntries, readEntryChange, writeEntriesInSlices } from './entry-rows.ts'
 import { indexedBranches, keepBranches, matchesIndexed } from './indexed-branches.ts'
 import { collectLogs } from './logs.ts'
@@ -40,7 +40,7 @@ import { nodeFields } from './node-rows.ts'
 const rounds = 50
 
 /** Updates a node's rows to match its refs, and its ledger to match its branches. */
-export async function indexNode(deps: Deps, orgId: string, nodeId: string): Promise<void> {
+export async function indexNode(deps: Services, orgId: string, nodeId: string): Promise<void> {
   const repo = nodeRepo(deps.store, orgId, nodeId)
   await countFailure(deps, 'node', async () => {
     for (let round = 0; round < rounds; round++) {
@@ -67,7 +67,7 @@ export async function indexNode(deps: Deps, orgId: string, nodeId: string): Prom
   })
 }
 
-async function countFailure({ metrics }: Deps, kind: 'node' | 'org', work: () => Promise<void>): Promise<void> {
+async function countFailure({ metrics }: Services, kind: 'node' | 'org', work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {
@@ -77,14 +77,14 @@ async function countFailure({ metrics }: Deps, kind: 'node' | 'org', work: () =>
 }
 
 /** Records events. A failure is only logged, because the sweep records what is missing. */
-async function tryRecord({ log }: Pick<Deps, 'log'>, orgId: string, record: () => Promise<void>): Promise<void> {
+async function tryRecord({ log }: Pick<Services, 'log'>, orgId: string, record: () => Promise<void>): Promise<void> {
   await record().catch((error: unknown) => {
     log.error({ err: error, orgId }, 'events could not be recorded; the sweep retries')
   })
 }
 
 /** Indexes the node. A failure is only logged: the change is already committed, and the sweep retries. */
-export async function tryIndexNode(deps: Deps, orgId: string, nodeId: string): Promise<void> {
+export async function tryIndexNode(deps: Services, orgId: string, nodeId: string): Promise<void> {
   await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
     deps.log.error({ err: error, orgId, nodeId }, 'a node could not be indexed; the next read retries')
   })
@@ -95,7 +95,7 @@ export async function tryIndexNode(deps: Deps, orgId: string, nodeId: string): P
  *
  * @throws AppError outcome_unknown; the refusals of `read`
  */
-export async function readResult<T>({ log }: Pick<Deps, 'log'>, read: () => Promise<T>): Promise<T> {
+export async function readResult<T>({ log }: Pick<Services, 'log'>, read: () => Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (error) {
@@ -121,7 +121,7 @@ const again: Indexed = { outcome: 'again' }
  * against older branches.
  */
 async function indexOnce(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   nodeId: string,
   repo: Repo,
@@ -185,7 +185,7 @@ async function indexOnce(
 }
 
 /** Deletes the rows of a node without a repository. Its record of the deletion is not counted yet. */
-function deleteGone({ index }: Deps, row: NodeRow, { added }: Uncounted): Promise<boolean> {
+function deleteGone({ index }: Services, row: NodeRow, { added }: Uncounted): Promise<boolean> {
   return index.write(async (trx) => {
     if (added > 0) await addBytes(trx, row.id, added)
     return deleteNodeRows(trx, row)
@@ -206,7 +206,13 @@ function isErased(error: unknown, repo: Repo, ledger: Oid): boolean {
  * Reads what changed in the ledger since its rows were written. An older version may have read pull requests since, but
  * not their reviewers. `entries` is undefined if they are written in slices, because they are too many or unfinished.
  */
-async function readLedgerChange({ index }: Deps, repo: Repo, nodeId: string, row: NodeRow | undefined, ledger: Oid) {
+async function readLedgerChange(
+  { index }: Services,
+  repo: Repo,
+  nodeId: string,
+  row: NodeRow | undefined,
+  ledger: Oid,
+) {
   const before = row?.ledger ?? null
   const diff = await diffLedgers(repo, before, ledger)
   const whole = row ? reviewersLedger(row) : null
@@ -219,7 +225,7 @@ async function readLedgerChange({ index }: Deps, repo: Repo, nodeId: string, row
 }
 
 /** Indexes the organisation if its row is missing: a node's first row needs it. Returns true if it did. */
-async function orgIsBehind(deps: Deps, orgId: string): Promise<boolean> {
+async function orgIsBehind(deps: Services, orgId: string): Promise<boolean> {
   if ((await findOrgHead(deps.index.read, orgId)) || !repoExists(orgRepo(deps.store, orgId))) return false
   await indexOrg(deps, orgId)
   return true
@@ -230,7 +236,7 @@ async function orgIsBehind(deps: Deps, orgId: string): Promise<boolean> {
  * card in the directory. If the card cannot be written, that is not a failure, because the sweep writes it; unless
  * `how` requires it.
  */
-export async function indexOrg(deps: Deps, orgId: string, how?: 'with its card'): Promise<void> {
+export async function indexOrg(deps: Services, orgId: string, how?: 'with its card'): Promise<void> {
   if (!isId(orgId)) return
   const repo = orgRepo(deps.store, orgId)
   const unindexed = listUnindexed(repo)
@@ -244,13 +250,13 @@ export async function indexOrg(deps: Deps, orgId: string, how?: 'with its card')
 }
 
 /** Updates the card of an organisation. A failure is only logged, because the sweep writes the card. */
-export async function tryUpdateCard({ log, placement, store }: Deps, orgId: string): Promise<void> {
+export async function tryUpdateCard({ log, placement, store }: Services, orgId: string): Promise<void> {
   await placement.updateCard(store, orgId).catch((error: unknown) => {
     log.warn({ err: error, orgId }, 'the card of an organisation could not be written; the sweep retries')
   })
 }
 
-async function indexOrgRows(deps: Deps, orgId: string): Promise<void> {
+async function indexOrgRows(deps: Services, orgId: string): Promise<void> {
   const repo = orgRepo(deps.store, orgId)
   for (let round = 0; round < rounds; round++) {
     const before = (await findOrgHead(deps.index.read, orgId)) ?? null
@@ -281,7 +287,7 @@ const atOnce = { nodes: 50, edgesAndTags: 500 } as const
  * Writes the rows of new nodes. A failure is logged and the sweep retries, as after any other change. A node that
  * another process has already indexed is compared with its refs.
  */
-export async function indexNewNodes(deps: Deps, orgId: string, nodes: readonly NewNodeRows[]): Promise<void> {
+export async function indexNewNodes(deps: Services, orgId: string, nodes: readonly NewNodeRows[]): Promise<void> {
   for (let at = 0; at < nodes.length; ) {
     const some = fitting(nodes, at)
     at += some.length

@@ -4,7 +4,7 @@ import { AncestryReader, walkLog } from '../../../gitstore/history/log-walk.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { storeLogs, storeLongLog } from '../../../index/derived/chain-layout.ts'
 import { chainsOf, findKnownLogs } from '../../../index/derived/chains.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 
 /** Longer logs are written separately, before the rows that need them. The unit is entries. */
 const long = 1_000
@@ -16,7 +16,7 @@ const many = 100
  * logs immediately. Returns undefined if another process has written logs in the meantime; the caller then starts over.
  */
 export async function collectLogs(
-  deps: Pick<Deps, 'index'>,
+  deps: Pick<Services, 'index'>,
   nodeId: string,
   repo: Repo,
   heads: readonly Oid[],
@@ -57,7 +57,7 @@ export async function collectLogs(
 }
 
 async function layAll(
-  { index }: Pick<Deps, 'index'>,
+  { index }: Pick<Services, 'index'>,
   nodeId: string,
   chains: string,
   plans: readonly LogPart[],

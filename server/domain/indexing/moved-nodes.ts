@@ -5,8 +5,8 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { countBranchesOf, readBranchesOf } from '../../../index/derived/branches.ts'
 import { listNodeStates } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { branchRefs, ledgerRef, nodeRepo } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { keptBranches, matchesIndexed, type RowState } from './indexed-branches.ts'
 
 /** Branches compared between two turns of the event loop: 10 ms. One node may have more. */
@@ -16,7 +16,7 @@ const branchesAtOnce = 2_000
  * Finds the nodes whose refs differ from the index or cannot be read. A node that exists in neither does not differ.
  * Takes a few queries for all nodes, and 50 µs per node to read refs.
  */
-export async function listMoved(deps: Deps, orgId: string, nodes: readonly string[]): Promise<string[]> {
+export async function listMoved(deps: Services, orgId: string, nodes: readonly string[]): Promise<string[]> {
   const db = deps.index.read
   const rows = await listNodeStates(db, nodes)
   const rowOf = new Map(rows.map((row) => [row.id, row]))
@@ -63,7 +63,7 @@ function* inGroups<R extends { readonly id: string }>(
 }
 
 function hasMoved(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   row: RowState & { readonly ledger: Oid; readonly entries_ledger: Oid | null },
   indexed: ReadonlyMap<string, Oid>,

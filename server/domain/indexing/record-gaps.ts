@@ -5,10 +5,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDamage } from '../../../gitstore/errors.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { listPresentOrgs, listPresentRepos } from '../../../index/log/recorded.ts'
-import type { Deps } from '../../base/deps.ts'
 import { recordNodes, recordOrg } from '../event-log/record.ts'
 import { historiesOf } from '../history.ts'
 import { nodeRepo, orgRepo } from '../layout.ts'
+import type { Services } from '../services.ts'
 
 /** Nodes that are compared between two turns of the event loop: some 5 ms. */
 const nodesAtOnce = 20
@@ -20,7 +20,7 @@ const rowsAtOnce = 1_000
  * could not be read.
  */
 export async function recordGaps(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   { isFirst, nodeIds }: { readonly isFirst: boolean; readonly nodeIds: readonly string[] },
 ): Promise<boolean> {
@@ -38,13 +38,13 @@ export async function recordGaps(
 }
 
 /** Records organisations that are gone. */
-export async function recordGoneOrgs(deps: Deps): Promise<void> {
+export async function recordGoneOrgs(deps: Services): Promise<void> {
   for (const orgId of await listPresentOrgs(deps.events.read))
     if (!repoExists(orgRepo(deps.store, orgId))) await unlessDamaged(() => recordOrg(deps, orgId))
 }
 
 /** Records nodes that are neither in the folder nor in the index. */
-async function recordDeleted(deps: Deps, orgId: string): Promise<void> {
+async function recordDeleted(deps: Services, orgId: string): Promise<void> {
   for (let after = ''; ; ) {
     const ids = await listPresentRepos(deps.events.read, orgId, after, rowsAtOnce)
     const gone = ids.filter((id) => id !== orgId && !repoExists(nodeRepo(deps.store, orgId, id)))
@@ -57,7 +57,7 @@ async function recordDeleted(deps: Deps, orgId: string): Promise<void> {
 }
 
 /** Records the nodes together. If one of them is damaged, records the others, and returns false. */
-async function recordEach(deps: Deps, orgId: string, nodeIds: readonly string[]): Promise<boolean> {
+async function recordEach(deps: Services, orgId: string, nodeIds: readonly string[]): Promise<boolean> {
   const record = (ids: readonly string[]) => recordNodes(deps, orgId, ids, historiesOf(deps))
   if (await unlessDamaged(() => record(nodeIds))) return true
   for (const id of nodeIds) await unlessDamaged(() => record([id]))

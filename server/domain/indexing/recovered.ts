@@ -4,8 +4,8 @@ import { isDamage } from '../../../gitstore/errors.ts'
 import { withRepoIntent } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import { countMoves, ownRepository } from '../../../index/derived/change-log.ts'
-import type { Deps } from '../../base/deps.ts'
 import { isId, orgRepository } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { correctBytes } from './byte-counts.ts'
 import { indexNode, indexOrg } from './index-node.ts'
 
@@ -22,7 +22,7 @@ export function encodeNote(orgId: string, nodeIds: readonly string[]): string {
  * sweep finds them. Takes about 0.1 ms.
  */
 export function withNodeIntent<T>(
-  { store }: Pick<Deps, 'store'>,
+  { store }: Pick<Services, 'store'>,
   orgId: string,
   nodeIds: readonly string[],
   work: () => Promise<T>,
@@ -31,7 +31,7 @@ export function withNodeIntent<T>(
 }
 
 /** Indexes the nodes or the organisation in the note of an interrupted transaction. Damage is only logged. */
-export async function recoverNoted(deps: Deps, note: string): Promise<void> {
+export async function recoverNoted(deps: Services, note: string): Promise<void> {
   const [orgId = '', nodeIds = ''] = note.split('/')
   if (!isId(orgId)) return
   if (nodeIds === '') await indexLeft(deps, orgId)
@@ -39,7 +39,7 @@ export async function recoverNoted(deps: Deps, note: string): Promise<void> {
 }
 
 /** Indexes the repository that a token of a dead process names. Damage is only logged. */
-export async function recoverRepository(deps: Deps, { dir }: Repo): Promise<void> {
+export async function recoverRepository(deps: Services, { dir }: Repo): Promise<void> {
   const [orgId, name] = [relative(deps.store.root, dirname(dir)), basename(dir)]
   if (!isId(orgId)) return
   const nodeId = basename(name, '.git')
@@ -51,7 +51,7 @@ export async function recoverRepository(deps: Deps, { dir }: Repo): Promise<void
  * Indexes a repository and counts a move. The dead process may have moved tags, which have no rows, and written objects,
  * which are measured.
  */
-async function indexLeft(deps: Deps, orgId: string, nodeId?: string): Promise<void> {
+async function indexLeft(deps: Services, orgId: string, nodeId?: string): Promise<void> {
   try {
     await (nodeId === undefined ? indexOrg(deps, orgId) : indexNode(deps, orgId, nodeId))
     if (nodeId !== undefined) await correctBytes(deps, orgId, nodeId)

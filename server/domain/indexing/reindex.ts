@@ -6,8 +6,8 @@ import { deleteAllLogs } from '../../../index/derived/chain-removal.ts'
 import { deleteAllOrgs, findOrgHead } from '../../../index/derived/org-queries.ts'
 import { forgetWholeOrgs } from '../../../index/derived/whole-orgs.ts'
 import { declareFilled } from '../../../index/sqlite/rebuildable-database.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { PathProblem } from '../format/path-problem.ts'
+import type { Services } from '../services.ts'
 import { countTrash } from './byte-counts.ts'
 import { indexNode, indexOrg } from './index-node.ts'
 import { listMoved } from './moved-nodes.ts'
@@ -27,7 +27,7 @@ export interface UnreadableRepository extends PathProblem {
 }
 
 /** Updates the rows of a node, or of an organisation, to match its repository. */
-export type IndexOne = (deps: Deps, orgId: string, nodeId?: string) => Promise<void>
+export type IndexOne = (deps: Services, orgId: string, nodeId?: string) => Promise<void>
 
 export const indexOne: IndexOne = (deps, orgId, nodeId) =>
   nodeId === undefined ? indexOrg(deps, orgId) : indexNode(deps, orgId, nodeId)
@@ -36,7 +36,7 @@ export const indexOne: IndexOne = (deps, orgId, nodeId) =>
 const batch = 100
 
 /** Clears the index and indexes every repository. */
-export async function reindex(deps: Deps, onProgress?: (done: number, total: number) => void): Promise<Reindexed> {
+export async function reindex(deps: Services, onProgress?: (done: number, total: number) => void): Promise<Reindexed> {
   await deps.index.write(async (trx) => {
     await declareFilled(trx, false)
     await deleteAllOrgs(trx)
@@ -54,7 +54,7 @@ export async function reindex(deps: Deps, onProgress?: (done: number, total: num
  * that of `queue`.
  */
 export async function indexAll(
-  deps: Deps,
+  deps: Services,
   onProgress: (done: number, total: number) => void = () => {},
   queue?: Queue,
 ): Promise<Reindexed> {
@@ -90,7 +90,7 @@ export async function indexAll(
 
 /** Indexes the organisation's own repository. True if its nodes can be indexed. Failures are added to `failed`. */
 export async function indexMovedOrg(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   failed: UnreadableRepository[],
   one: IndexOne = indexOne,
@@ -100,7 +100,7 @@ export async function indexMovedOrg(
 
 /** Indexes the nodes that have moved. Failures are added to `failed`. */
 export async function indexMoved(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   nodes: readonly string[],
   failed: UnreadableRepository[],
@@ -123,6 +123,6 @@ async function attempt(path: string, failed: UnreadableRepository[], work: () =>
 }
 
 /** True if the organisation has a row. Without it, its nodes cannot be indexed. */
-async function hasOrgRow(deps: Deps, orgId: string): Promise<boolean> {
+async function hasOrgRow(deps: Services, orgId: string): Promise<boolean> {
   return (await findOrgHead(deps.index.read, orgId)) !== undefined
 }

@@ -7,7 +7,6 @@ import { eachRepo, listRepos } from '../../../gitstore/repo-folders.ts'
 import type { Store } from '../../../gitstore/store.ts'
 import { eachNodeId } from '../../../index/derived/node-queries.ts'
 import { listOrgIds } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import {
   arrivingFolder,
   isId,
@@ -18,6 +17,7 @@ import {
   parseTrashedNode,
   trashFolder,
 } from '../layout.ts'
+import type { Services } from '../services.ts'
 
 export interface StoredRepository {
   /** The path below the data folder: `<org id>/<node id>.git` or `<org id>/org.git`. */
@@ -39,7 +39,7 @@ export async function listStoredRepositories(root: string): Promise<StoredReposi
 }
 
 /** Lists organisations that have a folder or a row, in order. Skips those that have rows but have not arrived yet. */
-export async function listOrgs({ store, index }: Pick<Deps, 'store' | 'index'>): Promise<string[]> {
+export async function listOrgs({ store, index }: Pick<Services, 'store' | 'index'>): Promise<string[]> {
   const folders = (await readdir(store.root)).filter(isId)
   const arriving = await listNames(arrivingFolder(store.root))
   const rows = (await listOrgIds(index.read)).filter((id) => !arriving.includes(id))
@@ -47,7 +47,7 @@ export async function listOrgs({ store, index }: Pick<Deps, 'store' | 'index'>):
 }
 
 /** Lists nodes that have a repository or a row, in order. Yields to the event loop, except while it sorts. */
-export async function listNodes({ store, index }: Pick<Deps, 'store' | 'index'>, orgId: string): Promise<string[]> {
+export async function listNodes({ store, index }: Pick<Services, 'store' | 'index'>, orgId: string): Promise<string[]> {
   const found = new Set<string>()
   for await (const id of eachNodeId(index.read, orgId)) found.add(id)
   for await (const name of eachRepo(orgFolder(store, orgId))) if (!found.has(name) && isId(name)) found.add(name)

@@ -5,18 +5,18 @@ import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { signature } from '../format/signatures.ts'
 import { deletionRef, ledgerRef } from '../layout.ts'
+import type { Services } from '../services.ts'
 
 /**
  * Records who deletes the node, in the node's repository. It moves with the repository and is purged with it. The caller
  * holds the ledger's lock. Takes about 3 ms. A damaged repository is deleted without a record.
  */
 export async function recordDeletion(
-  { store }: Pick<Deps, 'store'>,
+  { store }: Pick<Services, 'store'>,
   actor: Person,
   { repo, title }: { readonly repo: Repo; readonly title: string },
   at: Date,

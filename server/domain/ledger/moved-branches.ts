@@ -4,9 +4,9 @@ import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { type Move, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findNodeVersion } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { type Author, authorOf } from '../format/signatures.ts'
 import { ledgerRef, pinRef } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { appendPulls, type PullAct, readPull } from './ledger.ts'
 import { withHeads } from './pull-ledger.ts'
 import {
@@ -112,7 +112,11 @@ export interface IndexedNode extends RepoHistory {
  * Settles moves made outside the service, which indexing has found. Returns true if this or another process wrote the
  * ledger. Indexing then starts over.
  */
-export async function reconcileFoundRefs(deps: Deps, node: IndexedNode, situation: ReconcileInput): Promise<boolean> {
+export async function reconcileFoundRefs(
+  deps: Services,
+  node: IndexedNode,
+  situation: ReconcileInput,
+): Promise<boolean> {
   const { repo, nodeId, version } = node
   const { events, pins } = await reconcileMoves(node, situation, { at: deps.now().toISOString() })
   if (events.length === 0) return false

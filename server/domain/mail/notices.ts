@@ -1,7 +1,7 @@
 /** Notices: mails that say that something was done with an account. Each links only to the page where it is ended. */
 import { findAccountById } from '../../../index/credentials/accounts.ts'
 import type { CredentialsDb, Mail } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 import type { Letter } from './letter.ts'
 import { hasMail, queueMail } from './outbox.ts'
 import { shownName } from './shown-name.ts'
@@ -25,7 +25,7 @@ interface NoticeFacts {
 
 /** Writes a notice to the account's address. Does nothing if the service sends no mail. */
 export async function queueNotice(
-  deps: Pick<Deps, 'config' | 'now'>,
+  deps: Pick<Services, 'config' | 'now'>,
   trx: CredentialsDb,
   kind: NoticeKind,
   accountId: string,
@@ -38,7 +38,10 @@ export async function queueNotice(
 }
 
 /** Makes the letter of a notice. */
-export async function writeNotice({ config }: Deps, { kind, fields, created_at }: Mail): Promise<Letter | undefined> {
+export async function writeNotice(
+  { config }: Services,
+  { kind, fields, created_at }: Mail,
+): Promise<Letter | undefined> {
   const { publicUrl } = config
   const notice = Object.entries(notices).find(([name]) => name === kind)?.[1]
   if (publicUrl === undefined || notice === undefined) return undefined

@@ -2,7 +2,7 @@
 import { v7 as newId } from 'uuid'
 import { deleteFailedMailsBefore, insertMail } from '../../../index/credentials/mail.ts'
 import type { CredentialsDb } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 
 /** Milliseconds for which mails that failed are kept. */
 const failedMs = 7 * 24 * 3_600_000
@@ -34,13 +34,13 @@ export interface QueuedMail {
 }
 
 /** True if the service sends mail. */
-export function hasMail({ config }: Pick<Deps, 'config'>): boolean {
+export function hasMail({ config }: Pick<Services, 'config'>): boolean {
   return config.mail !== undefined
 }
 
 /** Writes a mail that is sent after the transaction. Does nothing if the service sends none. */
 export async function queueMail(
-  deps: Pick<Deps, 'config' | 'now'>,
+  deps: Pick<Services, 'config' | 'now'>,
   trx: CredentialsDb,
   { id = newId(), kind, accountId, address, fields = {}, cell }: QueuedMail,
 ): Promise<void> {
@@ -51,7 +51,7 @@ export async function queueMail(
 }
 
 /** Deletes mails that failed long ago. */
-export async function forgetMails({ credentials, now }: Deps): Promise<void> {
+export async function forgetMails({ credentials, now }: Services): Promise<void> {
   const before = new Date(now().getTime() - failedMs).toISOString()
   await credentials.write((trx) => deleteFailedMailsBefore(trx, before))
 }

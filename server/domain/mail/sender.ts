@@ -1,8 +1,8 @@
 /** Sends the mails of the outbox. */
 import { claimMails, deleteMails, hasDueMail, recordMailFailure, releaseMail } from '../../../index/credentials/mail.ts'
 import type { Mail } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
 import { claimMs, type Ended, sendOutbox } from '../outbox.ts'
+import type { Services } from '../services.ts'
 import { type Letter, mailContent } from './letter.ts'
 import type { MailKind } from './outbox.ts'
 import { MailError, sendMail } from './transport.ts'
@@ -16,7 +16,7 @@ const hour = 60 * minute
 const delays = [minute, 2 * minute, 5 * minute, 10 * minute, 30 * minute, hour, 2 * hour, 4 * hour, 8 * hour] as const
 
 /** Makes the letter of a mail when it is sent. Undefined: nobody needs it any more. */
-type WriteLetter = (deps: Deps, mail: Mail) => Promise<Letter | undefined>
+type WriteLetter = (deps: Services, mail: Mail) => Promise<Letter | undefined>
 
 /** The writers of all kinds. */
 export type Letters = Readonly<Record<MailKind, WriteLetter>>
@@ -33,7 +33,7 @@ interface Failure {
 }
 
 /** Sends mails until `deps.draining`. */
-export function sendMails(deps: Deps, letters: Letters): Promise<void> {
+export function sendMails(deps: Services, letters: Letters): Promise<void> {
   const { credentials, now } = deps
   const cell = deps.config.cell?.name ?? null
   const folder = `${cell ?? ''}/`
@@ -52,7 +52,7 @@ export function sendMails(deps: Deps, letters: Letters): Promise<void> {
 }
 
 /** Returns undefined if there are too many mails now. */
-async function send(deps: Deps, letters: Letters, mail: Mail): Promise<Outcome | undefined> {
+async function send(deps: Services, letters: Letters, mail: Mail): Promise<Outcome | undefined> {
   const { config, limitMail } = deps
   if (config.mail === undefined) return undefined
   try {
@@ -69,13 +69,13 @@ async function send(deps: Deps, letters: Letters, mail: Mail): Promise<Outcome |
 }
 
 /** A kind of a newer version has no writer here. A process of that version sends it. */
-async function letterOf(deps: Deps, letters: Letters, mail: Mail): Promise<Letter | undefined> {
+async function letterOf(deps: Services, letters: Letters, mail: Mail): Promise<Letter | undefined> {
   const write = Object.entries(letters).find(([kind]) => kind === mail.kind)?.[1]
   if (write === undefined) throw new MailError(`This version of Grove does not know the mail ${mail.kind}`, true)
   return write(deps, mail)
 }
 
-async function record(deps: Deps, ended: readonly Ended<Mail, Outcome>[]): Promise<void> {
+async function record(deps: Services, ended: readonly Ended<Mail, Outcome>[]): Promise<void> {
   const { credentials, now } = deps
   const over = ended.filter(({ outcome }) => outcome !== undefined && outcome.failure === undefined)
   await credentials.write(async (trx) => {
@@ -90,7 +90,7 @@ async function record(deps: Deps, ended: readonly Ended<Mail, Outcome>[]): Promi
   for (const { row, outcome } of ended) if (outcome?.failure) logFailure(deps, row, outcome.failure)
 }
 
-function logFailure({ metrics, log }: Deps, { id, kind, attempts }: Mail, { error, waitMs }: Failure): void {
+function logFailure({ metrics, log }: Services, { id, kind, attempts }: Mail, { error, waitMs }: Failure): void {
   const facts = { mailId: id, kind, attempts, reason: error }
   if (waitMs !== undefined) {
     log.warn(facts, 'a mail could not be sent; it will be retried')

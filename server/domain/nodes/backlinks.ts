@@ -1,7 +1,6 @@
 /** The texts that link to a node, with the words around each link. */
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { countLinkingNodes, listLinkingNodes } from '../../../index/derived/neighbours.ts'
-import type { RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { excerptAt, type LinkExcerpt } from '../../markdown/excerpts.ts'
 import { folded } from '../../markdown/note-names.ts'
@@ -9,6 +8,7 @@ import { linesOf } from '../../markdown/points.ts'
 import { authorizeNode, type NodeAccess, type OrgAccess } from '../access.ts'
 import { authorizeNodeInOrg } from '../indexing/freshness.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { RequestCtx } from '../services.ts'
 import type { NodeAt, Path, Query } from '../targets.ts'
 import { type ListedLink, readLinksOf } from './links.ts'
 

@@ -9,7 +9,6 @@ import { applyChanges, type PathChange } from '../../../gitstore/objects/tree-ch
 import { listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
-import type { RequestCtx } from '../../base/deps.ts'
 import { invalid, type Problem, ValidationError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg } from '../access.ts'
@@ -25,6 +24,7 @@ import { type EdgeFolderName, edgeFile, edgeIdAt, nodeFile, textFile } from '../
 import { asJson } from '../format/signatures.ts'
 import { refuseOwnVia } from '../format/trailers.ts'
 import { canonicalId, isId } from '../layout.ts'
+import type { RequestCtx } from '../services.ts'
 import type { Body, OrgAt, Path } from '../targets.ts'
 import { type BatchNode, type BatchOptions, type BatchOutcome, writeBatch } from './batches.ts'
 import {

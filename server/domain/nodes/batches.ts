@@ -12,7 +12,6 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, type Problem, ValidationError } from '../../base/errors.ts'
 import { authorizeOrg, type NodeAccess, type OrgAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -27,6 +26,7 @@ import { readContent } from '../format/node-format.ts'
 import { authorizeNodeInOrg } from '../indexing/freshness.ts'
 import { main, nodeRepo } from '../layout.ts'
 import { requireRoomForNodes, withRoomForNodes } from '../quotas.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { OrgAt } from '../targets.ts'
 import { type BatchProblem, judgeGraph, type NodeMove } from './batch-graph.ts'
 import { type CompleteNode, completeNode, createOrder, type NewNode } from './new-nodes.ts'
@@ -295,7 +295,7 @@ async function update(batch: Batch, { at, node, existing, head, move }: Built, c
 
 /** A batch while it is written. */
 interface Batch {
-  readonly deps: Deps
+  readonly deps: Services
   readonly actor: Person
   readonly access: OrgAccess
   readonly options: BatchOptions

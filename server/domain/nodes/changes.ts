@@ -1,11 +1,11 @@
 /** The recent changes of an organisation: its nodes by their latest commit on main. */
 import { isGitError } from '../../../gitstore/errors.ts'
 import { countNodesByChange, listNodesByChange } from '../../../index/derived/node-queries.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { authorizeOrg } from '../access.ts'
 import { type Commit, readCommits, withinPage } from '../branches/commit-views.ts'
 import { slugOf } from '../format/slug.ts'
 import { nodeRepo } from '../layout.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { OrgAt, Path, Query } from '../targets.ts'
 
 interface ChangesQuery {
@@ -53,7 +53,7 @@ function placeOf(sent: string | undefined) {
 
 /** Reads the commit. A node that was just deleted, or is damaged, must not hide the others. */
 async function readHead(
-  { store }: Deps,
+  { store }: Services,
   { org_id: orgId }: OrgAt,
   nodeId: string,
   head: string | null,

@@ -7,7 +7,6 @@ import { applyChanges, type PathChange } from '../../../gitstore/objects/tree-ch
 import { listFiles, readTree } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
-import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
@@ -16,6 +15,7 @@ import { changedJson, nodeJson, requireTitle } from '../format/node-files.ts'
 import { readContent } from '../format/node-format.ts'
 import { originProperties } from '../format/origin-properties.ts'
 import { edgeFile, nodeFile } from '../format/paths.ts'
+import type { RequestCtx, Services } from '../services.ts'
 import type { Body, NodeAt, Path } from '../targets.ts'
 import { semaphore } from './batch-input.ts'
 import { createNodeFrom, readCreated } from './node-creation.ts'
@@ -73,7 +73,7 @@ async function refuseLarge(repo: Repo, tree: Oid): Promise<void> {
 }
 
 /** Finds the differences between the copy and the original. Returns a function that writes them to a draft. */
-async function changesOf({ index }: Deps, { sees, repo }: NodeAccess, tree: Oid, title: string) {
+async function changesOf({ index }: Services, { sees, repo }: NodeAccess, tree: Oid, title: string) {
   const { jsonBlob, properties, parents, connections } = await readContent(repo, tree)
   const gone: PathChange[] = []
   for (const { id } of parents)

@@ -6,7 +6,6 @@ import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { NodeConnection } from '../../../index/derived/neighbours.ts'
 import { findNode, readTitles } from '../../../index/derived/node-queries.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -23,6 +22,7 @@ import {
 } from '../format/node-format.ts'
 import { type EdgeFolderName, edgeFile } from '../format/paths.ts'
 import { isId } from '../layout.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Body, ConnectionAt, NodeAt, ParentAt, Path, Query } from '../targets.ts'
 import { nodeAfter } from './nodes.ts'
 
@@ -199,7 +199,7 @@ function requireTarget(target: string): void {
 }
 
 async function asConnection(
-  { index }: Deps,
+  { index }: Services,
   { sees, node: { id: nodeId }, onlyNode }: NodeAccess,
   { id, target, type, label }: ConnectionEntity,
 ): Promise<NodeConnection> {

@@ -6,12 +6,12 @@ import { findEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import type { Sees } from '../../../index/derived/sees.ts'
-import type { Deps } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { readTree } from '../branches/revisions.ts'
 import { nodeFile } from '../format/paths.ts'
 import { historyOf } from '../history.ts'
 import { nodeRepo } from '../layout.ts'
+import type { Services } from '../services.ts'
 
 /** The newest commits that are read. Each takes 0.1 ms, and 0.3 ms more if it has changed node.json. */
 const maxCommits = 100
@@ -20,7 +20,7 @@ const maxCommits = 100
 const known = createCache<readonly string[]>('former_titles')
 
 /** Lists the different titles of the newest commits, newest first. Returns none if the node is gone or damaged. */
-export async function formerTitles(deps: Deps, sees: Sees, nodeId: string): Promise<readonly string[]> {
+export async function formerTitles(deps: Services, sees: Sees, nodeId: string): Promise<readonly string[]> {
   const head = (await findNode(deps.index.read, sees, nodeId))?.head
   if (!head) return []
   const cached = known.get(head)
@@ -33,7 +33,7 @@ export async function formerTitles(deps: Deps, sees: Sees, nodeId: string): Prom
   return titles ?? []
 }
 
-async function readTitles(deps: Deps, orgId: string, nodeId: string, head: Oid): Promise<readonly string[]> {
+async function readTitles(deps: Services, orgId: string, nodeId: string, head: Oid): Promise<readonly string[]> {
   const repo = nodeRepo(deps.store, orgId, nodeId)
   const { oids } = await historyOf(deps, nodeId, repo).page(head, 0, maxCommits)
   const blobs = new Set<Oid>()

@@ -4,7 +4,6 @@ import { isWithin } from '../../../index/derived/edges.ts'
 import { countsOf } from '../../../index/derived/neighbours.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
 import { wholeOrg } from '../../../index/derived/sees.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { withGraphLockOn } from '../branches/branch-commits.ts'
 import { rulesOfBranch } from '../consent/branch-rules.ts'
@@ -13,6 +12,7 @@ import { readRules } from '../format/org-rules.ts'
 import { findOrg } from '../indexing/freshness.ts'
 import { listTrashed } from '../indexing/stored-repositories.ts'
 import { nodeRepo } from '../layout.ts'
+import type { Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
 
 /**
@@ -21,7 +21,7 @@ import type { NodeAt } from '../targets.ts'
  *
  * @throws AppError rule_would_end, and errors of `work`
  */
-export async function keepingRules(deps: Deps, at: NodeAt, work: () => Promise<void>): Promise<void> {
+export async function keepingRules(deps: Services, at: NodeAt, work: () => Promise<void>): Promise<void> {
   const org = await findOrg(deps, at.org_id)
   if (org === undefined || (await nodesWithRules(deps, org)).length === 0) return work()
   await withGraphLockOn(deps, at.org_id, [at.node_id], async () => {
@@ -40,7 +40,7 @@ export async function keepingRules(deps: Deps, at: NodeAt, work: () => Promise<v
  * @throws AppError rule_would_end
  */
 export async function refuseWithoutParents(
-  deps: Deps,
+  deps: Services,
   { org_id: orgId, node_id: nodeId }: NodeAt,
   parents: readonly { readonly id: string }[],
 ): Promise<void> {
@@ -56,12 +56,12 @@ export async function refuseWithoutParents(
 }
 
 /** Lists the nodes below which a rule holds. */
-async function nodesWithRules(deps: Deps, org: OrgRow): Promise<string[]> {
+async function nodesWithRules(deps: Services, org: OrgRow): Promise<string[]> {
   return (await readRules(deps, org)).flatMap(({ under }) => under ?? [])
 }
 
 /** True if the children have a rule through the node. Only a merge then changes the node's own parents. */
-async function wouldEndRule(deps: Deps, org: OrgRow, { org_id: orgId, node_id: nodeId }: NodeAt): Promise<boolean> {
+async function wouldEndRule(deps: Services, org: OrgRow, { org_id: orgId, node_id: nodeId }: NodeAt): Promise<boolean> {
   const { read } = deps.index
   if ((await countsOf(read, wholeOrg(orgId), nodeId)).num_children === 0) return false
   if ((await rulesOfBranch(deps, org, nodeId, 'main')).length === 0) return false

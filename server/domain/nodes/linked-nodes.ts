@@ -1,7 +1,6 @@
 /** Finds the nodes that links name. Uses connections of the text's node, current and former titles, and aliases. */
 import type { Sees } from '../../../index/derived/sees.ts'
 import { nodesTitled, titlesOf } from '../../../index/derived/source-paths.ts'
-import type { Deps } from '../../base/deps.ts'
 import { keyOfName, slugIn, slugOf } from '../../markdown/connection-ids.ts'
 import { decoded } from '../../markdown/link-resolver.ts'
 import { type Link, linkTypes } from '../../markdown/markdown-facts.ts'
@@ -9,6 +8,7 @@ import { folded, spellingsOf, withoutEnding } from '../../markdown/note-names.ts
 import type { NodeResolver, VaultNode } from '../../markdown/vault-nodes.ts'
 import type { NodeAccess } from '../access.ts'
 import type { ConnectionEntity } from '../format/node-format.ts'
+import type { Services } from '../services.ts'
 import { formerTitles } from './former-titles.ts'
 
 /** The most different names of a text that are searched among all titles. Each has up to 15 spellings of 2.3 µs. */
@@ -33,7 +33,7 @@ export interface ConnectedNodes {
  * differ only in punctuation share one slug. Such a slug resolves a link only in a node that an import has made.
  */
 export async function connectedNodes(
-  { index }: Deps,
+  { index }: Services,
   { sees, onlyNode }: NodeAccess,
   all: readonly ConnectionEntity[],
   isImported: boolean,
@@ -113,7 +113,7 @@ interface Naming {
  * 4. A connection of another type fulfils rule 1.
  */
 export async function namedNodes(
-  deps: Deps,
+  deps: Services,
   { sees, onlyNode }: NodeAccess,
   links: readonly Link[],
   { connections, isImported, byAlias }: Naming,
@@ -143,7 +143,7 @@ function lastPart(name: string): string {
 
 /** Returns the nodes with each title; names are folded. SQLite folds only ASCII, so other letters are compared here. */
 async function nodesByTitle(
-  { index }: Deps,
+  { index }: Services,
   sees: Sees,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, readonly VaultNode[]>> {
@@ -167,7 +167,7 @@ interface FormerNode extends VaultNode {
 }
 
 async function nodesByFormerTitle(
-  deps: Deps,
+  deps: Services,
   sees: Sees,
   connections: readonly ConnectionEntity[],
 ): Promise<readonly FormerNode[]> {

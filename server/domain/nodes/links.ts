@@ -7,7 +7,6 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import { listSources } from '../../../index/derived/source-paths.ts'
-import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { piecesOf } from '../../markdown/markdown-facts.ts'
@@ -20,6 +19,7 @@ import { type ImmutableAnswer, immutableAnswer } from '../branches/immutable-ans
 import { readTree, resolveRevision } from '../branches/revisions.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { type NodeContent, readContent } from '../format/node-format.ts'
+import type { RequestCtx, Services } from '../services.ts'
 import type { NodeAt, Path, Query } from '../targets.ts'
 import { type Destination, destinationsOf } from './link-destinations.ts'
 import { withMains } from './linked-nodes.ts'
@@ -185,7 +185,7 @@ function firstLines(text: string, count: number): string {
  * Resolves links among the nodes of the organisation. A token that is limited to one node gets only that node:
  * otherwise it could find out ids by titles in its content.
  */
-async function resolverOf({ index }: Deps, { sees, onlyNode }: NodeAccess, version: string): Promise<NodeResolver> {
+async function resolverOf({ index }: Services, { sees, onlyNode }: NodeAccess, version: string): Promise<NodeResolver> {
   const key = onlyNode === undefined ? version : `${version} ${onlyNode}`
   const known = resolvers.get(key)
   if (known) return known.resolve

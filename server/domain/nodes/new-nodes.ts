@@ -5,7 +5,6 @@ import { type StagedRepos, stageRepos } from '../../../gitstore/new-repos.ts'
 import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { orgIsGone, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withGraphLockOn } from '../branches/branch-commits.ts'
@@ -17,6 +16,7 @@ import { newNodeRows } from '../indexing/node-rows.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
 import { ledgerRef, main, nodeRepo, orgFolder } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
+import type { Ctx, Services } from '../services.ts'
 import { trailerOf } from '../via.ts'
 import { nodeExistsError, refuseTaken, withIdLock } from './taken-ids.ts'
 
@@ -65,7 +65,7 @@ function commitFirst(
 
 /** Nodes that are created together or not at all. */
 export interface Order {
-  readonly deps: Deps
+  readonly deps: Services
   readonly actor: Person
   readonly nodes: readonly CompleteNode[]
   /** Throws if a rule no longer holds. Runs with the graph locked if one of the nodes has parents. */
@@ -93,11 +93,11 @@ export async function createOrder(orgId: string, order: Order): Promise<readonly
  *
  * @throws AppError org_not_found (it was deleted in the meantime), GitError storage_*, busy: for all orders
  */
-export function createOrders(orgId: string, deps: Deps, orders: readonly Order[]): Promise<OrderOutcome[]> {
+export function createOrders(orgId: string, deps: Services, orders: readonly Order[]): Promise<OrderOutcome[]> {
   return writeOrders(orgId, deps, orders).catch(orgIsGone)
 }
 
-async function writeOrders(orgId: string, deps: Deps, orders: readonly Order[]): Promise<OrderOutcome[]> {
+async function writeOrders(orgId: string, deps: Services, orders: readonly Order[]): Promise<OrderOutcome[]> {
   const all = orders.flatMap(({ nodes }) => nodes)
   const staged = stageRepos(orgFolder(deps.store, orgId), all.length)
   const rows = new Map<Order, readonly NewNodeRows[]>()
@@ -147,7 +147,7 @@ function noteOrder(orgId: string, { deps, actor, nodes }: Order): Promise<void> 
 
 /** Runs `work`, with the graph locked if one of the nodes has parents. */
 function withIntents(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   nodes: readonly CompleteNode[],
   work: () => Promise<void>,
@@ -180,7 +180,7 @@ async function stageAll(staged: StagedRepos, nodes: readonly CompleteNode[]): Pr
 
 /** Publishes the nodes and indexes them. After a fault, the nodes published before it are also indexed. */
 async function publishAll(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   staged: StagedRepos,
   nodes: readonly CompleteNode[],

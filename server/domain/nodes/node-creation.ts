@@ -7,7 +7,6 @@ import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
 import { areFewEdges } from '../../../index/derived/new-neighbours.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import type { NodeRow } from '../../../index/derived/node-queries.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { invalid, ValidationError } from '../../base/errors.ts'
 import { authorizeOrg, type OrgAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -25,6 +24,7 @@ import { authorizeNodeInOrg } from '../indexing/freshness.ts'
 import { readResult } from '../indexing/index-node.ts'
 import { isId, main, nodeRepo } from '../layout.ts'
 import { withRoomForNodes } from '../quotas.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Body, OrgAt, Path } from '../targets.ts'
 import { typeText } from '../types/org-types.ts'
 import { fillIn } from '../types/template.ts'
@@ -89,7 +89,7 @@ export async function createNode(ctx: Ctx<Person>, { path: at, body }: Path<OrgA
 }
 
 /** Describes a node that was just created. @throws the errors of readResult */
-export function readCreated(deps: Deps, access: OrgAccess, { id, rows }: CreatedNode): ReturnType<typeof toNode> {
+export function readCreated(deps: Services, access: OrgAccess, { id, rows }: CreatedNode): ReturnType<typeof toNode> {
   return readResult(deps, async () =>
     rows && access.onlyNode === undefined && areFewEdges(rows)
       ? toNewNode(deps, access, rows)
@@ -98,7 +98,7 @@ export function readCreated(deps: Deps, access: OrgAccess, { id, rows }: Created
 }
 
 /** Fills in absent fields from the template of the node's type. */
-async function withTemplate(deps: Deps, { org }: Pick<OrgAccess, 'org'>, input: NodeInput): Promise<NodeInput> {
+async function withTemplate(deps: Services, { org }: Pick<OrgAccess, 'org'>, input: NodeInput): Promise<NodeInput> {
   const { template = true, properties = {} } = input
   if (!template || typeText(properties) === undefined) return input
   const type = (await readOrgTypes(deps, org.id)).typeOf(properties)
@@ -174,7 +174,7 @@ export async function createNodeFrom(
 }
 
 /** Builds what main has first, in memory. @throws ValidationError it breaks a rule */
-async function buildFirst(deps: Deps, org: OrgAccess['org'], id: string, seed: NodeSeed): Promise<NewNode> {
+async function buildFirst(deps: Services, org: OrgAccess['org'], id: string, seed: NodeSeed): Promise<NewNode> {
   const { title, build, commits, hasParents, message, locate } = seed
   const objects = new Map<Oid, PendingObject>()
   const draft = newObjectDraft(nodeRepo(deps.store, org.id, id), objects)
@@ -189,7 +189,7 @@ async function buildFirst(deps: Deps, org: OrgAccess['org'], id: string, seed: N
 
 /** Judges the edges again under the lock of the graph, if there may be parents. @throws ValidationError */
 async function judgeEdges(
-  { index }: Deps,
+  { index }: Services,
   { id: orgId }: OrgAccess['org'],
   { id, draft, first, hasParents }: NewNode,
   locate: Locate,

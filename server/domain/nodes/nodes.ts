@@ -20,7 +20,6 @@ import {
 import { newNeighbours } from '../../../index/derived/new-neighbours.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, authorizeOrg, type NodeAccess, type OrgAccess, recheckAccess } from '../access.ts'
@@ -48,6 +47,7 @@ import { withNodeIntent } from '../indexing/recovered.ts'
 import { ledgerRef, trashedNodeRepo } from '../layout.ts'
 import { recordDeletion } from '../ledger/deletions.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Body, NodeAt, OrgAt, Path, Query } from '../targets.ts'
 import { keepingRules } from './kept-rules.ts'
 import { locateProperty, type PropertyPatch, refuseWrongMerge } from './property-changes.ts'
@@ -89,7 +89,7 @@ export async function getNode(ctx: Ctx, { path }: Path<NodeAt>) {
   return toNode(ctx, await authorizeNode(ctx, path, 'public'))
 }
 
-export function toNode(deps: Deps, access: NodeAccess) {
+export function toNode(deps: Services, access: NodeAccess) {
   const { sees, node, onlyNode } = access
   const { read } = deps.index
   const readEdges = onlyNode === undefined ? readNeighbours : readOwnEdges
@@ -100,7 +100,7 @@ export function toNode(deps: Deps, access: NodeAccess) {
 }
 
 /** Describes a new node, from the rows that its creation has written. */
-export function toNewNode(deps: Deps, access: OrgAccess, rows: NewNodeRows) {
+export function toNewNode(deps: Services, access: OrgAccess, rows: NewNodeRows) {
   const { org, sees } = access
   return detailsOf(deps, access, { ...rows.node, org_id: org.id }, async () => ({
     text_content: rows.text,
@@ -109,7 +109,7 @@ export function toNewNode(deps: Deps, access: OrgAccess, rows: NewNodeRows) {
 }
 
 async function detailsOf<C extends object>(
-  deps: Deps,
+  deps: Services,
   access: OrgAccess,
   node: SummaryRow,
   readRest: () => Promise<C>,
@@ -125,7 +125,7 @@ async function detailsOf<C extends object>(
 
 /** True if only merges of pull requests change `main`. The first commit is exempt. */
 async function needsPullRequest(
-  deps: Deps,
+  deps: Services,
   { org }: OrgAccess,
   node: Pick<SummaryRow, 'id' | 'head'>,
 ): Promise<boolean> {
@@ -133,7 +133,7 @@ async function needsPullRequest(
 }
 
 /** Reads the node after a change. @throws the errors of readResult */
-export function nodeAfter(deps: Deps, access: NodeAccess): ReturnType<typeof toNode> {
+export function nodeAfter(deps: Services, access: NodeAccess): ReturnType<typeof toNode> {
   return readResult(deps, async () => toNode(deps, await reloadNode(deps, access, 'public')))
 }
 

@@ -9,10 +9,10 @@ import {
   type TagRow,
 } from '../../../index/derived/tags.ts'
 import { folded } from '../../../index/derived/title-order.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { authorizeOrg } from '../access.ts'
 import { slugOf } from '../format/slug.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { OrgAt, Path, Query } from '../targets.ts'
 
 interface TagQuery extends Page, TagFilter {
@@ -35,7 +35,7 @@ export async function listOrgTags(ctx: Ctx, { path, query }: Path<OrgAt> & Query
 }
 
 /** Reads all tags in slices and keeps those with `q` in them. */
-async function listMatching({ index }: Deps, sees: Sees, { q = '', ...query }: TagQuery) {
+async function listMatching({ index }: Services, sees: Sees, { q = '', ...query }: TagQuery) {
   const found: TagRow[] = []
   const part = folded(q.trim())
   for await (const tags of readOrgTags(index.read, sees, query))

@@ -4,11 +4,11 @@ import { listNames } from '../../../gitstore/fs-exists.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { rulesForMain } from '../consent/branch-rules.ts'
 import { findOrg } from '../indexing/freshness.ts'
 import { isId, nodeRepo, trashFolder } from '../layout.ts'
+import type { Services } from '../services.ts'
 
 /**
  * Refuses ids that are in use. They may belong to a node on disk or in the index, in this or another organisation, or
@@ -16,7 +16,7 @@ import { isId, nodeRepo, trashFolder } from '../layout.ts'
  *
  * @throws AppError node_exists, node_in_trash
  */
-export async function refuseTaken(deps: Deps, orgId: string, ids: readonly string[]): Promise<void> {
+export async function refuseTaken(deps: Services, orgId: string, ids: readonly string[]): Promise<void> {
   const orgs = await readOrgsOf((deps.wholeIndex ?? deps.index).read, ids)
   for (const id of ids) {
     const owner = orgs.get(id)
@@ -36,7 +36,7 @@ const lockMs = 20_000
  *
  * @throws AppError draining; DatabaseError busy, and errors of `work`
  */
-export async function withIdLock({ store, draining }: Deps, work: () => Promise<void>): Promise<void> {
+export async function withIdLock({ store, draining }: Services, work: () => Promise<void>): Promise<void> {
   const isDone = await withFileLock(
     join(store.run, 'chosen-ids'),
     draining,
@@ -69,7 +69,7 @@ function nodeInTrashError(id: string): AppError {
 
 /** Finds an id that a node in the trash keeps. Returns it with its error. */
 export async function findTrashed(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   nodeIds: ReadonlySet<string>,
 ): Promise<{ readonly id: string; readonly error: AppError } | undefined> {
@@ -81,7 +81,7 @@ export async function findTrashed(
 }
 
 /** The ids that nodes in the trash keep from new nodes of this organisation. */
-export async function idsKeptInTrash(deps: Deps, orgId: string): Promise<Set<string>> {
+export async function idsKeptInTrash(deps: Services, orgId: string): Promise<Set<string>> {
   const kept = new Set<string>()
   for await (const { ids } of keptInTrash(deps, orgId)) for (const id of ids) if (isId(id)) kept.add(id)
   return kept
@@ -91,7 +91,7 @@ export async function idsKeptInTrash(deps: Deps, orgId: string): Promise<Set<str
  * Yields the ids in each folder of the trash. Nodes of other and of deleted organisations keep theirs. Nodes of
  * this organisation do if a rule holds for `main`: a new node with the same id would replace what the rule protects.
  */
-async function* keptInTrash(deps: Deps, orgId: string) {
+async function* keptInTrash(deps: Services, orgId: string) {
   const org = await findOrg(deps, orgId)
   const keepsOwn = org !== undefined && (await rulesForMain(deps, org)) !== 'none'
   for (const name of await listNames(trashFolder(deps.store))) {

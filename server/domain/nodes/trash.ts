@@ -11,7 +11,6 @@ import { createYielder } from '../../../gitstore/yielder.ts'
 import { isAncestor } from '../../../index/derived/edges.ts'
 import { findNode, readOrgsOf } from '../../../index/derived/node-queries.ts'
 import { wholeOrg } from '../../../index/derived/sees.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg, orgNotFoundError, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -30,6 +29,7 @@ import { readDeletion } from '../ledger/deletions.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { withRoomForNodes } from '../quotas.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Body, NodeAt, OrgAt, Path, Query } from '../targets.ts'
 import { refuseWithoutParents } from './kept-rules.ts'
 import { toNode } from './nodes.ts'
@@ -95,7 +95,7 @@ export async function findCopy(
  * @throws errors of restoreNode and of `check`
  */
 export async function putBack(
-  deps: Deps,
+  deps: Services,
   at: NodeAt,
   copy: TrashedNode,
   by: Mover,
@@ -125,7 +125,7 @@ export async function putBack(
   throw nodeTakenError(nodeId)
 }
 
-async function indexRestored(deps: Deps, { org_id: orgId, node_id: nodeId }: NodeAt): Promise<void> {
+async function indexRestored(deps: Services, { org_id: orgId, node_id: nodeId }: NodeAt): Promise<void> {
   await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
     deps.log.error({ err: error, orgId, nodeId }, 'a restored node is not indexed yet')
     throw new AppError(
@@ -137,7 +137,7 @@ async function indexRestored(deps: Deps, { org_id: orgId, node_id: nodeId }: Nod
 
 /** Turns the faults of a race into refusals. The organisation, the copy or the node's place has changed. */
 function refusalOf(
-  { store }: Pick<Deps, 'store'>,
+  { store }: Pick<Services, 'store'>,
   { org_id: orgId, node_id: nodeId }: NodeAt,
   error: unknown,
 ): unknown {
@@ -160,7 +160,7 @@ async function readParents(repo: Repo) {
 
 /** Finds parents of the deleted node that other nodes have put below it since. */
 async function findCycles(
-  { index }: Deps,
+  { index }: Services,
   { org_id: orgId, node_id: nodeId }: NodeAt,
   parents: readonly { readonly id: string }[],
 ): Promise<ContentProblem[]> {
@@ -193,7 +193,7 @@ function newestOf(all: readonly TrashedNode[], { limit, offset }: Page): Trashed
   return some.slice(offset - before, offset - before + limit)
 }
 
-function keptUntil({ config }: Pick<Deps, 'config'>, { deletedMs }: TrashedNode): string {
+function keptUntil({ config }: Pick<Services, 'config'>, { deletedMs }: TrashedNode): string {
   return new Date(Math.min(deletedMs + config.trashDays * 86_400_000, latestMs)).toISOString()
 }
 

@@ -14,11 +14,11 @@ import {
   type PlacedNode,
   readLevel,
 } from '../../../index/derived/tree-queries.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, authorizeOrg } from '../access.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { NodeAt, OrgAt, Path, Query } from '../targets.ts'
 
 interface TreeQuery extends Page {
@@ -101,7 +101,7 @@ function requireOnePlace({ q, offset, after, around }: TreeQuery): void {
 type PlacedQuery = Pick<TreeQuery, 'limit' | 'offset' | 'around'> & { readonly after: Place | undefined }
 
 /** Reads one node more than the page has, to know whether others follow. */
-async function read({ index }: Pick<Deps, 'index'>, level: LevelAt, query: PlacedQuery): Promise<Part> {
+async function read({ index }: Pick<Services, 'index'>, level: LevelAt, query: PlacedQuery): Promise<Part> {
   const { after, around } = query
   const db = index.read
   const limit = query.limit + 1
@@ -116,7 +116,7 @@ async function read({ index }: Pick<Deps, 'index'>, level: LevelAt, query: Place
 
 /** Returns the offset of the page with the node in the middle. The last page is full, if there are enough nodes. */
 async function offsetAround(
-  db: Deps['index']['read'],
+  db: Services['index']['read'],
   level: LevelAt,
   around: string,
   limit: number,
@@ -130,7 +130,7 @@ async function offsetAround(
 
 /** Reads the whole level in slices and keeps the nodes whose titles match. */
 async function filtered(
-  { index }: Pick<Deps, 'index'>,
+  { index }: Pick<Services, 'index'>,
   level: LevelAt,
   words: readonly string[],
   query: PlacedQuery,

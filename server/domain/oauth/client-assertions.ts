@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
 import { insertAssertion, setGrantMethod } from '../../../index/credentials/oauth.ts'
 import type { OauthGrant } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 import { type KeySet, readKeys, rereadKeys } from './client-keys.ts'
 import { OAuthError, UnknownProgramError } from './errors.ts'
 import { AwayError } from './program-fetch.ts'
@@ -66,7 +66,7 @@ interface ClientProof {
 export type Authenticate = (grant: OauthGrant) => Promise<void>
 
 /** Returns how the client of a request is authenticated, once its grant is known. */
-export function authenticateBy(deps: Deps, proof: ClientProof): Authenticate {
+export function authenticateBy(deps: Services, proof: ClientProof): Authenticate {
   return (grant) => requireProof(deps, grant, proof)
 }
 
@@ -74,7 +74,7 @@ export function authenticateBy(deps: Deps, proof: ClientProof): Authenticate {
  * Requires an assertion, or none if the client has never sent one. The grant is known, so callers without a code or
  * token of the client cannot make the service fetch its keys.
  */
-async function requireProof(deps: Deps, grant: OauthGrant, { issuer, assertion }: ClientProof): Promise<void> {
+async function requireProof(deps: Services, grant: OauthGrant, { issuer, assertion }: ClientProof): Promise<void> {
   const { id, client_id: clientId, method } = grant
   if (assertion === undefined) {
     if (method === 'none') return
@@ -134,7 +134,7 @@ function requireAlgorithm(assertion: string): void {
 }
 
 /** Reads the keys again once if the key is not known. @throws OAuthError invalid_client, temporarily_unavailable */
-async function verifySignature(deps: Deps, clientId: string, assertion: string): Promise<void> {
+async function verifySignature(deps: Services, clientId: string, assertion: string): Promise<void> {
   const keys = await keysFrom(() => readKeys(deps, clientId))
   if (await isSigned(deps, assertion, keys)) return
   const current = await keysFrom(() => rereadKeys(deps, clientId, keys))
@@ -143,7 +143,7 @@ async function verifySignature(deps: Deps, clientId: string, assertion: string):
 }
 
 /** Returns false if none of the keys is the one that the assertion names. @throws OAuthError invalid_client */
-async function isSigned(deps: Deps, assertion: string, keys: KeySet): Promise<boolean> {
+async function isSigned(deps: Services, assertion: string, keys: KeySet): Promise<boolean> {
   const rules = { algorithms: [...assertionAlgorithms], currentDate: deps.now(), clockTolerance: skewSeconds }
   try {
     await jwtVerify(assertion, keys, rules)

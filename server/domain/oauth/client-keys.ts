@@ -6,7 +6,7 @@
 
 import { createLocalJWKSet, errors, type JSONWebKeySet } from 'jose'
 import { type Cache, createCache } from '../../../gitstore/caching/caches.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 import type { KeySource } from './documents.ts'
 import { UnknownProgramError } from './errors.ts'
 import { readMetadata } from './metadata-documents.ts'
@@ -35,9 +35,9 @@ interface Entry {
 }
 
 /** The memory of each service in this process, by its credentials. Entries are by the id of the client. */
-const memories = new WeakMap<Deps['credentials'], Cache<Entry>>()
+const memories = new WeakMap<Services['credentials'], Cache<Entry>>()
 
-function entryOf({ credentials }: Deps, clientId: string): Entry {
+function entryOf({ credentials }: Services, clientId: string): Entry {
   const memory = memories.get(credentials) ?? createCache<Entry>('program_keys')
   memories.set(credentials, memory)
   const entry = memory.get(clientId) ?? { readAt: Number.NEGATIVE_INFINITY, rereadFrom: Number.NEGATIVE_INFINITY }
@@ -46,7 +46,7 @@ function entryOf({ credentials }: Deps, clientId: string): Entry {
 }
 
 /** Returns the keys of a program. @throws UnknownProgramError; AwayError if its host may answer later */
-export async function readKeys(deps: Deps, clientId: string): Promise<KeySet> {
+export async function readKeys(deps: Services, clientId: string): Promise<KeySet> {
   const entry = entryOf(deps, clientId)
   const age = deps.now().getTime() - entry.readAt
   if (entry.keys !== undefined && age < keptMs) return entry.keys
@@ -65,7 +65,7 @@ export async function readKeys(deps: Deps, clientId: string): Promise<KeySet> {
  * @returns undefined if that happened within the last minute, and there are no newer keys
  * @throws UnknownProgramError; AwayError if its host may answer later
  */
-export async function rereadKeys(deps: Deps, clientId: string, tried: KeySet): Promise<KeySet | undefined> {
+export async function rereadKeys(deps: Services, clientId: string, tried: KeySet): Promise<KeySet | undefined> {
   const entry = entryOf(deps, clientId)
   const now = deps.now().getTime()
   if (entry.keys !== tried) return entry.keys
@@ -75,7 +75,7 @@ export async function rereadKeys(deps: Deps, clientId: string, tried: KeySet): P
 }
 
 /** Reads the keys, at most once at the same time. An error is remembered for a minute. */
-async function readOnce(deps: Deps, clientId: string, entry: Entry, isReread: boolean): Promise<KeySet> {
+async function readOnce(deps: Services, clientId: string, entry: Entry, isReread: boolean): Promise<KeySet> {
   const now = deps.now().getTime()
   if (entry.failure !== undefined && now < entry.failure.until) throw entry.failure.error
   delete entry.failure
@@ -95,14 +95,14 @@ async function readOnce(deps: Deps, clientId: string, entry: Entry, isReread: bo
 /** No user asks, so the limit of fetches for each user does not apply. */
 const uncounted = async () => {}
 
-async function read(deps: Deps, clientId: string, isReread: boolean): Promise<KeySet> {
+async function read(deps: Services, clientId: string, isReread: boolean): Promise<KeySet> {
   const { keys } = await readMetadata(deps, clientId, uncounted)
   if (keys !== undefined && 'jwksUri' in keys) return keySetAt(deps, keys.jwksUri)
   const current = await readMetadata(deps, clientId, uncounted, isReread ? 0 : keptMs)
   return keySetOf(deps, current.keys)
 }
 
-async function keySetAt(deps: Deps, url: string): Promise<KeySet> {
+async function keySetAt(deps: Services, url: string): Promise<KeySet> {
   const { text } = await fetchOfProgram(deps, url, { noun: 'key set', bytes: keySetBytes })
   try {
     return parsed(JSON.parse(text))
@@ -112,7 +112,7 @@ async function keySetAt(deps: Deps, url: string): Promise<KeySet> {
   }
 }
 
-async function keySetOf(deps: Deps, keys: KeySource | undefined): Promise<KeySet> {
+async function keySetOf(deps: Services, keys: KeySource | undefined): Promise<KeySet> {
   if (keys === undefined) throw new UnknownProgramError('The document of the program does not have keys of assertions')
   return 'jwks' in keys ? parsed(keys.jwks) : keySetAt(deps, keys.jwksUri)
 }

@@ -2,8 +2,8 @@
 
 import { hasGrantOfClient } from '../../../index/credentials/oauth.ts'
 import type { OauthGrant } from '../../../index/credentials/schema.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import type { Person } from '../actor.ts'
+import type { Ctx, Services } from '../services.ts'
 import { isDocumentUrl } from './documents.ts'
 import { OAuthError, UnknownProgramError } from './errors.ts'
 import { readMetadata } from './metadata-documents.ts'
@@ -29,7 +29,7 @@ export interface Client {
   readonly method: OauthGrant['method']
 }
 
-type OAuthConfig = Pick<Deps['config'], 'oauthRedirects' | 'oauthClients'>
+type OAuthConfig = Pick<Services['config'], 'oauthRedirects' | 'oauthClients'>
 
 /**
  * Finds the program for a user who is signed in. Anonymous callers must not make the service fetch metadata.
@@ -56,7 +56,7 @@ export async function findClient(ctx: Ctx<Person>, clientId: string, countFetch:
  * @throws OAuthError invalid_client: programs then register again
  */
 export async function requireTokenClient(
-  { config, credentials }: Pick<Deps, 'config' | 'credentials'>,
+  { config, credentials }: Pick<Services, 'config' | 'credentials'>,
   clientId: string,
 ): Promise<void> {
   const isKnown = clientId.startsWith('https:')
@@ -111,7 +111,7 @@ export interface Registration {
  *
  * @throws OAuthError invalid_client_metadata, invalid_redirect_uri
  */
-export function registerClient({ config, now }: Pick<Deps, 'config' | 'now'>, metadata: unknown): Registration {
+export function registerClient({ config, now }: Pick<Services, 'config' | 'now'>, metadata: unknown): Registration {
   if (!allowsDynamic(config))
     throw new OAuthError('invalid_client_metadata', 'The operator of this service does not allow programs to register')
   const described = describedBy(metadata)

@@ -22,7 +22,6 @@ import {
   setOauthTokenUsed,
 } from '../../../index/credentials/oauth.ts'
 import type { CredentialsDb, OauthGrant } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Credential } from '../accounts/access-tokens.ts'
 import { recordLastUse } from '../accounts/last-used.ts'
@@ -32,6 +31,7 @@ import { personOf } from '../accounts/user-view.ts'
 import { anonymous, includesAccess } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { queueNotice } from '../mail/notices.ts'
+import type { Services } from '../services.ts'
 import type { Authenticate } from './client-assertions.ts'
 import { OAuthError } from './errors.ts'
 import { accessIn, type Resource, scopeOf } from './scopes.ts'
@@ -81,7 +81,7 @@ type Refusal = 'invalid' | 'target' | { readonly reused: OauthGrant }
  * @throws OAuthError invalid_grant, invalid_target; errors of `authenticate`
  */
 export async function exchangeCode(
-  deps: Deps,
+  deps: Services,
   exchange: CodeExchange,
   authenticate: Authenticate,
 ): Promise<TokenAnswer> {
@@ -122,7 +122,7 @@ export interface Renewal {
  * @throws OAuthError invalid_grant, invalid_scope, invalid_target; errors of `count` and `authenticate`
  */
 export async function renew(
-  deps: Deps,
+  deps: Services,
   { refreshToken, clientId, scope, resource }: Renewal,
   { count, authenticate }: { readonly count: (grantId: string) => Promise<void>; readonly authenticate: Authenticate },
 ): Promise<TokenAnswer> {
@@ -158,7 +158,7 @@ export async function renew(
  * @throws errors of `authenticate`
  */
 export async function revoke(
-  deps: Deps,
+  deps: Services,
   { token, clientId }: { readonly token: string; readonly clientId: string },
   authenticate: Authenticate,
 ): Promise<void> {
@@ -200,7 +200,7 @@ const otherResource: Readonly<Record<Resource, string>> = {
  * @throws AppError sign_in_required: the user must pass a provider again
  */
 export async function authenticateConnection(
-  deps: Deps,
+  deps: Services,
   token: string,
   resource: Resource,
 ): Promise<Credential | undefined> {
@@ -257,7 +257,7 @@ function challengeOf(verifier: string): string {
 }
 
 /** @param message for an invalid grant @throws OAuthError invalid_grant, invalid_target */
-async function answerOr(deps: Deps, outcome: TokenAnswer | Refusal, message: string): Promise<TokenAnswer> {
+async function answerOr(deps: Services, outcome: TokenAnswer | Refusal, message: string): Promise<TokenAnswer> {
   if (typeof outcome === 'object' && 'access_token' in outcome) return outcome
   if (outcome === 'target') throw new OAuthError('invalid_target', 'The user has connected another resource')
   if (typeof outcome === 'object') await reused(deps, outcome.reused)
@@ -265,14 +265,14 @@ async function answerOr(deps: Deps, outcome: TokenAnswer | Refusal, message: str
 }
 
 /** Ends the connection, because somebody may have stolen its code or token. */
-async function endReused(deps: Deps, trx: CredentialsDb, grant: OauthGrant): Promise<Refusal> {
+async function endReused(deps: Services, trx: CredentialsDb, grant: OauthGrant): Promise<Refusal> {
   await deleteGrant(trx, grant.id)
   await queueNotice(deps, trx, 'reused', grant.account_id, { name: grant.client_name })
   return { reused: grant }
 }
 
 /** Runs once for each connection that a reused code or token has ended. */
-async function reused(deps: Deps, { id, account_id, client_id }: OauthGrant): Promise<void> {
+async function reused(deps: Services, { id, account_id, client_id }: OauthGrant): Promise<void> {
   deps.log.warn({ grant_id: id, account: account_id }, 'connection_reused')
   await audit(deps, {
     action: 'connection.reused',

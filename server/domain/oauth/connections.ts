@@ -19,7 +19,6 @@ import {
   listGrants,
 } from '../../../index/credentials/oauth.ts'
 import type { OauthGrant } from '../../../index/credentials/schema.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { requireSignedIn, requireVerifiedEmail } from '../access.ts'
@@ -29,6 +28,7 @@ import { audit } from '../audit/audit.ts'
 import { authorizeFresh, authorizeFreshOrg } from '../indexing/freshness.ts'
 import { queueNotice } from '../mail/notices.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Path, Query } from '../targets.ts'
 import type { AuthorizeRequest } from './authorize-requests.ts'
 import type { Client } from './clients.ts'
@@ -159,7 +159,7 @@ export async function endMyConnection(ctx: Ctx<Person>, { path }: Path<{ readonl
 }
 
 /** Ends all connections of a program, for the operator. Returns their number. */
-export async function endConnectionsOf(deps: Deps, clientId: string): Promise<number> {
+export async function endConnectionsOf(deps: Services, clientId: string): Promise<number> {
   const ended = await deps.credentials.write((trx) => deleteGrantsOfClient(trx, clientId))
   for (const { id, account_id: accountId } of ended)
     await audit(deps, { action: 'connection.ended', actor: operator, accountId, target: { type: 'connection', id } })
@@ -167,7 +167,7 @@ export async function endConnectionsOf(deps: Deps, clientId: string): Promise<nu
 }
 
 /** Deletes expired tokens, codes and assertions, and connections that no program can use. */
-export async function forgetDeadConnections({ credentials, now }: Deps): Promise<void> {
+export async function forgetDeadConnections({ credentials, now }: Services): Promise<void> {
   const at = now()
   const codesUntil = new Date(at.getTime() - codeKnownMs).toISOString()
   await credentials.write(async (trx) => {

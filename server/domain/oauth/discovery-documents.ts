@@ -1,8 +1,8 @@
 /** Documents by which programs find the authorization server. Sources: RFC 9728 and RFC 8414. */
 
-import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { idTokenMembers } from '../accounts/tokens.ts'
+import type { RequestCtx, Services } from '../services.ts'
 import { assertionAlgorithms } from './client-assertions.ts'
 import { issuerOf } from './issuer.ts'
 import { allScopes, type Resource, resourceUrl, usualScopes } from './scopes.ts'
@@ -11,7 +11,7 @@ import { allScopes, type Resource, resourceUrl, usualScopes } from './scopes.ts'
 const authMethods = ['none', 'private_key_jwt'] as const
 
 /** @throws AppError not_found: connections are off */
-function requireIssuer(deps: Deps, base: string): string {
+function requireIssuer(deps: Services, base: string): string {
   const issuer = issuerOf(deps, base)
   if (issuer === undefined) throw new AppError('not_found', 'Connections by OAuth are off')
   return issuer

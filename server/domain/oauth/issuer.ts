@@ -1,7 +1,7 @@
 /** The issuer of connections: the URL of this service. */
 
-import type { Deps } from '../../base/deps.ts'
 import { isLoopback } from '../../base/is-loopback.ts'
+import type { Services } from '../services.ts'
 
 /**
  * Returns the issuer. Undefined: connections are off, because the operator says so, or because codes and tokens would
@@ -9,7 +9,7 @@ import { isLoopback } from '../../base/is-loopback.ts'
  *
  * @param base the service's base URL as the caller reaches it
  */
-export function issuerOf({ config }: Pick<Deps, 'config'>, base: string): string | undefined {
+export function issuerOf({ config }: Pick<Services, 'config'>, base: string): string | undefined {
   const { oauth = true, publicUrl, host } = config
   if (!oauth) return undefined
   const url = new URL(publicUrl ?? base)

@@ -7,8 +7,8 @@
 import { type Cache, createCache } from '../../../gitstore/caching/caches.ts'
 import { findOauthClient, putOauthClient } from '../../../index/credentials/oauth.ts'
 import type { OauthClient } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { FetchAnswer } from '../net/guarded-fetch.ts'
+import type { Services } from '../services.ts'
 import { judgeDocument, type Metadata } from './documents.ts'
 import { UnknownProgramError } from './errors.ts'
 import { AwayError, fetchOfProgram } from './program-fetch.ts'
@@ -29,9 +29,9 @@ interface Memory {
 }
 
 /** The memory of each service in this process, by its credentials. */
-const memories = new WeakMap<Deps['credentials'], Memory>()
+const memories = new WeakMap<Services['credentials'], Memory>()
 
-function memoryOf({ credentials }: Deps): Memory {
+function memoryOf({ credentials }: Services): Memory {
   const memory = memories.get(credentials) ?? { errors: createCache('program_errors'), fetching: new Map() }
   memories.set(credentials, memory)
   return memory
@@ -46,7 +46,7 @@ function memoryOf({ credentials }: Deps): Memory {
  * @throws UnknownProgramError; errors of `countFetch`
  */
 export async function readMetadata(
-  deps: Deps,
+  deps: Services,
   url: string,
   countFetch: () => Promise<void>,
   maxAgeMs = mostFreshMs,
@@ -56,7 +56,7 @@ export async function readMetadata(
 }
 
 async function currentDocument(
-  deps: Deps,
+  deps: Services,
   url: string,
   countFetch: () => Promise<void>,
   maxAgeMs: number,
@@ -75,7 +75,7 @@ async function currentDocument(
 }
 
 /** Fetches a document, unless it is being fetched, or was refused within a minute. */
-async function fetchOnce(deps: Deps, url: string, countFetch: () => Promise<void>): Promise<OauthClient> {
+async function fetchOnce(deps: Services, url: string, countFetch: () => Promise<void>): Promise<OauthClient> {
   const { errors, fetching } = memoryOf(deps)
   const known = errors.get(url)
   if (known !== undefined && deps.now().getTime() < known.until) throw known.error
@@ -92,7 +92,7 @@ async function fetchOnce(deps: Deps, url: string, countFetch: () => Promise<void
 }
 
 /** Fetches a document, and stores it if it is valid. @throws UnknownProgramError */
-async function fetchDocument(deps: Deps, url: string): Promise<OauthClient> {
+async function fetchDocument(deps: Services, url: string): Promise<OauthClient> {
   const { config, credentials } = deps
   const { text: document, answer } = await fetchOfProgram(deps, url, { noun: 'document', bytes: documentBytes })
   judgeDocument(url, document, config.oauthRedirects ?? defaultRedirects)

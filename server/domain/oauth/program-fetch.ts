@@ -1,11 +1,11 @@
 /** Fetches JSON that programs publish, such as their documents and keys. Hosts may be wrong, away or hostile. */
 
 import pLimit, { type LimitFunction } from 'p-limit'
-import type { Deps } from '../../base/deps.ts'
 import { newAllowList } from '../net/allow-list.ts'
 import { FetchError } from '../net/fetch-error.ts'
 import { type FetchAnswer, guardedFetch } from '../net/guarded-fetch.ts'
 import { ownAddresses } from '../net/own-addresses.ts'
+import type { Services } from '../services.ts'
 import { UnknownProgramError } from './errors.ts'
 
 /** Milliseconds for a fetch. */
@@ -22,9 +22,9 @@ interface Fetched {
   readonly bytes: number
 }
 
-const limiters = new WeakMap<Deps['credentials'], LimitFunction>()
+const limiters = new WeakMap<Services['credentials'], LimitFunction>()
 
-function limiterOf({ credentials }: Deps): LimitFunction {
+function limiterOf({ credentials }: Services): LimitFunction {
   const limiter = limiters.get(credentials) ?? pLimit(mostFetches)
   limiters.set(credentials, limiter)
   return limiter
@@ -32,7 +32,7 @@ function limiterOf({ credentials }: Deps): LimitFunction {
 
 /** Fetches a text that is sent as JSON. @throws UnknownProgramError; AwayError if the host may answer later */
 export async function fetchOfProgram(
-  deps: Deps,
+  deps: Services,
   url: string,
   what: Fetched,
 ): Promise<{ readonly text: string; readonly answer: FetchAnswer }> {
@@ -41,7 +41,7 @@ export async function fetchOfProgram(
 }
 
 async function answerOf(
-  { config, listening, fetchDocument: fetch = guardedFetch }: Deps,
+  { config, listening, fetchDocument: fetch = guardedFetch }: Services,
   url: string,
   { noun, bytes }: Fetched,
 ): Promise<FetchAnswer> {

@@ -13,13 +13,13 @@ import { listClosedOrgRows } from '../../../index/derived/org-queries.ts'
 import { withoutCycles } from '../../../index/graph/acyclic.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
 import { appliedMigrations } from '../../../index/sqlite/migrate.ts'
-import type { Deps } from '../../base/deps.ts'
 import { plural } from '../../base/plural.ts'
 import { newerVersionError } from '../access.ts'
 import { isClosed, unknownInRow } from '../format/org-format.ts'
 import { indexAll, indexOne } from '../indexing/reindex.ts'
 import { listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { arrivingFolder, credentialsFile, eventsFile, indexFile, orgRepository, vectorsFile } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { lostSecretsSentence, openSecret } from '../webhooks/secrets.ts'
 import type { Source } from './backup.ts'
 import { examineEntries } from './entry-findings.ts'
@@ -61,7 +61,7 @@ const atOnce = 2
  */
 export async function examine(
   { root, postgres, cell }: Source & { readonly cell: string | undefined },
-  scratch: Deps,
+  scratch: Services,
   onProgress: (step: Step, done: number, total: number) => void,
   secondPercent?: number,
 ): Promise<Examination> {
@@ -176,11 +176,11 @@ function sharedIds(repositories: readonly StoredRepository[]): Finding[] {
 async function examineIndex(
   root: string,
   index: string,
-  scratch: Deps,
+  scratch: Services,
   damaged: ReadonlySet<string>,
   onProgress: (step: Step, done: number, total: number) => void,
 ): Promise<Finding[]> {
-  const deps: Deps = { ...scratch, store: readOnlyStore(root) }
+  const deps: Services = { ...scratch, store: readOnlyStore(root) }
 
   const rebuilt = join(scratch.config.dataDir, indexFile)
   const first = await indexAll(deps, (done, total) => onProgress('Rebuilding', done, total))
@@ -213,7 +213,7 @@ async function examineIndex(
 }
 
 /** Names the organisations that only a newer version can serve. */
-async function findClosed({ index }: Pick<Deps, 'index'>): Promise<Finding[]> {
+async function findClosed({ index }: Pick<Services, 'index'>): Promise<Finding[]> {
   const rows = (await listClosedOrgRows(index.read)).filter(isClosed)
   return rows.map(({ id, requires }) => {
     const reason = newerVersionError(unknownInRow(requires)).message
@@ -234,7 +234,7 @@ function unreadNote(repositories: number): Finding {
 
 /** Removes findings that come from running changes: they are gone after a moment. */
 async function lookAgain(
-  deps: Deps,
+  deps: Services,
   index: string,
   rebuilt: string,
   different: readonly Difference[],
@@ -296,7 +296,7 @@ function shown(value: unknown): string {
 }
 
 /** Finds cycles of parents, which mirrors from different moments may contain. The graph hides an edge of each. */
-async function findCycles({ index }: Pick<Deps, 'index'>): Promise<Finding[]> {
+async function findCycles({ index }: Pick<Services, 'index'>): Promise<Finding[]> {
   const edges = await listParentEdges(index.read)
   const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))].sort()
   const numberOf = new Map(ids.map((id, at) => [id, at]))

@@ -1,8 +1,8 @@
 /** The readiness check of the service. */
 import { findSigningKey } from '../../../index/credentials/token-keys.ts'
 import { probeOrgs } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import type { Services } from '../services.ts'
 
 /**
  * Checks that the service can answer.
@@ -11,7 +11,7 @@ import { AppError } from '../../base/errors.ts'
  *
  * @throws AppError draining; errors of a database that cannot be read
  */
-export async function getReadiness(deps: Deps): Promise<'ready' | 'indexing'> {
+export async function getReadiness(deps: Services): Promise<'ready' | 'indexing'> {
   if (deps.draining.aborted) throw new AppError('draining', 'The service is about to stop')
   await findSigningKey(deps.credentials.read)
   await probeOrgs((deps.partialIndex?.all ?? deps.index).read)

@@ -10,10 +10,10 @@ import { deleteGrant } from '../../../index/credentials/oauth.ts'
 import type { CredentialsDb } from '../../../index/credentials/schema.ts'
 import { setSessionRevoked, useResetToken } from '../../../index/credentials/sessions.ts'
 import type { AuditAction } from '../../base/audit-actions.ts'
-import type { Deps } from '../../base/deps.ts'
 import { hashOf, tokensIn } from '../accounts/tokens.ts'
 import { operator } from '../actor.ts'
 import { type AuditEntry, audit } from '../audit/audit.ts'
+import type { Services } from '../services.ts'
 
 export interface Leak extends FoundToken {
   /** The last four characters of a secret that was found in a text. */
@@ -51,7 +51,7 @@ const endings: Readonly<Record<FoundToken['kind'], Ending>> = {
 }
 
 /** Finds the valid tokens that a text contains, such as a log or a file. */
-export async function findLeaksIn(deps: Deps, text: string): Promise<Leak[]> {
+export async function findLeaksIn(deps: Services, text: string): Promise<Leak[]> {
   const leaks: Leak[] = []
   for (const token of tokensIn(text).slice(0, most)) {
     const now = deps.now()
@@ -64,13 +64,13 @@ export async function findLeaksIn(deps: Deps, text: string): Promise<Leak[]> {
 }
 
 /** Finds personal access tokens by id, or by the last four characters of their secret. */
-export async function findLeaksBy(deps: Deps, column: 'id' | 'hint', value: string): Promise<Leak[]> {
+export async function findLeaksBy(deps: Services, column: 'id' | 'hint', value: string): Promise<Leak[]> {
   const found = await findAccessTokensBy(deps.credentials.read, column, value)
   return Promise.all(found.map((one) => withAccount(deps, one)))
 }
 
 /** Ends a token, from the next request in every process. A session and a connection end as a whole. */
-export async function endLeak(deps: Deps, leak: Leak): Promise<void> {
+export async function endLeak(deps: Services, leak: Leak): Promise<void> {
   const { action, target, end } = endings[leak.kind]
   await deps.credentials.write((trx) => end(trx, leak, deps.now().toISOString()))
   const id = target === 'account' ? leak.account_id : leak.id
@@ -82,7 +82,7 @@ export async function endLeak(deps: Deps, leak: Leak): Promise<void> {
 }
 
 /** Returns the session of a signed token, expired or not. Undefined: it is not one, or its key is gone. */
-async function sessionOf({ keys, now }: Deps, token: string): Promise<string | undefined> {
+async function sessionOf({ keys, now }: Services, token: string): Promise<string | undefined> {
   try {
     const key = await keys.verifying(decodeProtectedHeader(token).kid ?? '', now().getTime())
     if (key === undefined) return undefined
@@ -93,7 +93,7 @@ async function sessionOf({ keys, now }: Deps, token: string): Promise<string | u
   }
 }
 
-async function withAccount({ credentials }: Deps, found: FoundToken): Promise<Leak> {
+async function withAccount({ credentials }: Services, found: FoundToken): Promise<Leak> {
   const account = found.account_id === null ? undefined : await findAccountById(credentials.read, found.account_id)
   return { ...found, ...(account && { email: account.email }) }
 }

@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listRunningChanges, type RunningChange } from '../../../gitstore/refs/ref-lock.ts'
 import { recoverAll } from '../../../gitstore/refs/ref-transaction.ts'
-import type { Deps } from '../../base/deps.ts'
 import { beginMaintenance, type MaintenanceMode } from '../maintenance-mode.ts'
+import type { Services } from '../services.ts'
 
-type QuietDeps = Pick<Deps, 'store' | 'log' | 'draining'>
+type QuietDeps = Pick<Services, 'store' | 'log' | 'draining'>
 
 /** Milliseconds that running changes have to end. */
 const changesEndMs = 60_000

@@ -9,9 +9,9 @@ import { isAbsent } from '../../../gitstore/fs-exists.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import { stateOf } from '../../../gitstore/upkeep/state.ts'
 import { listStamps, ownRepository } from '../../../index/derived/change-log.ts'
-import type { Deps } from '../../base/deps.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
 import { orgRepository } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { type MirrorEntry, readManifest } from './manifest.ts'
 
 const dayMs = 24 * 3600 * 1_000
@@ -20,7 +20,7 @@ const shortestDays = 5
 const spreadDays = 2
 
 /** Returns the stamps of the index by path. */
-export async function readStamps({ index }: Pick<Deps, 'index'>): Promise<Map<string, number>> {
+export async function readStamps({ index }: Pick<Services, 'index'>): Promise<Map<string, number>> {
   const rows = await listStamps(index.read)
   const nameOf = (node: string) => (node === ownRepository ? orgRepository : `${node}.git`)
   return new Map(rows.map(({ org_id, node_id, stamp }) => [join(org_id, nameOf(node_id)), stamp]))

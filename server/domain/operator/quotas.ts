@@ -1,11 +1,11 @@
 /** Limits of single organisations, which administrators set. */
 import { findLimit, putLimit } from '../../../index/credentials/limits.ts'
-import type { Ctx } from '../../base/deps.ts'
 import { orgNotFoundError } from '../access.ts'
 import { type Administrator, requireAdministrator } from '../accounts/administration.ts'
 import { audit } from '../audit/audit.ts'
 import { findOrg } from '../indexing/freshness.ts'
 import { type OrgUsage, readLimits, readOrgUsage } from '../quotas.ts'
+import type { Ctx } from '../services.ts'
 import type { Body, OrgAt, Path } from '../targets.ts'
 
 export interface LimitChange {

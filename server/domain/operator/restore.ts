@@ -14,7 +14,6 @@ import { copyToPostgres } from '../../../index/credentials/copies.ts'
 import { listMemberships } from '../../../index/derived/org-queries.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
 import { DatabaseError } from '../../../index/sqlite/database.ts'
-import type { Deps } from '../../base/deps.ts'
 import { botRow } from '../accounts/bot-accounts.ts'
 import { hashRandomPassword } from '../accounts/passwords.ts'
 import { issueResetToken } from '../accounts/sessions.ts'
@@ -23,6 +22,7 @@ import { parseHiddenEmail } from '../format/hidden-emails.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { credentialsFile, eventsFile, isId, runFolder, stagingFolder, vectorsFile } from '../layout.ts'
 import { listLiveProcesses } from '../live-processes.ts'
+import type { Services } from '../services.ts'
 import type { Source } from './backup.ts'
 import { hashOfFile, type Manifest } from './manifest.ts'
 import type { Staged } from './staging.ts'
@@ -187,7 +187,7 @@ export interface NewAccount {
  * password. Bots get neither a password nor their former tokens. The organisations are already indexed. Returns the
  * accounts of users, sorted by e-mail address.
  */
-export async function createAccounts(deps: Deps, problems: PathProblem[]): Promise<NewAccount[]> {
+export async function createAccounts(deps: Services, problems: PathProblem[]): Promise<NewAccount[]> {
   const members = await listMemberships(deps.index.read)
   const password_hash = await hashRandomPassword(deps)
   const accounts: NewAccount[] = []

@@ -2,8 +2,8 @@
 
 import { countAccountsByState } from '../../../index/credentials/accounts.ts'
 import { countAllRows, probeOrgs } from '../../../index/derived/org-queries.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { type Administrator, requireAdministrator } from '../accounts/administration.ts'
+import type { Ctx, Services } from '../services.ts'
 import { type Check, checksOf } from './checks.ts'
 import { type Sample, samplesIn } from './samples.ts'
 
@@ -93,7 +93,7 @@ export async function getServiceStatus(ctx: Ctx<Administrator>): Promise<Service
 }
 
 /** Returns the samples of all processes that report in time. */
-async function readSamples({ scrape, log }: Deps): Promise<Sample[]> {
+async function readSamples({ scrape, log }: Services): Promise<Sample[]> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<string>((resolve) => {
     timer = setTimeout(resolve, reportMs, '')
@@ -109,7 +109,7 @@ async function readSamples({ scrape, log }: Deps): Promise<Sample[]> {
 }
 
 /** Counts the rows of both databases. Undefined if the database does not respond, which is logged. */
-async function count(deps: Deps) {
+async function count(deps: Services) {
   const read = <Rows>(what: string, query: Promise<Rows>) =>
     query.catch((error: unknown) => {
       deps.log.error({ err: error }, `${what} could not be counted`)
@@ -129,7 +129,7 @@ async function count(deps: Deps) {
   }
 }
 
-async function canReadIndex(deps: Deps): Promise<boolean> {
+async function canReadIndex(deps: Services): Promise<boolean> {
   return probeOrgs(wholeIndex(deps).read).then(
     () => true,
     () => false,
@@ -137,7 +137,7 @@ async function canReadIndex(deps: Deps): Promise<boolean> {
 }
 
 /** The index of all organisations, complete or not. */
-function wholeIndex({ partialIndex, index }: Deps) {
+function wholeIndex({ partialIndex, index }: Services) {
   return partialIndex?.all ?? index
 }
 

@@ -10,7 +10,6 @@ import { hasPersonalOrg } from '../../../index/credentials/accounts.ts'
 import { deleteLimit } from '../../../index/credentials/limits.ts'
 import { deleteTombstones } from '../../../index/derived/nodes.ts'
 import { deleteGoneRepos } from '../../../index/log/gone-logs.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { deleteBotsOf } from '../accounts/bot-accounts.ts'
 import { operator } from '../actor.ts'
@@ -21,6 +20,7 @@ import { historiesOf } from '../history.ts'
 import { countTrash } from '../indexing/byte-counts.ts'
 import { isId, isTime, nodeRepo, orgRepo, parseTrashedNode, trashFolder } from '../layout.ts'
 import { findCopy, putBack } from '../nodes/trash.ts'
+import type { Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
 
 /**
@@ -36,7 +36,7 @@ export interface NotRestored {
 
 /** Restores the node's newest copy in the trash. Undefined: it is restored. */
 export async function restoreNode(
-  deps: Deps,
+  deps: Services,
   { org_id: orgId, node_id: nodeId }: NodeAt,
 ): Promise<NotRestored | undefined> {
   const at = { org_id: orgId, node_id: nodeId }
@@ -65,7 +65,7 @@ function heldBy(orgId: string): NotRestored {
 }
 
 /** Finds the organisation that has a node with that id. Checks repositories, because the index may be out of date. */
-async function findHolder({ store }: Pick<Deps, 'store'>, nodeId: string): Promise<string | undefined> {
+async function findHolder({ store }: Pick<Services, 'store'>, nodeId: string): Promise<string | undefined> {
   const orgs = (await listNames(store.root)).filter(isId)
   return orgs.find((orgId) => repoExists(nodeRepo(store, orgId, nodeId)))
 }
@@ -83,7 +83,7 @@ export interface Trashed {
 
 /** Permanently removes items that were deleted before `before`. */
 export async function purge(
-  deps: Deps,
+  deps: Services,
   before: Date,
   onProgress: (done: number, total: number) => void,
 ): Promise<{ removed: Trashed[]; kept: Trashed[] }> {
@@ -116,26 +116,26 @@ export async function purge(
 }
 
 /** Deletes the bots, the limits and the vectors of a purged organisation. */
-async function forgetOrg(deps: Deps, one: Trashed): Promise<void> {
+async function forgetOrg(deps: Services, one: Trashed): Promise<void> {
   await eraseOrgVectors(deps, one.orgId)
   await deleteBotsOf(deps, { org_id: one.orgId })
   await deps.credentials.write((trx) => deleteLimit(trx, one.orgId))
 }
 
 /** True if no copy of a purged organisation is left. One that was restored from the trash, or moved, keeps its rows. */
-async function isGone(deps: Deps, { orgId, deleted_at }: Trashed, all: readonly Trashed[]): Promise<boolean> {
+async function isGone(deps: Services, { orgId, deleted_at }: Trashed, all: readonly Trashed[]): Promise<boolean> {
   const hasOther = all.some((one) => one.nodeId === undefined && one.orgId === orgId && one.deleted_at > deleted_at)
   if (hasOther || repoExists(orgRepo(deps.store, orgId))) return false
   return (await deps.placement.findElsewhere(orgId)) === undefined
 }
 
-async function auditPurge(deps: Deps, { orgId, nodeId, deleted_at }: Trashed): Promise<void> {
+async function auditPurge(deps: Services, { orgId, nodeId, deleted_at }: Trashed): Promise<void> {
   const where = nodeId === undefined ? { target: { type: 'org', id: orgId } as const } : { nodeId }
   await audit(deps, { action: 'trash.purged', actor: operator, orgId, ...where, detail: { deleted_at } })
 }
 
 /** Runs `work` as a change that maintenance mode waits for or refuses. @throws AppError maintenance */
-function changing<T>({ store }: Pick<Deps, 'store'>, work: () => Promise<T>): Promise<T> {
+function changing<T>({ store }: Pick<Services, 'store'>, work: () => Promise<T>): Promise<T> {
   return withRepoIntent(store, basename(trashFolder(store)), '', work)
 }
 
@@ -156,7 +156,7 @@ async function removeWhole(path: string): Promise<boolean> {
 }
 
 /** Lists the folders of organisations that moved to another cell before `before`. */
-async function listMovedBefore({ store }: Pick<Deps, 'store'>, before: Date): Promise<string[]> {
+async function listMovedBefore({ store }: Pick<Services, 'store'>, before: Date): Promise<string[]> {
   const root = trashFolder(store)
   const isDue = (name: string) => {
     const [, orgId = '', ms = ''] = /^moved-(.+)\.(\d{1,15})$/.exec(name) ?? []
@@ -178,7 +178,7 @@ function nodesByOrg(trashed: readonly Trashed[]): ReadonlyMap<string, readonly s
 }
 
 /** Deletes the tombstones of purged nodes, which do not need them. */
-async function forget({ index }: Deps, due: readonly Trashed[]): Promise<void> {
+async function forget({ index }: Services, due: readonly Trashed[]): Promise<void> {
   for (const [orgId, nodes] of nodesByOrg(due))
     for (let at = 0; at < nodes.length; at += tombstonesAtOnce)
       await index.write((trx) => deleteTombstones(trx, orgId, nodes.slice(at, at + tombstonesAtOnce)))
@@ -188,7 +188,7 @@ async function forget({ index }: Deps, due: readonly Trashed[]): Promise<void> {
 const recordedAtOnce = 20
 
 /** Deletes what the log remembers of purged nodes. Their deletion is recorded first. */
-async function forgetRecorded(deps: Deps, due: readonly Trashed[], all: readonly Trashed[]): Promise<void> {
+async function forgetRecorded(deps: Services, due: readonly Trashed[], all: readonly Trashed[]): Promise<void> {
   const kept = new Set(all.flatMap((one) => (due.includes(one) ? [] : [`${one.orgId}/${one.nodeId}`])))
   const going = due.filter(({ orgId, nodeId }) => nodeId !== undefined && !kept.has(`${orgId}/${nodeId}`))
   for (const [orgId, nodes] of nodesByOrg(going))
@@ -202,7 +202,7 @@ async function forgetRecorded(deps: Deps, due: readonly Trashed[], all: readonly
 }
 
 /** Erases the vectors of purged nodes. A node that was restored, or has another copy in the trash, keeps its own. */
-async function eraseVectors(deps: Deps, due: readonly Trashed[], all: readonly Trashed[]): Promise<void> {
+async function eraseVectors(deps: Services, due: readonly Trashed[], all: readonly Trashed[]): Promise<void> {
   const kept = new Set(all.flatMap((one) => (due.includes(one) ? [] : [`${one.orgId}/${one.nodeId}`])))
   for (const [orgId, nodes] of nodesByOrg(due)) {
     const isGoing = (id: string) => !kept.has(`${orgId}/${id}`) && !repoExists(nodeRepo(deps.store, orgId, id))
@@ -214,12 +214,12 @@ function asTrashed({ orgId, nodeId, deleted_at }: Trashed): Trashed {
   return { orgId, nodeId, deleted_at }
 }
 
-async function isPersonal(deps: Deps, orgId: string): Promise<boolean> {
+async function isPersonal(deps: Services, orgId: string): Promise<boolean> {
   return hasPersonalOrg(deps.credentials.read, orgId)
 }
 
 /** Lists `<org>.<ms>` and `<org>/<node>.<ms>.git`, oldest first. */
-async function listTrash({ store }: Pick<Deps, 'store'>): Promise<(Trashed & { readonly path: string })[]> {
+async function listTrash({ store }: Pick<Services, 'store'>): Promise<(Trashed & { readonly path: string })[]> {
   const found: (Trashed & { readonly path: string })[] = []
   const root = trashFolder(store)
   for (const name of await listNames(root)) {
@@ -237,7 +237,7 @@ async function listTrash({ store }: Pick<Deps, 'store'>): Promise<(Trashed & { r
 }
 
 /** Lists folders that a killed purge had begun to remove. */
-async function listUnfinished({ store }: Pick<Deps, 'store'>): Promise<string[]> {
+async function listUnfinished({ store }: Pick<Services, 'store'>): Promise<string[]> {
   const root = trashFolder(store)
   const folders = [root, ...(await listNames(root)).filter(isId).map((orgId) => join(root, orgId))]
   const found = await Promise.all(

@@ -1,9 +1,9 @@
 /** The owners' choice for search by meaning. */
 
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { eraseOrgVectors } from '../embeddings/erasure.ts'
 import { embeddingsChoice, type OrgRecord } from '../format/org-format.ts'
+import type { Services } from '../services.ts'
 import type { OrgAt } from '../targets.ts'
 
 /** Returns the organisation with the choice. Null removes it; undefined changes nothing. */
@@ -15,7 +15,7 @@ export function withEmbeddings(org: OrgRecord['org'], choice: boolean | null | u
 }
 
 /** Erases the vectors of an organisation that does not allow them. @throws errors of eraseOrgVectors */
-export async function eraseRefused(deps: Deps, { org_id: orgId }: OrgAt): Promise<void> {
+export async function eraseRefused(deps: Services, { org_id: orgId }: OrgAt): Promise<void> {
   const row = await findOrgRow(deps.index.read, orgId)
   if (row === undefined) return
   const choice = embeddingsChoice(row)

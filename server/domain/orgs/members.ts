@@ -6,7 +6,6 @@ import { deletePendingMembershipIn, findPendingMembership } from '../../../index
 import type { Account } from '../../../index/credentials/schema.ts'
 import { listMemberRows, type MemberRow } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
-import { type Ctx, type Deps, isPersons } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, includesRole, requireVerifiedEmail } from '../access.ts'
@@ -16,6 +15,7 @@ import { emailInGit, hashOfEmail, isHiddenEmail, parseHiddenEmail } from '../for
 import { type MemberFile, maxFormerEmails, type OrgRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import { type Ctx, isPersons, type Services } from '../services.ts'
 import type { Body, MemberAt, OrgAt, Path, Query } from '../targets.ts'
 import { changeOrg, isOwner, requireOwner } from './org-changes.ts'
 
@@ -90,7 +90,7 @@ export function withRole(
 }
 
 /** Finds the account of an e-mail address. The address may be one that hides another in Git. */
-async function findAccountAt(deps: Deps, { email }: MemberAt): Promise<Account | undefined> {
+async function findAccountAt(deps: Services, { email }: MemberAt): Promise<Account | undefined> {
   const id = parseHiddenEmail(email)
   const { read } = deps.credentials
   return id === undefined ? findAccountByEmail(read, email) : findAccountById(read, id)
@@ -137,7 +137,7 @@ export async function removeMember(ctx: Ctx<Person>, { path }: Path<MemberAt>): 
  * @throws AppError org_not_found, last_owner
  */
 export async function leaveOrg(
-  deps: Deps,
+  deps: Services,
   by: Author,
   at: OrgAt,
   { accountId, lastOwnerToo = false }: { readonly accountId: string; readonly lastOwnerToo?: boolean },
@@ -217,7 +217,7 @@ interface RoleChange {
  * committed, and no invitation gives back a role that an owner has lowered. Runs under the lock of org.git, like every
  * commit of a membership.
  */
-async function overruleInvitations(deps: Deps, at: OrgAt, change: RoleChange): Promise<void> {
+async function overruleInvitations(deps: Services, at: OrgAt, change: RoleChange): Promise<void> {
   const { accountId, before, after, leaving = false } = change
   const { read, write } = deps.credentials
   const [was, is] = [before, after].map(({ members }) => members.get(accountId)?.role)
@@ -233,7 +233,11 @@ async function overruleInvitations(deps: Deps, at: OrgAt, change: RoleChange): P
 }
 
 /** Deletes an owner's invitations for good when that role ends. Runs under the lock of org.git. */
-async function endInvitationsOf({ credentials }: Deps, { org_id: orgId }: OrgAt, change: RoleChange): Promise<void> {
+async function endInvitationsOf(
+  { credentials }: Services,
+  { org_id: orgId }: OrgAt,
+  change: RoleChange,
+): Promise<void> {
   const { accountId, before, after } = change
   if (isOwner(before, accountId) && !isOwner(after, accountId))
     await credentials.write((trx) => deleteInvitationsBy(trx, orgId, accountId))

@@ -5,7 +5,6 @@ import { allDone } from '../../../gitstore/durable.ts'
 import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { addRunning } from '../../base/rounds.ts'
 import { newerVersionError, orgIsGone, orgNotFoundError } from '../access.ts'
@@ -15,6 +14,7 @@ import { commitOrg, type OrgRecord, readRecord, unknownRequirements } from '../f
 import type { Author } from '../format/signatures.ts'
 import { indexOrg } from '../indexing/index-node.ts'
 import { main, orgRepo } from '../layout.ts'
+import type { Services } from '../services.ts'
 import type { OrgAt } from '../targets.ts'
 
 /**
@@ -24,7 +24,7 @@ import type { OrgAt } from '../targets.ts'
  * @throws AppError org_not_found, outcome_unknown (committed, but not indexed); errors of `change`
  */
 export async function changeOrg(
-  deps: Deps,
+  deps: Services,
   author: Author & Partial<Pick<Person, 'id'>>,
   { org_id: orgId }: OrgAt,
   message: string,
@@ -45,7 +45,7 @@ export async function changeOrg(
  * @throws AppError org_not_found, org_needs_newer_version, outcome_unknown (committed, but not indexed); errors of `build`
  */
 export async function commitToOrg(
-  deps: Deps,
+  deps: Services,
   author: Author & Partial<Pick<Person, 'id'>>,
   { org_id: orgId }: OrgAt,
   build: (draft: ObjectBatch, head: Oid) => Promise<Oid>,
@@ -84,7 +84,7 @@ const retryDelays = [500, 1_000, 2_000, 4_000, 8_000, 16_000] as const
  * @param declare records in the directory that the folder was created or removed
  * @throws AppError outcome_unknown (changed, but not indexed)
  */
-export async function indexChangedOrg(deps: Deps, orgId: string, declare?: () => Promise<void>): Promise<void> {
+export async function indexChangedOrg(deps: Services, orgId: string, declare?: () => Promise<void>): Promise<void> {
   const index = () => allDone([declare?.(), indexOrg(deps, orgId, 'with its card')])
   await index().catch((error: unknown) => {
     deps.log.error(
@@ -100,7 +100,7 @@ export async function indexChangedOrg(deps: Deps, orgId: string, declare?: () =>
 }
 
 /** Retries until indexing succeeds, the delays end, or the service stops. Parallel retries do no harm. */
-async function retry({ draining }: Pick<Deps, 'draining'>, index: () => Promise<void>): Promise<void> {
+async function retry({ draining }: Pick<Services, 'draining'>, index: () => Promise<void>): Promise<void> {
   for (const delay of retryDelays) {
     await sleep(delay, undefined, { ref: false, signal: draining }).catch(() => {})
     if (draining.aborted) return

@@ -11,7 +11,6 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { moveRepo } from '../../../gitstore/repo-folders.ts'
 import { unfinishedName } from '../../../gitstore/temporary-names.ts'
 import type { Role } from '../../../index/derived/schema.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import { authorizeOrg, branchPrefixOf, orgIsGone, type Rights, recheckAccess, requireVerifiedEmail } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -29,6 +28,7 @@ import { main, orgFolder, orgRepo, orgRepository, trashedOrgFolder, trashFolder 
 import { type Page, pageOf } from '../pagination.ts'
 import type { OrgColumns } from '../placement.ts'
 import { type OrgUsage, readOrgUsage, withRoomForOrg } from '../quotas.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Body, OrgAt, Path, Query } from '../targets.ts'
 import { eraseRefused, withEmbeddings } from './embeddings.ts'
 import { changeOrg, indexChangedOrg, requireOwner } from './org-changes.ts'
@@ -221,7 +221,7 @@ export async function deleteOrg(ctx: Ctx<Person>, { path }: Path<OrgAt>): Promis
  * @throws AppError org_not_found, outcome_unknown; errors of `decide`
  */
 export async function moveOrgToTrash(
-  deps: Deps,
+  deps: Services,
   { org_id: orgId }: OrgAt,
   by: Mover,
   decide: (record: OrgRecord | undefined) => boolean,

@@ -2,10 +2,10 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listNodesAfter, listNodeTitles } from '../../../index/derived/node-queries.ts'
-import type { RequestCtx } from '../../base/deps.ts'
 import { authorizeOrg, type OrgAccess } from '../access.ts'
 import { cloneUrl } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { RequestCtx } from '../services.ts'
 import type { OrgAt, Path, Query } from '../targets.ts'
 
 export interface Repository {

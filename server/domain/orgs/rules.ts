@@ -2,11 +2,11 @@
 
 import { readTitles } from '../../../index/derived/node-queries.ts'
 import type { Sees } from '../../../index/derived/sees.ts'
-import type { Deps } from '../../base/deps.ts'
 import { type Problem, ValidationError } from '../../base/errors.ts'
 import { patternProblem } from '../format/branch-patterns.ts'
 import type { OrgRecord } from '../format/org-format.ts'
 import { keepLaterKeys, plainRules, type Rule, rulesSchema, type StoredRule } from '../format/rule-format.ts'
+import type { Services } from '../services.ts'
 
 /** A rule without its defaults. */
 export type RuleInput = Partial<Rule> & Pick<Rule, 'branches'>
@@ -59,7 +59,7 @@ function* idsIn(rules: readonly StoredRule[]): Iterable<{ id: string; of: 'user'
 }
 
 /** Returns those of the nodes that rules name which are nodes of the organisation. */
-export async function findNodesIn(deps: Pick<Deps, 'index'>, sees: Sees, rules: readonly Rule[]) {
+export async function findNodesIn(deps: Pick<Services, 'index'>, sees: Sees, rules: readonly Rule[]) {
   const ids = rules.flatMap(({ under }) => under ?? [])
   return new Set(ids.length === 0 ? [] : (await readTitles(deps.index.read, sees, ids)).keys())
 }

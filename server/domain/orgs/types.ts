@@ -5,7 +5,6 @@ import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { recheckAccess } from '../access.ts'
@@ -17,6 +16,7 @@ import { typeFile } from '../format/paths.ts'
 import { timeOf } from '../format/signatures.ts'
 import { main, orgRepo } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { Ctx, RequestCtx, Services } from '../services.ts'
 import type { TypeAt } from '../targets.ts'
 import { readDefinition, type TypeDefinition } from '../types/definition.ts'
 import type { NodeType, OrgTypes } from '../types/org-types.ts'
@@ -26,7 +26,7 @@ import { commitToOrg } from './org-changes.ts'
 
 /** The type, with all types of its organisation. @throws AppError type_not_found */
 export async function requireType(
-  deps: Deps,
+  deps: Services,
   { org_id: orgId, type_name: name }: TypeAt,
 ): Promise<{ type: NodeType; types: OrgTypes }> {
   const types = await readOrgTypes(deps, orgId)

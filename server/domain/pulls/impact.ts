@@ -8,7 +8,6 @@ import { listAbove } from '../../../index/derived/edges.ts'
 import { countsOf } from '../../../index/derived/neighbours.ts'
 import { readTitles } from '../../../index/derived/node-queries.ts'
 import type { Sees } from '../../../index/derived/sees.ts'
-import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -18,6 +17,7 @@ import { findTree } from '../branches/revisions.ts'
 import { type CommitPair, type DiffQuery, patchOf, textDiff } from '../branches/text-diffs.ts'
 import { type NodeContent, readContent } from '../format/node-format.ts'
 import { edgeName, type NamedEdge } from '../format/paths.ts'
+import type { Ctx, RequestCtx, Services } from '../services.ts'
 import type { Path, PullAt, Query } from '../targets.ts'
 import { toPull } from './pull-state.ts'
 import { findPullRow } from './pulls.ts'
@@ -140,7 +140,7 @@ function edgesBeyond(here: ReadonlyMap<string, NamedEdge>, there: ReadonlyMap<st
 }
 
 /** Titles of those ends of the edges that are nodes of the organisation. */
-async function titlesOf({ index }: Deps, sees: Sees, edges: readonly NamedEdge[]): Promise<Map<string, string>> {
+async function titlesOf({ index }: Services, sees: Sees, edges: readonly NamedEdge[]): Promise<Map<string, string>> {
   const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))]
   const titles = new Map<string, string>()
   const pace = createYielder()
@@ -166,7 +166,7 @@ const nothing: AboveChanged = { gained: [], lost: [], isCut: false }
 
 /** Compares the ancestors of the node. If there are too many, the result is empty and `isCut` is true. */
 async function ancestors(
-  { index }: Deps,
+  { index }: Services,
   { sees, node }: NodeAccess,
   before: NodeContent,
   after: NodeContent,

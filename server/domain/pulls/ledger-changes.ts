@@ -1,12 +1,12 @@
 /** Changes the ledger of a node under its lock, then indexes the node. */
 import { type Decision, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { Ctx } from '../../base/deps.ts'
 import { type Need, type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withIntent } from '../event-log/note-intents.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { ledgerRef } from '../layout.ts'
+import type { Ctx } from '../services.ts'
 
 /**
  * Runs `decide` under the ledger's lock, after it has checked the caller again. Then indexes the node.

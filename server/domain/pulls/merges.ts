@@ -3,7 +3,6 @@ import { type Decision, type RefName, updateRefs } from '../../../gitstore/refs/
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -23,6 +22,7 @@ import { type Overridden, type PullRecord, readPull } from '../ledger/ledger.ts'
 import { reconcileMoves, writeEvents } from '../ledger/moved-branches.ts'
 import { fromRow, openPullsAt, toRow } from '../ledger/pull-ledger.ts'
 import type { Reconciled } from '../ledger/reconcile.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Body, Path, PullAt } from '../targets.ts'
 import { type PullRequest, requireMergeable, stateOf } from './pull-state.ts'
 import { findPullRow, pullAfter } from './pulls.ts'
@@ -92,7 +92,7 @@ function requireOverridable(actor: Person, access: NodeAccess, { override }: Mer
 
 /** Compares the commits that the judgement under the locks needs. Returns the heads that it has compared. */
 async function judgeAhead(
-  deps: Deps,
+  deps: Services,
   access: NodeAccess,
   row: PullRow,
   rules: readonly HeldRule[],
@@ -195,7 +195,7 @@ function repeated(record: PullRecord, input: MergeInput): Decision<Outcome> {
 }
 
 async function mergeable(
-  deps: Deps,
+  deps: Services,
   access: NodeAccess,
   record: PullRecord,
   input: MergeInput,

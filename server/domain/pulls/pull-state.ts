@@ -6,7 +6,6 @@ import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError, type MergeRefusal } from '../../base/errors.ts'
 import type { NodeAccess } from '../access.ts'
 import { problemsOf } from '../branches/branch-commits.ts'
@@ -21,6 +20,7 @@ import type { ContentProblem, TypeRuleProblem } from '../format/path-problem.ts'
 import { laterOf, timeOf } from '../format/signatures.ts'
 import { branchRef, main } from '../layout.ts'
 import type { Overridden } from '../ledger/ledger.ts'
+import type { Services } from '../services.ts'
 import { toMergeProblem, toNodeProblem } from '../types/content-problems.ts'
 import { provenance, type ShownVia } from './provenance.ts'
 
@@ -60,7 +60,7 @@ type PullFacts = Pick<
 
 /** The current state. For a pull request that has ended, it is the state recorded at its end. */
 export async function stateOf(
-  deps: Pick<Deps, 'index' | 'store'>,
+  deps: Pick<Services, 'index' | 'store'>,
   access: NodeAccess,
   pull: PullFacts,
 ): Promise<PullState> {
@@ -170,7 +170,7 @@ export interface PullRequest {
 }
 
 /** Reads a pull request from its row. */
-export async function toPull(deps: Deps, access: NodeAccess, row: PullRow): Promise<PullRequest> {
+export async function toPull(deps: Services, access: NodeAccess, row: PullRow): Promise<PullRequest> {
   const factsOf = await readReviewFacts(deps, access, [row])
   return toPullWith(deps, access, row, factsOf(row.number))
 }
@@ -179,7 +179,7 @@ export async function toPull(deps: Deps, access: NodeAccess, row: PullRow): Prom
 const maxElsewhere = 10
 
 export async function toPullWith(
-  deps: Deps,
+  deps: Services,
   access: NodeAccess,
   row: PullRow,
   facts: ReviewFacts,
@@ -232,7 +232,7 @@ export async function toPullWith(
 
 /** Judges the pull request as it is in the index. One that has ended needs no consent any more. */
 async function judgeRow(
-  deps: Deps,
+  deps: Services,
   access: NodeAccess,
   row: PullRow,
   state: PullState,

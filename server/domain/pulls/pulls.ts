@@ -9,7 +9,6 @@ import type { Move } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findPull, listPullRows, type PullRow } from '../../../index/derived/pulls.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -34,6 +33,7 @@ import {
 import { endPull, freezePull, fromRow, openPullsAt, withHeads } from '../ledger/pull-ledger.ts'
 import type { ChangedBy } from '../ledger/reconcile.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Body, NodeAt, Path, PullAt, Query } from '../targets.ts'
 import { changeLedger } from './ledger-changes.ts'
 import { byAgentOf } from './provenance.ts'
@@ -138,7 +138,7 @@ export async function appendOpened(
  *
  * @throws the errors of branchHeads and requireMergeable
  */
-async function mergeableHeads(deps: Deps, access: NodeAccess, input: PullInput) {
+async function mergeableHeads(deps: Services, access: NodeAccess, input: PullInput) {
   branchHeads(access.repo, input, ['source_branch', 'target_branch'])
   const { source_branch, target_branch } = input
   const none = { source_commit: '', target_commit: '', ahead: 0, behind: 0, recorded_at: '' }
@@ -176,7 +176,7 @@ export async function getPull(ctx: Ctx<Person>, { path }: Path<PullAt>): Promise
 }
 
 /** Reads the pull request after a change. @throws the errors of readResult */
-export function pullAfter(deps: Deps, access: NodeAccess, at: PullAt): Promise<PullRequest> {
+export function pullAfter(deps: Services, access: NodeAccess, at: PullAt): Promise<PullRequest> {
   return readResult(deps, async () =>
     toPull(deps, await reloadNode(deps, access, 'reader'), await findPullRow(deps, at)),
   )
@@ -235,7 +235,7 @@ export async function listPullCommits(ctx: Ctx<Person>, { path, query }: Path<Pu
 }
 
 /** Finds the row of a pull request. @throws AppError pull_request_not_found */
-export async function findPullRow(deps: Deps, { node_id: nodeId, number }: PullAt): Promise<PullRow> {
+export async function findPullRow(deps: Services, { node_id: nodeId, number }: PullAt): Promise<PullRow> {
   const row = await findPull(deps.index.read, nodeId, number)
   if (!row) throw new AppError('pull_request_not_found', 'Pull request not found')
   return row
@@ -245,7 +245,7 @@ type LedgerChange = Pick<PullAct, 'event' | 'record' | 'changes'>
 
 /** The event of the patch, with the record after it; undefined if nothing changes. */
 async function patched(
-  deps: Deps,
+  deps: Services,
   access: NodeAccess,
   ledger: Oid,
   before: PullRecord,
@@ -284,7 +284,7 @@ async function patched(
 
 /** The record with the fields of the patch. */
 async function withPatch(
-  deps: Deps,
+  deps: Services,
   { org }: NodeAccess,
   before: PullRecord,
   { reviewers, ...fields }: PullPatch,
@@ -354,7 +354,7 @@ function headOf(repo: Repo, pair: Pair, field: keyof Pair, named: readonly (keyo
 
 /** Refuses a pair that is already open. The caller holds the ledger's lock. @throws AppError pull_request_exists */
 export async function refusePair(
-  deps: Deps,
+  deps: Services,
   { node, repo }: NodeAccess,
   ledger: Oid,
   pair: Pair,

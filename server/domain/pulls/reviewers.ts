@@ -1,8 +1,8 @@
 /** The users who are asked to review a pull request. */
 import { listMembersById } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import type { Reviewer } from '../ledger/ledger.ts'
+import type { Services } from '../services.ts'
 import type { OrgAt } from '../targets.ts'
 
 /**
@@ -12,7 +12,7 @@ import type { OrgAt } from '../targets.ts'
  * @throws ValidationError an id is not a member's, or it is the author's
  */
 export async function requireReviewers(
-  deps: Pick<Deps, 'index'>,
+  deps: Pick<Services, 'index'>,
   { org_id: orgId }: OrgAt,
   ids: readonly string[],
   authorId: string | undefined,

@@ -8,7 +8,6 @@ import type { Decision } from '../../../gitstore/refs/ref-transaction.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
-import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
@@ -23,6 +22,7 @@ import { signature } from '../format/signatures.ts'
 import { withVia } from '../format/trailers.ts'
 import { branchRef, branchRefs } from '../layout.ts'
 import { openPullsAt } from '../ledger/pull-ledger.ts'
+import type { Ctx, RequestCtx, Services } from '../services.ts'
 import type { Body, Path, PullAt } from '../targets.ts'
 import { trailerOf } from '../via.ts'
 import { semaphore } from './branch-updates.ts'
@@ -119,7 +119,7 @@ interface Reverting {
 
 /** Reverts what the pull request changed since it forked from its target. Returns the new commit. */
 async function reverted(
-  deps: Deps,
+  deps: Services,
   { repo, history }: NodeAccess,
   pull: PullRow,
   { actor, onto, title, signal }: Reverting,
@@ -148,7 +148,7 @@ const tooLarge = 'The folders that the pull request changed are too large to und
 
 /** Refuses content that breaks a rule of every branch. For rules of main, the new pull request has merge_problems. */
 async function refuseInvalid(
-  deps: Deps,
+  deps: Services,
   access: NodeAccess,
   branch: BranchName,
   { onto, head }: { readonly onto: Oid; readonly head: Oid },
@@ -183,7 +183,7 @@ function targetHead({ repo }: NodeAccess, { target_branch }: PullRow): Oid {
  * @throws AppError pull_request_exists
  */
 async function refuseSecond(
-  deps: Deps,
+  deps: Services,
   access: NodeAccess,
   ledger: Oid,
   { number, target_branch }: PullRow,

@@ -3,13 +3,13 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { listOpenPullsFrom, type PullRow } from '../../../index/derived/pulls.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess } from '../access.ts'
 import { leavable, mergeBaseOf } from '../consent/same-change.ts'
 import { type ReviewFacts, readReviewFacts, readVerdicts, type StatedVerdict } from '../consent/verdicts.ts'
 import type { PullPage } from '../consent/wording.ts'
 import { printable } from '../format/text-rules.ts'
 import { branchName, branchRef, branchRefs } from '../layout.ts'
+import type { Services } from '../services.ts'
 
 /** The most pull requests per push. With three lines each and one on the others, these are ten lines. */
 const maxPulls = 3
@@ -31,7 +31,7 @@ interface HeadMove {
  * @param moved the commands that were carried out
  */
 export async function describeMovedSources(
-  deps: Deps,
+  deps: Services,
   access: NodeAccess,
   moved: readonly RefCommand[],
   pageOf: PullPage,
@@ -76,7 +76,7 @@ interface MovedPull {
 }
 
 /** Counts the approvals that no longer hold. Returns 0 if that fails or takes too long. */
-async function countLost(deps: Deps, access: NodeAccess, moved: MovedPull, signal: AbortSignal): Promise<number> {
+async function countLost(deps: Services, access: NodeAccess, moved: MovedPull, signal: AbortSignal): Promise<number> {
   try {
     return await leavable(lostApprovals(deps, access, moved, signal), signal)
   } catch (error) {
@@ -86,7 +86,12 @@ async function countLost(deps: Deps, access: NodeAccess, moved: MovedPull, signa
 }
 
 /** @throws the errors of readVerdicts and mergeBaseOf */
-async function lostApprovals(deps: Deps, access: NodeAccess, { row, facts, heads }: MovedPull, signal: AbortSignal) {
+async function lostApprovals(
+  deps: Services,
+  access: NodeAccess,
+  { row, facts, heads }: MovedPull,
+  signal: AbortSignal,
+) {
   const source = heads.get(row.source_branch)
   const target = heads.get(row.target_branch)
   const now = target?.to ?? readRef(access.repo, branchRef(row.target_branch))

@@ -5,7 +5,6 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import type { Push, PushReport, RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { syncReceived } from '../../../gitstore/transfer/quarantine.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { pushAnswerOf } from '../../base/error-mapping.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
@@ -23,6 +22,7 @@ import { authorizeFresh } from '../indexing/freshness.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchName, branchRefs, main, nodeRepo } from '../layout.ts'
 import type { Reconciled } from '../ledger/reconcile.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
 import { describeMovedSources } from './moved-sources.ts'
 import { describeTypeAdvice } from './type-advice.ts'
@@ -107,7 +107,7 @@ export async function receivePush(
 
 /** Describes the push. Returns nothing if the storage fails: the refs have moved, and their report must not be lost. */
 function advice(
-  deps: Deps,
+  deps: Services,
   repo: Repo,
   commands: readonly RefCommand[],
   refused: ReadonlyMap<string, string>,
@@ -188,7 +188,7 @@ interface Explanation {
 }
 
 /** Explains an error to the user who pushes. Faults of the service are logged. */
-function explain(deps: Deps, error: unknown, pageOf: PullPage): Explanation {
+function explain(deps: Services, error: unknown, pageOf: PullPage): Explanation {
   if (error instanceof PushRejectedError) {
     const explained = error.problems.slice(0, maxProblems).map((problem) => printable(toProblemLine(problem)))
     const more = error.problems.length - explained.length

@@ -18,7 +18,6 @@ import {
   serveFetch,
   servePush,
 } from '../../../gitstore/transfer/smart-http.ts'
-import type { Deps } from '../../base/deps.ts'
 import { pushAnswerOf } from '../../base/error-mapping.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
@@ -34,6 +33,7 @@ import { diskFullError } from '../disk-reserve.ts'
 import { authorizeFresh, authorizeFreshOrg } from '../indexing/freshness.ts'
 import { main, maintenanceFile, orgRepo } from '../layout.ts'
 import { maintenanceError } from '../maintenance-mode.ts'
+import type { Services } from '../services.ts'
 import type { RepositoryAt } from '../targets.ts'
 import { type PushOutcome, receivePush } from './receive-push.ts'
 export type GitService = Exchange['service']
@@ -96,7 +96,7 @@ const fetchLimitBytes: Readonly<Record<Audience, number>> = {
  *   authorizeNode
  */
 export async function openSmartHttp(
-  deps: Deps,
+  deps: Services,
   credential: Credential | undefined,
   at: RepositoryAt,
   service: GitService,
@@ -247,7 +247,7 @@ function quotaReason(error: unknown): string {
 
 let pushes = 0
 
-function pushService(deps: Deps, access: NodeAccess, judge: (push: Push) => Promise<PushOutcome>): SmartHttp {
+function pushService(deps: Services, access: NodeAccess, judge: (push: Push) => Promise<PushOutcome>): SmartHttp {
   const { repo } = access
   const { config, store } = deps
   const conversation = (wire: Wire) =>

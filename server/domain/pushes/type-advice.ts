@@ -1,12 +1,12 @@
 /** Warnings for the terminal: rules of advisory types that a push to `main` breaks. */
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess } from '../access.ts'
 import { findTree } from '../branches/revisions.ts'
 import { findTypeAdvice } from '../branches/type-rules.ts'
 import { toProblemLine } from '../format/path-problem.ts'
 import { printable } from '../format/text-rules.ts'
 import { main } from '../layout.ts'
+import type { Services } from '../services.ts'
 
 /** The most warnings of a push. */
 const maxWarnings = 20
@@ -18,7 +18,7 @@ const maxWarnings = 20
  * @param moved the commands that were carried out
  */
 export async function describeTypeAdvice(
-  deps: Deps,
+  deps: Services,
   { org, repo }: NodeAccess,
   moved: readonly RefCommand[],
 ): Promise<readonly string[]> {

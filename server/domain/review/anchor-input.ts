@@ -1,11 +1,12 @@
 /** Checks the anchor of a new comment against the commits of the pull request. */
-import type { Deps } from '../../base/deps.ts'
+
 import type { NodeAccess } from '../access.ts'
 import { completeAnchor } from '../anchors/complete-anchor.ts'
 import { headMovedError } from '../branches/branch-commits.ts'
 import type { AnchorInput } from '../format/anchors.ts'
 import type { CommentAnchor } from '../ledger/entries.ts'
 import { findPullRow } from '../pulls/pulls.ts'
+import type { Services } from '../services.ts'
 import type { PullAt } from '../targets.ts'
 import { sourceHead } from './write-entries.ts'
 
@@ -17,7 +18,7 @@ import { sourceHead } from './write-entries.ts'
  * @throws ValidationError as completeAnchor
  */
 export async function resolveAnchor(
-  deps: Deps,
+  deps: Services,
   access: NodeAccess,
   at: PullAt,
   loc: readonly (string | number)[],

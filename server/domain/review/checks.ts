@@ -5,7 +5,6 @@ import { isOid, type Oid } from '../../../gitstore/repo.ts'
 import { type CheckRow, hasChecks, listChecks } from '../../../index/derived/checks.ts'
 import { hasEntryOn } from '../../../index/derived/entries.ts'
 import { listMembersById } from '../../../index/derived/org-queries.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
@@ -29,6 +28,7 @@ import {
 } from '../ledger/checks.ts'
 import { appendChecks } from '../ledger/ledger.ts'
 import { changeLedger } from '../pulls/ledger-changes.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Body, CheckAt, CheckedAt, Path } from '../targets.ts'
 
 export interface CommitChecks {
@@ -107,7 +107,13 @@ function isSame(one: CheckRecord, other: CheckRecord): boolean {
  *
  * @throws AppError check_exists
  */
-async function requireOwn(deps: Deps, { org }: NodeAccess, { by: first }: CheckRecord, actor: Person, name: string) {
+async function requireOwn(
+  deps: Services,
+  { org }: NodeAccess,
+  { by: first }: CheckRecord,
+  actor: Person,
+  name: string,
+) {
   if (first.id === actor.id) return
   const rules = await readRules(deps, org)
   const isNamed = (id: string | undefined) =>
@@ -124,7 +130,7 @@ async function requireOwn(deps: Deps, { org }: NodeAccess, { by: first }: CheckR
  *
  * @throws AppError too_many_checks
  */
-async function requireRoom(deps: Deps, { org }: NodeAccess, { values }: ReadChecks, name: string): Promise<void> {
+async function requireRoom(deps: Services, { org }: NodeAccess, { values }: ReadChecks, name: string): Promise<void> {
   const names = Object.keys(values)
   if (Object.hasOwn(values, name) || names.length < limits.checks) return
   const demanded = new Set((await readRules(deps, org)).flatMap(({ checks }) => checks.map((one) => one.name)))
@@ -148,7 +154,7 @@ export async function readChecks(ctx: Ctx<Person>, { path }: Path<CheckedAt>): P
  *
  * @throws AppError commit_not_found
  */
-async function requireChecked({ index }: Deps, access: NodeAccess, id: string): Promise<Oid> {
+async function requireChecked({ index }: Services, access: NodeAccess, id: string): Promise<Oid> {
   const { node, repo } = access
   if (!isOid(id))
     throw new AppError('commit_not_found', `Name the commit by all 40 characters of its id, not ${excerpt(id)}`)

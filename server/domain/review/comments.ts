@@ -1,7 +1,6 @@
 /** Comments on pull requests. Each act is one commit of the ledger. */
 import { v7 as newId } from 'uuid'
 import { findEntryById, findEntryRow } from '../../../index/derived/entries.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
@@ -12,6 +11,7 @@ import { reloadNode } from '../indexing/freshness.ts'
 import { readResult } from '../indexing/index-node.ts'
 import { type CommentAnchor, type CommentRecord, parseEntry } from '../ledger/entries.ts'
 import { findPullRow } from '../pulls/pulls.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Body, EntryAt, Path, PullAt } from '../targets.ts'
 import { resolveAnchor } from './anchor-input.ts'
 import { type Comment, commentOf } from './entry-views.ts'
@@ -101,7 +101,7 @@ export interface CheckedComment {
 
 /** Checks a comment before the lock is held. @throws ValidationError, AppError head_moved, merged, closed */
 export async function checkComment(
-  deps: Deps,
+  deps: Services,
   access: NodeAccess,
   at: PullAt,
   loc: Loc,
@@ -184,7 +184,7 @@ export async function getComment(ctx: Ctx<Person>, { path }: Path<EntryAt>): Pro
   return findComment(ctx, path)
 }
 
-async function findComment(deps: Deps, { node_id: nodeId, number, entry }: EntryAt): Promise<Comment> {
+async function findComment(deps: Services, { node_id: nodeId, number, entry }: EntryAt): Promise<Comment> {
   const row = await findEntryRow(deps.index.read, nodeId, number, entry)
   const comment = row && commentOf(row)
   if (!comment) throw commentNotFoundError()
@@ -197,7 +197,7 @@ export function commentNotFoundError(entry?: number): AppError {
 }
 
 /** Reads a comment after a change. @throws the errors of readResult */
-function commentAfter(deps: Deps, access: NodeAccess, at: EntryAt): Promise<Comment> {
+function commentAfter(deps: Services, access: NodeAccess, at: EntryAt): Promise<Comment> {
   return readResult(deps, async () => {
     await reloadNode(deps, access, 'reader')
     return findComment(deps, at)
@@ -259,7 +259,7 @@ function changed(before: CommentRecord, patch: CommentPatch, named: readonly str
 }
 
 /** Checks a new suggestion of a comment that exists. @throws AppError merged, closed; ValidationError */
-async function checkNewSuggestion(deps: Deps, access: NodeAccess, at: EntryAt, patch: CommentPatch): Promise<void> {
+async function checkNewSuggestion(deps: Services, access: NodeAccess, at: EntryAt, patch: CommentPatch): Promise<void> {
   const row = await findEntryRow(deps.index.read, at.node_id, at.number, at.entry)
   const record = row && parseEntry(row.body)
   const { suggestion } = patch

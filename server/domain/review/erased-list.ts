@@ -13,12 +13,12 @@ import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { isOid } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { erasedFile, erasedFolder } from '../format/paths.ts'
 import { type Author, asJson, signature } from '../format/signatures.ts'
 import { isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
 import { indexChangedOrg } from '../orgs/org-changes.ts'
+import type { Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
 
 /** The target of an erasure: an entry, a pull request, a user, or a head. */
@@ -55,7 +55,7 @@ function optionOf(target: ErasureTarget): string {
 
 /** Adds an item to the list, in a commit of org.git. An item that is there stays. @throws AppError outcome_unknown */
 export async function listErased(
-  deps: Deps,
+  deps: Services,
   { org_id: orgId, node_id: nodeId }: NodeAt,
   target: ErasureTarget,
   by: Author,
@@ -102,7 +102,7 @@ export interface Returned extends NodeAt {
 }
 
 /** Finds listed erasures that the ledgers do not have. */
-export async function listReturned(store: Pick<Deps['store'], 'root'>, orgId: string): Promise<Returned[]> {
+export async function listReturned(store: Pick<Services['store'], 'root'>, orgId: string): Promise<Returned[]> {
   const repo = orgRepo(store, orgId)
   const head = readRef(repo, main)
   if (!head) return []

@@ -14,7 +14,6 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { forget, listErasing, markErasing, unmarkErasing } from '../../../gitstore/upkeep/forget.ts'
 import { findAccountById } from '../../../index/credentials/accounts.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { hiddenEmail } from '../format/hidden-emails.ts'
 import { entriesFolder, entryFile, pullFile } from '../format/paths.ts'
@@ -32,6 +31,7 @@ import {
   erasePull,
 } from '../ledger/erased-records.ts'
 import { diffLedgers } from '../ledger/ledger.ts'
+import type { Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
 import { type ErasureTarget, listErased, subjectOf } from './erased-list.ts'
 
@@ -67,7 +67,7 @@ export interface ErasureResult {
  *
  * @throws AppError busy: the ledger or the repository is in use; repeat it. GitError native_failed, storage_*
  */
-export async function eraseFromLedger(deps: Deps, at: NodeAt, input: ErasureInput): Promise<ErasureResult> {
+export async function eraseFromLedger(deps: Services, at: NodeAt, input: ErasureInput): Promise<ErasureResult> {
   const repo = nodeRepo(deps.store, at.org_id, at.node_id)
   const { target } = input
   const heldBy = 'head' in target ? await refsThatReach(repo, target.head) : []
@@ -84,7 +84,7 @@ export async function eraseFromLedger(deps: Deps, at: NodeAt, input: ErasureInpu
   return { rewritten, removed, heldBy }
 }
 
-async function rewriteLedger(deps: Deps, at: NodeAt, repo: Repo, input: ErasureInput): Promise<number> {
+async function rewriteLedger(deps: Services, at: NodeAt, repo: Repo, input: ErasureInput): Promise<number> {
   const { signal } = input
   const edits = await editsFor(deps, repo, input)
   let rewriting = startRewriting(repo, edits)
@@ -113,7 +113,7 @@ async function rewriteLedger(deps: Deps, at: NodeAt, repo: Repo, input: ErasureI
 
 /** Moves the ledger under its lock. Undefined: it has grown too much, or was moved, since it was built. */
 async function moveLedger(
-  { store, now }: Deps,
+  { store, now }: Services,
   repo: Repo,
   rewriting: Rewriting,
   { built, by, target, signal, recheck }: ErasureInput & { readonly built: Oid },
@@ -141,7 +141,7 @@ async function moveLedger(
  * @throws AppError busy; the errors of `forget`
  */
 export async function finishErasures(
-  { store }: Pick<Deps, 'store'>,
+  { store }: Pick<Services, 'store'>,
   repo: Repo,
   { signal, patienceMs }: Pick<ErasureInput, 'signal' | 'patienceMs'>,
 ): Promise<number> {
@@ -163,7 +163,7 @@ export async function finishErasures(
 }
 
 /** Removes marks of moves that have not happened. Returns the tips of the others. */
-async function listMoved(store: Deps['store'], repo: Repo): Promise<Oid[]> {
+async function listMoved(store: Services['store'], repo: Repo): Promise<Oid[]> {
   const moved: Oid[] = []
   for (const tip of await listErasing(repo)) {
     if (readRef(repo, ledgerRef) !== tip) moved.push(tip)
@@ -176,7 +176,7 @@ async function listMoved(store: Deps['store'], repo: Repo): Promise<Oid[]> {
   return moved
 }
 
-async function editsFor(deps: Deps, repo: Repo, { target, by, reason, signal }: ErasureInput): Promise<Edits> {
+async function editsFor(deps: Services, repo: Repo, { target, by, reason, signal }: ErasureInput): Promise<Edits> {
   const stamp: Erased = { by, at: deps.now().toISOString(), ...(reason !== undefined && { reason }) }
   if ('person' in target) return editsOfPerson(await findPerson(deps, repo, target.person))
   if ('head' in target) return editsOfHead(repo, target.head, signal)
@@ -207,7 +207,7 @@ function editsOfPerson(person: ErasedPerson): Edits {
 }
 
 /** Collects the e-mail addresses of a user. Reads the account, and all entries and pull requests. */
-async function findPerson({ credentials }: Deps, repo: Repo, id: string): Promise<ErasedPerson> {
+async function findPerson({ credentials }: Services, repo: Repo, id: string): Promise<ErasedPerson> {
   const emails = new Set([hiddenEmail(id)])
   const account = await findAccountById(credentials.read, id)
   if (account) emails.add(account.email.toLowerCase())

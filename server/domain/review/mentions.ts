@@ -1,8 +1,8 @@
 /** Users whom a comment mentions. */
 import { listMemberNames, listMembersById } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
+import type { Services } from '../services.ts'
 import type { OrgAt } from '../targets.ts'
 
 /**
@@ -12,7 +12,7 @@ import type { OrgAt } from '../targets.ts'
  * @throws ValidationError a named user is not a member
  */
 export async function resolveMentions(
-  deps: Pick<Deps, 'index'>,
+  deps: Pick<Services, 'index'>,
   { org_id: orgId }: OrgAt,
   loc: readonly (string | number)[],
   text: string,

@@ -1,9 +1,9 @@
 /** How far users have read conversations. These marks are the only part that does not follow from Git. */
 import { deleteReadMarksUntil, setReadMark } from '../../../index/credentials/read-marks.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { authorizeNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { findPullRow } from '../pulls/pulls.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Body, Path, PullAt } from '../targets.ts'
 
 export interface ReadMarkInput {
@@ -29,7 +29,7 @@ export async function putReadMark(ctx: Ctx<Person>, { path, body }: Path<PullAt>
 }
 
 /** Deletes marks that were set more than 90 days ago. */
-export async function forgetReadMarks(deps: Deps): Promise<void> {
+export async function forgetReadMarks(deps: Services): Promise<void> {
   const until = new Date(deps.now().getTime() - unseenMs).toISOString()
   await deps.credentials.write((trx) => deleteReadMarksUntil(trx, until))
 }

@@ -2,7 +2,6 @@
 import { v7 as newId } from 'uuid'
 import { findEntryRow, listLastVerdicts, listReviewRows } from '../../../index/derived/entries.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -19,6 +18,7 @@ import { fromRow } from '../ledger/pull-ledger.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { readPresentChange } from '../pulls/present-change.ts'
 import { findPullRow } from '../pulls/pulls.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Body, EntryAt, Path, PullAt, Query } from '../targets.ts'
 import {
   type CheckedComment,
@@ -158,7 +158,7 @@ export async function getReview(ctx: Ctx<Person>, { path }: Path<EntryAt>): Prom
   return findReview(ctx, await authorizeNode(ctx, path, 'reader'), path)
 }
 
-async function findReview(deps: Deps, access: NodeAccess, at: EntryAt): Promise<Review> {
+async function findReview(deps: Services, access: NodeAccess, at: EntryAt): Promise<Review> {
   const pull = await findPullRow(deps, at)
   const row = await findEntryRow(deps.index.read, at.node_id, at.number, at.entry)
   const review = row && toReview(row.entry, row.body, await readStates(deps, access, pull))
@@ -171,14 +171,14 @@ function reviewNotFoundError(): AppError {
 }
 
 /** Reads a review after a change. @throws the errors of readResult */
-function reviewAfter(deps: Deps, access: NodeAccess, at: EntryAt): Promise<Review> {
+function reviewAfter(deps: Services, access: NodeAccess, at: EntryAt): Promise<Review> {
   return readResult(deps, async () => findReview(deps, await reloadNode(deps, access, 'reader'), at))
 }
 
 /** The state of a review, by its entry and record. */
 type StateOf = (entry: number, record: VerdictRecord) => ReviewState
 
-export async function readStates(deps: Deps, access: NodeAccess, pull: PullRow): Promise<StateOf> {
+export async function readStates(deps: Services, access: NodeAccess, pull: PullRow): Promise<StateOf> {
   const rows = await listLastVerdicts(deps.index.read, access.org.id, access.node.id, [pull.number])
   const verdicts = await readVerdicts(deps, access, pull, rows, () => readPresentChange(access, pull))
   const byEntry = new Map(verdicts.map((verdict) => [verdict.row.entry, verdict]))

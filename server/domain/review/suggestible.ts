@@ -1,6 +1,5 @@
 /** Checks suggested texts when they are written. */
 import { findEntryRow } from '../../../index/derived/entries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import type { NodeAccess } from '../access.ts'
@@ -10,6 +9,7 @@ import { type CommentAnchor, type CommentRecord, parseEntry } from '../ledger/en
 import type { PullRecord } from '../ledger/ledger.ts'
 import { readPresentChange } from '../pulls/present-change.ts'
 import { findPullRow } from '../pulls/pulls.ts'
+import type { Services } from '../services.ts'
 import type { PullAt } from '../targets.ts'
 
 type Loc = readonly (string | number)[]
@@ -41,7 +41,7 @@ function requireLines(loc: Loc, anchor: CommentAnchor | undefined): asserts anch
  * @throws ValidationError
  */
 export async function requireSuggestible(
-  deps: Deps,
+  deps: Services,
   access: NodeAccess,
   at: PullAt,
   loc: Loc,
@@ -76,7 +76,7 @@ const lacks = {
  * @throws ValidationError the first comment is deleted, or about no lines
  */
 export async function anchorOfThread(
-  deps: Deps,
+  deps: Services,
   { node_id: nodeId, number }: PullAt,
   loc: Loc,
   thread: number,

@@ -1,13 +1,13 @@
 /** The message of a commit that applies suggestions. It names their authors as co-authors. */
 import { cleanPersonName } from '../../../gitstore/names.ts'
 import { findActiveProfile } from '../../../index/credentials/accounts.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { Person } from '../actor.ts'
 import { emailInGit } from '../format/hidden-emails.ts'
 import { type Author, authorOf } from '../format/signatures.ts'
 import { normalizeLineEnds } from '../format/text-rules.ts'
 import { withTrailers } from '../format/trailers.ts'
 import type { CommentRecord, EntryUser } from '../ledger/entries.ts'
+import type { Services } from '../services.ts'
 
 interface Wanted {
   /** The number of the pull request. */
@@ -17,7 +17,7 @@ interface Wanted {
 
 /** Returns the message with its trailers. `chosen` is in the order of the entries. */
 export async function messageOf(
-  deps: Pick<Deps, 'credentials'>,
+  deps: Pick<Services, 'credentials'>,
   actor: Person,
   { number, message }: Wanted,
   chosen: readonly { readonly entry: number; readonly record: CommentRecord }[],
@@ -35,7 +35,7 @@ export async function messageOf(
 }
 
 /** Returns the current name and e-mail address for Git. If the account is deleted, they are those of the comment. */
-async function authorNow(deps: Pick<Deps, 'credentials'>, by: EntryUser): Promise<Author> {
+async function authorNow(deps: Pick<Services, 'credentials'>, by: EntryUser): Promise<Author> {
   const profile = by.id === undefined ? undefined : await findActiveProfile(deps.credentials.read, by.id)
   return profile ? { name: profile.name, email: emailInGit(profile) } : authorOf(by)
 }

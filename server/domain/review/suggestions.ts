@@ -8,7 +8,6 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { createYielder, entriesPerTurn } from '../../../gitstore/yielder.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -29,6 +28,7 @@ import { appendEntries, readPull } from '../ledger/ledger.ts'
 import { changeLedger } from '../pulls/ledger-changes.ts'
 import { type PullRequest, sentence } from '../pulls/pull-state.ts'
 import { findPullRow, pullAfter } from '../pulls/pulls.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Body, Path, PullAt } from '../targets.ts'
 import { trailerOf } from '../via.ts'
 import { commentNotFoundError } from './comments.ts'
@@ -195,7 +195,7 @@ async function attempt(ctx: Ctx<Person>, access: NodeAccess, asked: Attempt): Pr
 }
 
 /** Reads the ledger under its lock. If a process has died after it moved the branch, this first finishes its work. */
-async function recoveredLedger({ store }: Deps, repo: Repo): Promise<Oid> {
+async function recoveredLedger({ store }: Services, repo: Repo): Promise<Oid> {
   const ledger = await withRefLock(store, { repo, ref: ledgerRef }, '', async () => readRef(repo, ledgerRef))
   if (ledger === null) throw new AppError('node_not_found', 'Node not found')
   return ledger
@@ -203,7 +203,7 @@ async function recoveredLedger({ store }: Deps, repo: Repo): Promise<Oid> {
 
 /** Checks the branch, before its lock and under it. @throws AppError */
 async function requireMovable(
-  deps: Deps,
+  deps: Services,
   { repo, org, node }: NodeAccess,
   pull: Pick<PullRow, 'status' | 'source_branch'>,
   input: SuggestionsInput,

@@ -1,6 +1,5 @@
 /** The threads of a pull request, placed on its current head. */
 import { findEntryRow, listAnswers, listThreadRows, type ThreadState } from '../../../index/derived/entries.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -12,6 +11,7 @@ import type { CommentRecord } from '../ledger/entries.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { readPresentChange } from '../pulls/present-change.ts'
 import { findPullRow } from '../pulls/pulls.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Body, EntryAt, Path, PullAt, Query } from '../targets.ts'
 import { type Comment, commentOf } from './entry-views.ts'
 import { entryAt, writeEntries } from './write-entries.ts'
@@ -133,7 +133,7 @@ export async function updateThread(
   })
 }
 
-async function findFirst(deps: Deps, { node_id: nodeId, number, entry }: EntryAt): Promise<Comment> {
+async function findFirst(deps: Services, { node_id: nodeId, number, entry }: EntryAt): Promise<Comment> {
   const row = await findEntryRow(deps.index.read, nodeId, number, entry)
   const comment = row && commentOf(row)
   if (!comment) throw threadNotFoundError()

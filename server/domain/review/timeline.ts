@@ -1,10 +1,10 @@
 /** The timeline of a pull request: its comments, reviews and events, oldest first. */
 import { type EntryRow, listEntriesAfter } from '../../../index/derived/entries.ts'
-import type { Ctx } from '../../base/deps.ts'
 import { authorizeNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { parseEntry } from '../ledger/entries.ts'
 import { findPullRow } from '../pulls/pulls.ts'
+import type { Ctx } from '../services.ts'
 import type { Path, PullAt, Query } from '../targets.ts'
 import { type Comment, type PullEventView, toComment, toEvent, toReviewText } from './entry-views.ts'
 import { type Review, readStates } from './reviews.ts'

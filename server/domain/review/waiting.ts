@@ -11,7 +11,6 @@ import {
   type WaitingFor,
   type WaitingRow,
 } from '../../../index/derived/waiting.ts'
-import type { Ctx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg, includesRole, seesOf } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -22,6 +21,7 @@ import { authorizeFresh } from '../indexing/freshness.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { type PullRequest, toPull } from '../pulls/pull-state.ts'
 import { findPullRow } from '../pulls/pulls.ts'
+import type { Ctx } from '../services.ts'
 import type { OrgAt, Path, Query } from '../targets.ts'
 import { unseenMs } from './read-marks.ts'
 

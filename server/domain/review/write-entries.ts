@@ -4,7 +4,6 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { findEntryById, hasEntryOn } from '../../../index/derived/entries.ts'
 import { findEntriesLedger } from '../../../index/derived/node-queries.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import type { NodeAccess } from '../access.ts'
@@ -15,6 +14,7 @@ import { type EntryRecord, type EntryUser, nextEntry, parseEntry, readEntry, rea
 import { appendEntries, changedEntries, diffLedgers, type PullRecord, readPull } from '../ledger/ledger.ts'
 import type { ChangedBy } from '../ledger/reconcile.ts'
 import { changeLedger } from '../pulls/ledger-changes.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { PullAt } from '../targets.ts'
 
 /** The ledger while its lock is held. */
@@ -89,7 +89,7 @@ export function sourceHead(
  *
  * @returns the pull request and the number of the entry
  */
-export async function findById(deps: Deps, { repo, node }: NodeAccess, ledger: Oid, id: string) {
+export async function findById(deps: Services, { repo, node }: NodeAccess, ledger: Oid, id: string) {
   const { read } = deps.index
   // Reads the commit before the rows. Newer rows only add entries.
   const indexed = await findEntriesLedger(read, node.id)

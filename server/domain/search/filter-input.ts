@@ -4,8 +4,8 @@ import type { ReadCondition } from '../../../index/properties/box-conditions.ts'
 import { type Filter, FilterError, readFilter } from '../../../index/properties/filter.ts'
 import { readTextFilter } from '../../../index/properties/text-filter.ts'
 import type { UnknownName } from '../../../index/properties/unknown-names.ts'
-import type { Deps } from '../../base/deps.ts'
 import { ValidationError } from '../../base/errors.ts'
+import type { Services } from '../services.ts'
 
 /**
  * Reads a filter in its JSON form or in its text form. The conditions of a text form have their positions.
@@ -14,7 +14,7 @@ import { ValidationError } from '../../base/errors.ts'
  * @throws ValidationError filter_syntax, filter_too_large
  */
 export function filterIn(
-  deps: Pick<Deps, 'now'>,
+  deps: Pick<Services, 'now'>,
   where: unknown,
   loc: readonly string[],
 ): { readonly where: Filter; readonly conditions?: readonly ReadCondition[] } {
@@ -24,7 +24,7 @@ export function filterIn(
 }
 
 /** Returns the day that `today` stands for in a text form, in UTC. */
-export function todayOf({ now }: Pick<Deps, 'now'>): string {
+export function todayOf({ now }: Pick<Services, 'now'>): string {
   return now().toISOString().slice(0, 10)
 }
 

@@ -1,11 +1,11 @@
 /** Questions about another branch or an earlier time, which are read from Git first. */
 
 import type { View } from '../../../index/search/ranking/view.ts'
-import type { RequestCtx } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { type OrgAccess, requireRole } from '../access.ts'
 import { type Actor, callerOf } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
+import type { RequestCtx } from '../services.ts'
 import { searchInTurn } from './queue.ts'
 import { readView, type Snapshot } from './snapshots.ts'
 

@@ -1,9 +1,10 @@
 /** Search by meaning: which questions may use it, and what an answer says about it. */
-import type { Deps } from '../../base/deps.ts'
+
 import { ValidationError } from '../../base/errors.ts'
 import type { OrgAccess } from '../access.ts'
 import type { Embeddings } from '../embeddings/embeddings.ts'
 import { embeddingsChoice } from '../format/org-format.ts'
+import type { Services } from '../services.ts'
 import { type AskedMeaning, leastCovered } from './question-meaning.ts'
 import type { SearchAnswer } from './search-thread.ts'
 
@@ -33,7 +34,7 @@ export interface MeantAnswer {
  * @throws ValidationError embeddings_off, and errors of `ask`
  */
 export async function askByMeaning(
-  deps: Deps,
+  deps: Services,
   access: OrgAccess,
   mode: SearchMode,
   signal: AbortSignal,

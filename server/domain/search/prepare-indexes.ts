@@ -8,13 +8,13 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ignoreMissing } from '../../../gitstore/fs-exists.ts'
 import { type ChangedOrg, type OrgState, orgStates } from '../../../index/derived/changed-nodes.ts'
-import type { Deps } from '../../base/deps.ts'
 import { untilDraining } from '../../base/rounds.ts'
 import { orgFolder, searchFolder } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { fewestPrepared } from './open-indexes.ts'
 import { unusedMs } from './segment-files.ts'
 
-type PrepareDeps = Pick<Deps, 'index' | 'search' | 'store' | 'log' | 'draining' | 'rounds'>
+type PrepareDeps = Pick<Services, 'index' | 'search' | 'store' | 'log' | 'draining' | 'rounds'>
 
 /** Milliseconds between two looks at the versions. */
 const lookMs = 5_000

@@ -4,12 +4,12 @@ import type { ReadCondition } from '../../../index/properties/box-conditions.ts'
 import type { Filter, Subject } from '../../../index/properties/filter.ts'
 import type { PropertyAnswer, PropertyQuestion } from '../../../index/properties/query.ts'
 import { parseSort } from '../../../index/properties/text-sort.ts'
-import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { invalid, ValidationError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, type OrgAccess } from '../access.ts'
 import { toListed } from '../nodes/nodes.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { RequestCtx, Services } from '../services.ts'
 import type { Body, OrgAt, Path, Query } from '../targets.ts'
 import { filterIn, located, nearestNames } from './filter-input.ts'
 import { askInView, snapshotOf } from './in-view.ts'
@@ -103,7 +103,7 @@ export async function listProperties(ctx: RequestCtx, { path, query }: Path<OrgA
 }
 
 function questionOf(
-  deps: Pick<Deps, 'now'>,
+  deps: Pick<Services, 'now'>,
   query: NodeQuery,
   part: Part,
 ): PropertyQuestion & { readonly conditions?: readonly ReadCondition[] } {

@@ -3,10 +3,10 @@
 import type { Suggestions } from '../../../index/search/answers/suggest.ts'
 import type { Scope } from '../../../index/search/ranking/scope.ts'
 import type { SearchQuestion } from '../../../index/search/retrieve.ts'
-import type { Deps, RequestCtx } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
 import { refuseLongQuery } from '../format/limits.ts'
+import type { RequestCtx, Services } from '../services.ts'
 import type { Body, OrgAt, Path, Query } from '../targets.ts'
 import { filterIn, nearestNames, todayOf } from './filter-input.ts'
 import type { FilteredQuestion } from './filtered-search.ts'
@@ -51,7 +51,10 @@ export async function searchNodes(ctx: RequestCtx, { path, body }: Path<OrgAt> &
   return { ...describedAnswer(answer), ...(meaning && { meaning }) }
 }
 
-function questionOf(deps: Deps, { scope: { where, ...scope } = {}, mode, ...question }: Question): FilteredQuestion {
+function questionOf(
+  deps: Services,
+  { scope: { where, ...scope } = {}, mode, ...question }: Question,
+): FilteredQuestion {
   const filter = where === undefined ? undefined : filterIn(deps, where, ['body', 'scope', 'where'])
   return { ...question, scope, today: todayOf(deps), ...(filter !== undefined && { where: filter.where }) }
 }

@@ -10,13 +10,13 @@ import { listNodesWithBranch, type StateNode } from '../../../index/derived/bran
 import { listNodesUpdatedAfter } from '../../../index/derived/node-queries.ts'
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import type { View, ViewNode } from '../../../index/search/ranking/view.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid, ValidationError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { timeOf } from '../format/signatures.ts'
 import { readState } from '../indexing/node-rows.ts'
 import { branchRef, nodeRepo } from '../layout.ts'
+import type { Services } from '../services.ts'
 
 /** The state that is searched instead of main. */
 export type Snapshot = ({ readonly branch: string } | { readonly at: string }) & {
@@ -42,7 +42,7 @@ interface Difference {
  * @throws ValidationError value_error (no node has the branch), scope_too_large
  * @throws AppError org_not_found; GitError as readCommit
  */
-export async function readView(deps: Deps, orgId: string, elsewhere: Snapshot): Promise<View> {
+export async function readView(deps: Services, orgId: string, elsewhere: Snapshot): Promise<View> {
   const org = await findOrgRow(deps.index.read, orgId)
   if (org === undefined) throw new AppError('org_not_found', 'The organisation has been deleted')
   const { differences, gone } =
@@ -55,7 +55,7 @@ export async function readView(deps: Deps, orgId: string, elsewhere: Snapshot): 
 }
 
 async function onBranch(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   elsewhere: Snapshot & { readonly branch: string },
 ): Promise<Difference[]> {
@@ -90,7 +90,7 @@ function headOf(repo: Repo, name: string): Oid | null {
 }
 
 async function atTime(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   elsewhere: Snapshot & { readonly at: string },
 ): Promise<{ differences: Difference[]; gone: string[] }> {

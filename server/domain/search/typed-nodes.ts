@@ -1,6 +1,5 @@
 /** Types and their nodes: counts, problems, and the effect of new definitions. */
 
-import type { RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg, type OrgAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -8,6 +7,7 @@ import { readOrgTypes } from '../branches/type-rules.ts'
 import { requireRoomInOrg } from '../byte-quota.ts'
 import { changeType, readHistory, requireDefinition, requireType } from '../orgs/types.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
+import type { RequestCtx } from '../services.ts'
 import type { Body, OrgAt, Path, Query, TypeAt } from '../targets.ts'
 import { toTypeProblem } from '../types/content-problems.ts'
 import type { TypeDefinition } from '../types/definition.ts'

@@ -9,10 +9,10 @@ import {
 } from '../../../index/log/deliveries.ts'
 import { updateHookState } from '../../../index/log/hook-states.ts'
 import type { DeliveryState } from '../../../index/log/schema.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { Ctx, Services } from '../services.ts'
 import type { Body, DeliveryAt, Path, Query, WebhookAt } from '../targets.ts'
 import { headersOf } from './receivers.ts'
 import { findOwnWebhook } from './webhook-access.ts'
@@ -100,7 +100,7 @@ export async function redeliverFailed(
   return { redelivered }
 }
 
-async function findRow({ events }: Deps, { webhook_id: webhookId, delivery_id: deliveryId }: DeliveryAt) {
+async function findRow({ events }: Services, { webhook_id: webhookId, delivery_id: deliveryId }: DeliveryAt) {
   const row = await findDelivery(events.read, webhookId, deliveryId)
   if (row === undefined) throw new AppError('delivery_not_found', 'Delivery not found')
   return row
@@ -121,7 +121,7 @@ function toDelivery(row: Row): Delivery {
 }
 
 /** Deletes deliveries that ended more than 30 days ago. */
-export async function forgetDeliveries({ events, now, draining }: Deps): Promise<boolean> {
+export async function forgetDeliveries({ events, now, draining }: Services): Promise<boolean> {
   const before = now().getTime() - keptDays * 24 * 3_600_000
   const isOver = await events.write((trx) => deleteDeliveriesDoneBefore(trx, before, rowsAtOnce))
   return isOver || draining.aborted

@@ -10,9 +10,9 @@ import { hasGrant } from '../../../index/credentials/oauth.ts'
 import type { Webhook } from '../../../index/credentials/schema.ts'
 import { findOrgWithRole } from '../../../index/derived/org-queries.ts'
 import type { DisabledReason } from '../../../index/log/schema.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { Person } from '../actor.ts'
 import { wakeReaders } from '../event-log/wake.ts'
+import type { Services } from '../services.ts'
 import { auditHook } from './audited.ts'
 import { disableHook } from './outcomes.ts'
 
@@ -21,7 +21,7 @@ export function keptBy({ id, tokenId, connection }: Person): Pick<Webhook, 'kept
 }
 
 /** Returns the webhooks for which somebody answers. Disables the others. */
-export async function keptOf(deps: Deps, hooks: readonly Webhook[]): Promise<Set<Webhook>> {
+export async function keptOf(deps: Services, hooks: readonly Webhook[]): Promise<Set<Webhook>> {
   const known = new Map<string, boolean>()
   const kept = new Set<Webhook>()
   for (const hook of hooks) {
@@ -34,20 +34,20 @@ export async function keptOf(deps: Deps, hooks: readonly Webhook[]): Promise<Set
   return kept
 }
 
-async function endHook(deps: Deps, hook: Webhook): Promise<void> {
+async function endHook(deps: Services, hook: Webhook): Promise<void> {
   const disabling = { hookId: hook.id, reason: 'revoked', now: deps.now() } as const
   if (await deps.events.write((trx) => disableHook(trx, disabling))) await noteDisabled(deps, hook, 'revoked')
 }
 
 /** Records that the service has disabled a webhook. */
-export async function noteDisabled(deps: Deps, hook: Webhook, reason: DisabledReason): Promise<void> {
+export async function noteDisabled(deps: Services, hook: Webhook, reason: DisabledReason): Promise<void> {
   await auditHook(deps, undefined, hook, 'webhook.disabled', { reason })
   wakeReaders(deps, hook.org_id)
   deps.log.warn({ orgId: hook.org_id, webhookId: hook.id, reason }, 'a webhook was disabled')
 }
 
 /** An organisation without a row was deleted, which its webhooks still report. */
-async function isKept({ credentials, index }: Deps, hook: Webhook): Promise<boolean> {
+async function isKept({ credentials, index }: Services, hook: Webhook): Promise<boolean> {
   const { read } = credentials
   const { org_id, kept_via } = hook
   const keeper = keeperOf(hook)

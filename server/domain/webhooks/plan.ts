@@ -4,7 +4,7 @@ import type { Webhook } from '../../../index/credentials/schema.ts'
 import { findWebhooks } from '../../../index/credentials/webhooks.ts'
 import { listHooksBehind, updateHookState } from '../../../index/log/hook-states.ts'
 import { type PlannedHook, planDeliveries } from '../../../index/log/planning.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 import { keptOf } from './keepers.ts'
 import { isServedHere } from './reconcile.ts'
 import { openSecret } from './secrets.ts'
@@ -13,7 +13,7 @@ import { openSecret } from './secrets.ts'
 const hooksAtOnce = 200
 
 /** Plans the events that the webhooks of this service have not seen. Two processes may do so at the same time. */
-export async function planAll(deps: Deps): Promise<void> {
+export async function planAll(deps: Services): Promise<void> {
   const behind = await listHooksBehind(deps.events.read)
   for (let at = 0; at < behind.length; at += hooksAtOnce) {
     const ids = behind.slice(at, at + hooksAtOnce).map(({ hook_id }) => hook_id)
@@ -27,7 +27,7 @@ export async function planAll(deps: Deps): Promise<void> {
 }
 
 /** Plans for webhooks of one organisation. */
-async function planOrg(deps: Deps, hooks: readonly Webhook[]): Promise<void> {
+async function planOrg(deps: Services, hooks: readonly Webhook[]): Promise<void> {
   const { events, draining, now } = deps
   // A crash came between the two databases.
   for (const { id } of hooks.filter(({ active }) => active === 0))

@@ -1,13 +1,13 @@
 /** The receivers of webhooks: whether their URLs may be used, and one request to them. */
 import type { Webhook } from '../../../index/credentials/schema.ts'
 import manifest from '../../../package.json' with { type: 'json' }
-import type { Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import { newAllowList } from '../net/allow-list.ts'
 import { FetchError } from '../net/fetch-error.ts'
 import { checkTarget, type FetchAnswer, type FetchRules, guardedFetch } from '../net/guarded-fetch.ts'
 import { ownAddresses } from '../net/own-addresses.ts'
 import { parseRetryAfter } from '../net/retry-after.ts'
+import type { Services } from '../services.ts'
 import { longestWaitMs } from './retry-times.ts'
 import { signatureOf } from './secrets.ts'
 
@@ -38,7 +38,7 @@ export interface Attempt {
   readonly retryAfterMs: number
 }
 
-type ReceiverDeps = Pick<Deps, 'config' | 'listening'>
+type ReceiverDeps = Pick<Services, 'config' | 'listening'>
 
 /** The rules for URLs of webhooks. */
 function rulesOf({ config, listening }: ReceiverDeps): FetchRules {
@@ -68,7 +68,7 @@ export function headersOf({ content_type }: Pick<Webhook, 'content_type'>, id: s
 
 /** Sends a message once. Never throws because of the receiver. */
 export async function sendMessage(
-  deps: ReceiverDeps & Pick<Deps, 'now'>,
+  deps: ReceiverDeps & Pick<Services, 'now'>,
   {
     hook,
     secrets,

@@ -21,10 +21,10 @@ import {
   insertHookState,
   listHookStatesAfter,
 } from '../../../index/log/hook-states.ts'
-import type { Deps } from '../../base/deps.ts'
 import { isSweeper } from '../../base/sweeper.ts'
 import { isClosed } from '../format/org-format.ts'
 import { orgRepo } from '../layout.ts'
+import type { Services } from '../services.ts'
 import { isUnsealed, lostSecretsSentence, openSecret, sealSecret } from './secrets.ts'
 
 const rowsAtOnce = 200
@@ -34,19 +34,19 @@ const newStateMs = 60_000
 const deletedOrgMs = 30 * 24 * 3_600_000
 
 /** True if this service sends the events of an organisation, which is or was here. A closed one waits. */
-export async function isServedHere(deps: Deps, orgId: string): Promise<boolean> {
+export async function isServedHere(deps: Services, orgId: string): Promise<boolean> {
   const row = await findOrgRow(deps.index.read, orgId)
   if (row && isClosed(row)) return false
   return deps.placement.isHere(orgId) ? true : (await findLastEvent(deps.events.read, orgId))?.type === 'org.deleted'
 }
 
-export async function reconcileHooks(deps: Deps): Promise<void> {
+export async function reconcileHooks(deps: Services): Promise<void> {
   await reportLost(deps, await addStates(deps))
   await deleteStates(deps)
 }
 
 /** Reports webhooks whose secrets cannot be read. One process logs it, at the start and when the number changes. */
-async function reportLost({ config, metrics, log }: Deps, lost: number): Promise<void> {
+async function reportLost({ config, metrics, log }: Services, lost: number): Promise<void> {
   const before = (await metrics.webhookSecretsLost.get()).values[0]?.value ?? 0
   metrics.webhookSecretsLost.set(lost)
   if (lost === 0 || lost === before || !isSweeper()) return
@@ -57,7 +57,7 @@ async function reportLost({ config, metrics, log }: Deps, lost: number): Promise
  * Adds missing states. They begin with the oldest event of the log, because nobody knows what was sent. Returns the
  * number of webhooks whose secrets cannot be read.
  */
-async function addStates(deps: Deps): Promise<number> {
+async function addStates(deps: Services): Promise<number> {
   let lost = 0
   for (let after = ''; ; ) {
     const hooks = await listWebhooksAfter(deps.credentials.read, after, rowsAtOnce)
@@ -75,7 +75,7 @@ async function addStates(deps: Deps): Promise<number> {
   }
 }
 
-async function reconcileHook(deps: Deps, hook: Webhook, state: HookState | undefined): Promise<void> {
+async function reconcileHook(deps: Services, hook: Webhook, state: HookState | undefined): Promise<void> {
   if (!(await isServedHere(deps, hook.org_id))) return
   if (await isOrgPurged(deps, hook.org_id)) {
     await deps.credentials.write((trx) => deleteWebhookRow(trx, hook.id))
@@ -88,7 +88,7 @@ async function reconcileHook(deps: Deps, hook: Webhook, state: HookState | undef
 }
 
 /** Encrypts the secrets of a webhook with the current key. */
-async function sealLater(deps: Deps, { id }: Webhook): Promise<void> {
+async function sealLater(deps: Services, { id }: Webhook): Promise<void> {
   await deps.credentials.write(async (trx) => {
     const hook = (await findWebhooks(trx, [id])).get(id)
     const change = hook && sealedNow(deps, hook)
@@ -97,7 +97,7 @@ async function sealLater(deps: Deps, { id }: Webhook): Promise<void> {
 }
 
 /** The secrets as they should be stored. Undefined: they are. */
-function sealedNow(deps: Deps, { id, secret_sealed, previous_sealed }: Webhook) {
+function sealedNow(deps: Services, { id, secret_sealed, previous_sealed }: Webhook) {
   const seal = (stored: string | null) => {
     const secret = stored !== null && isUnsealed(deps, id, stored) ? openSecret(deps, id, stored) : undefined
     return secret === undefined ? undefined : sealSecret(deps, id, secret)
@@ -111,7 +111,7 @@ function sealedNow(deps: Deps, { id, secret_sealed, previous_sealed }: Webhook) 
 }
 
 /** True if the organisation was deleted so long ago that nothing of it is kept. */
-async function isOrgPurged(deps: Deps, orgId: string): Promise<boolean> {
+async function isOrgPurged(deps: Services, orgId: string): Promise<boolean> {
   if (repoExists(orgRepo(deps.store, orgId))) return false
   const last = await findLastEvent(deps.events.read, orgId)
   if (last !== undefined) return deps.now().getTime() - last.recorded_ms > deletedOrgMs
@@ -119,7 +119,7 @@ async function isOrgPurged(deps: Deps, orgId: string): Promise<boolean> {
 }
 
 /** Deletes the states and deliveries of webhooks that are gone. */
-async function deleteStates(deps: Deps): Promise<void> {
+async function deleteStates(deps: Services): Promise<void> {
   for (let after = ''; ; ) {
     const states = await listHookStatesAfter(deps.events.read, after, rowsAtOnce)
     const hooks = await findWebhooks(
@@ -136,6 +136,6 @@ async function deleteStates(deps: Deps): Promise<void> {
 }
 
 /** Deletes the state and the deliveries of a webhook, some in each transaction. */
-export async function deleteHook({ events }: Pick<Deps, 'events'>, hookId: string): Promise<void> {
+export async function deleteHook({ events }: Pick<Services, 'events'>, hookId: string): Promise<void> {
   while (!(await events.write((trx) => deleteHookState(trx, hookId))));
 }

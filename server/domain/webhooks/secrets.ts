@@ -3,8 +3,8 @@
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
 import type { Webhook } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
 import { plural } from '../../base/plural.ts'
+import type { Services } from '../services.ts'
 
 const secretPrefix = 'whsec_'
 const [plainPrefix, sealedPrefix] = ['plain:', 'aes-256-gcm:']
@@ -14,7 +14,7 @@ const tagBytes = 16
 /** Hours for which the secret before a rotation also signs. */
 const previousHours = 24
 
-type Keyed = Pick<Deps, 'config'>
+type Keyed = Pick<Services, 'config'>
 
 /** Returns a secret with 32 random bytes. */
 export function newSecret(): string {

@@ -12,9 +12,9 @@ import {
 } from '../../../index/log/delivery-claims.ts'
 import { dataVersion } from '../../../index/log/events.ts'
 import { type HookState, listHooksDue } from '../../../index/log/hook-states.ts'
-import type { Deps } from '../../base/deps.ts'
 import { syncEvents } from '../event-log/durable-events.ts'
 import { claimMs, type Ended, sendOutbox } from '../outbox.ts'
+import type { Services } from '../services.ts'
 import { keptOf, noteDisabled } from './keepers.ts'
 import { type Outcome, outcomeOf, recordOutcomes } from './outcomes.ts'
 import { planAll } from './plan.ts'
@@ -40,7 +40,7 @@ interface OpenHook {
 type Parcel = ClaimedDelivery & OpenHook
 
 /** Sends deliveries until `deps.draining`. */
-export function sendWebhooks(deps: Deps): Promise<void> {
+export function sendWebhooks(deps: Services): Promise<void> {
   const queue = new Queue(deps)
   return sendOutbox<Parcel, Outcome>(deps, {
     ...{ name: 'webhooks', everyMs: 100, failedMs: 1_000, database: deps.events, table: 'delivery', folder: '' },
@@ -53,14 +53,14 @@ export function sendWebhooks(deps: Deps): Promise<void> {
 
 /** Deliveries that wait, of all webhooks that this process serves. */
 class Queue {
-  readonly #deps: Deps
+  readonly #deps: Services
   #plannedVersion = -1
   #syncedVersion = -1
   #reconcileAt = 0
   /** The organisation whose turn was the last. The next choice begins after it. */
   #lastOrg = ''
 
-  constructor(deps: Deps) {
+  constructor(deps: Services) {
     this.#deps = deps
   }
 
@@ -154,7 +154,7 @@ function countsOf(rows: readonly { readonly hook_id: string; readonly org_id: st
 }
 
 /** Returns undefined if the service stops first. The receiver may have the message. */
-async function send(deps: Deps, parcel: Parcel, signal: AbortSignal): Promise<Outcome | undefined> {
+async function send(deps: Services, parcel: Parcel, signal: AbortSignal): Promise<Outcome | undefined> {
   const { body, event_id, hook, secrets } = parcel
   if (body === null) return outcomeOf(parcel, undefined, deps.now())
   const attempt = await sendMessage(deps, { hook, secrets, message: { id: event_id, body } }, signal)
@@ -167,7 +167,7 @@ function nameOf({ isDelivered, isAborted }: Attempt): 'delivered' | 'failed' | '
   return isAborted ? 'aborted' : 'failed'
 }
 
-async function record(deps: Deps, ended: readonly Ended<Parcel, Outcome>[]): Promise<void> {
+async function record(deps: Services, ended: readonly Ended<Parcel, Outcome>[]): Promise<void> {
   const by = deps.store.process
   const untried = ended.filter(({ outcome }) => outcome === undefined).map(({ row }) => row.id)
   const outcomes = ended.flatMap(({ outcome }) => outcome ?? [])

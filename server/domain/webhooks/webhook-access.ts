@@ -1,10 +1,10 @@
 /** Only owners manage webhooks. A token for a node reaches only the webhooks of that node. */
 import type { Webhook } from '../../../index/credentials/schema.ts'
 import { findWebhooks } from '../../../index/credentials/webhooks.ts'
-import type { Ctx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
+import type { Ctx } from '../services.ts'
 import type { WebhookAt } from '../targets.ts'
 
 /** @throws AppError org_not_found, forbidden, webhook_not_found */

@@ -3,7 +3,7 @@ import type { Webhook as Row } from '../../../index/credentials/schema.ts'
 import { countPendingOf } from '../../../index/log/deliveries.ts'
 import { findHookStates, type HookState } from '../../../index/log/hook-states.ts'
 import type { DisabledReason } from '../../../index/log/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../services.ts'
 import { openSecret } from './secrets.ts'
 
 export interface Webhook extends Pick<Row, 'id' | 'org_id' | 'url' | 'content_type' | 'created_by' | 'created_at'> {
@@ -24,14 +24,14 @@ export interface Webhook extends Pick<Row, 'id' | 'org_id' | 'url' | 'content_ty
   readonly previous_secret_until?: string
 }
 
-export async function toWebhooks(deps: Deps, rows: readonly Row[]): Promise<Webhook[]> {
+export async function toWebhooks(deps: Services, rows: readonly Row[]): Promise<Webhook[]> {
   const ids = rows.map(({ id }) => id)
   const states = await findHookStates(deps.events.read, ids)
   const pending = await countPendingOf(deps.events.read, ids)
   return rows.map((row) => toWebhook(deps, row, states.get(row.id), pending.get(row.id) ?? 0))
 }
 
-function toWebhook(deps: Deps, row: Row, state: HookState | undefined, pending: number): Webhook {
+function toWebhook(deps: Services, row: Row, state: HookState | undefined, pending: number): Webhook {
   const { id, org_id, node_id, url, types, content_type, ordered, created_by, created_at } = row
   const reason = reasonOf(deps, row, state)
   const { failing_since = null, probe_at = null, last_success_at = null } = state ?? {}
@@ -49,12 +49,12 @@ function toWebhook(deps: Deps, row: Row, state: HookState | undefined, pending: 
   }
 }
 
-function reasonOf(deps: Deps, { id, active, secret_sealed }: Row, state: HookState | undefined) {
+function reasonOf(deps: Services, { id, active, secret_sealed }: Row, state: HookState | undefined) {
   if (openSecret(deps, id, secret_sealed) === undefined) return 'secret_lost'
   return active === 0 ? 'by_owner' : (state?.reason ?? undefined)
 }
 
-function previousOf({ now }: Deps, { previous_until }: Row): Pick<Webhook, 'previous_secret_until'> {
+function previousOf({ now }: Services, { previous_until }: Row): Pick<Webhook, 'previous_secret_until'> {
   const isValid = previous_until !== null && previous_until > now().toISOString()
   return isValid ? { previous_secret_until: previous_until } : {}
 }

@@ -14,7 +14,6 @@ import { findNode } from '../../../index/derived/node-queries.ts'
 import { failPending } from '../../../index/log/deliveries.ts'
 import { findHookStates, insertHookState, skipToNow, updateHookState } from '../../../index/log/hook-states.ts'
 import type { DisabledReason } from '../../../index/log/schema.ts'
-import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, requireSignedIn, requireVerifiedEmail } from '../access.ts'
@@ -24,6 +23,7 @@ import { appendServiceEvent } from '../event-log/service-events.ts'
 import { wakeReaders } from '../event-log/wake.ts'
 import { requireTypes } from '../events/types.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { Ctx, RequestCtx, Services } from '../services.ts'
 import type { Body, OrgAt, Path, Query, WebhookAt } from '../targets.ts'
 import { auditHook, hostsOf } from './audited.ts'
 import { keptBy } from './keepers.ts'
@@ -201,7 +201,7 @@ function factsOf(
 }
 
 /** A receiver with a new URL need not wait for the next probe. */
-async function probeNow({ events, now }: Deps, { id }: Row): Promise<void> {
+async function probeNow({ events, now }: Services, { id }: Row): Promise<void> {
   await events.write((trx) => updateHookState(trx, id, { probe_at: now().getTime() }))
 }
 
@@ -284,7 +284,7 @@ function pingOf({ id: webhook_id, org_id }: Row, now: Date): { readonly id: stri
   return { id, body }
 }
 
-async function viewOf(deps: Deps, row: Row): Promise<Webhook> {
+async function viewOf(deps: Services, row: Row): Promise<Webhook> {
   const [webhook] = await toWebhooks(deps, [row])
   if (webhook === undefined) throw webhookNotFound()
   return webhook

@@ -2,7 +2,6 @@
 
 import { countAccessTokens, deleteAccessToken, insertAccessToken } from '../../../index/credentials/access-tokens.ts'
 import { lockBot } from '../../../index/credentials/bots.ts'
-import type { Ctx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, requireVerifiedEmail } from '../../domain/access.ts'
@@ -18,6 +17,7 @@ import type { Person } from '../../domain/actor.ts'
 import { audit } from '../../domain/audit/audit.ts'
 import { authorizeFresh } from '../../domain/indexing/freshness.ts'
 import type { Page } from '../../domain/pagination.ts'
+import type { Ctx } from '../../domain/services.ts'
 import type { Body, BotAt, BotTokenAt, Path, Query } from '../../domain/targets.ts'
 import { botAt, botNotFoundError, requireOwnerStill } from './bots.ts'
 

@@ -10,7 +10,6 @@ import { countBots, findBot, listBotRows, lockBotsOf } from '../../../index/cred
 import type { Account, CredentialsDb } from '../../../index/credentials/schema.ts'
 import { findRole, listMembersById } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, requireSignedIn, requireVerifiedEmail } from '../../domain/access.ts'
@@ -24,6 +23,7 @@ import type { OrgRecord } from '../../domain/format/org-format.ts'
 import { withRole } from '../../domain/orgs/members.ts'
 import { changeOrg, requireOwner } from '../../domain/orgs/org-changes.ts'
 import { type Page, pageOf } from '../../domain/pagination.ts'
+import type { Ctx, Services } from '../../domain/services.ts'
 import type { Body, BotAt, OrgAt, Path, Query } from '../../domain/targets.ts'
 
 /** A bot is never an owner: it could make others owners. */
@@ -155,14 +155,14 @@ export async function deleteBot(ctx: Ctx<Person>, { path }: Path<BotAt>): Promis
 }
 
 /** Checks the session and the role again, in the transaction of a change. @throws AppError invalid_token, forbidden */
-export async function requireOwnerStill(deps: Deps, trx: CredentialsDb, actor: Person, { org_id: orgId }: OrgAt) {
+export async function requireOwnerStill(deps: Services, trx: CredentialsDb, actor: Person, { org_id: orgId }: OrgAt) {
   await requireSignedIn(trx, actor)
   if ((await findRole(deps.index.read, orgId, actor.id)) !== 'owner')
     throw new AppError('forbidden', 'You need the owner role')
 }
 
 /** @throws AppError bot_not_found, also for the bot of another organisation */
-export async function botAt({ credentials }: Deps, { org_id: orgId, bot_id: botId }: BotAt): Promise<Account> {
+export async function botAt({ credentials }: Services, { org_id: orgId, bot_id: botId }: BotAt): Promise<Account> {
   const bot = await findBot(credentials.read, orgId, botId)
   if (bot === undefined) throw botNotFoundError()
   return bot
@@ -182,7 +182,7 @@ async function auditBot(ctx: Ctx<Person>, { org_id: orgId }: OrgAt, { action, id
   await audit(ctx, { action, actor: ctx.actor, orgId, target: { type: 'account', id }, detail })
 }
 
-async function viewsOf(deps: Deps, { org_id: orgId }: OrgAt, rows: readonly Account[]): Promise<Bot[]> {
+async function viewsOf(deps: Services, { org_id: orgId }: OrgAt, rows: readonly Account[]): Promise<Bot[]> {
   const creators = rows.flatMap(({ created_by }) => (created_by === null ? [] : [created_by]))
   const names = new Map((await listAccountNames(deps.credentials.read, creators)).map(({ id, name }) => [id, name]))
   const ids = rows.map(({ id }) => id)

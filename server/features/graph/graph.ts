@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { createCache } from '../../../gitstore/caching/caches.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import { findPublishedState } from '../../../index/derived/org-queries.ts'
-import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg, orgNotFoundError, seesOf } from '../../domain/access.ts'
 import { callerOf } from '../../domain/actor.ts'
 import { createCallerSemaphore } from '../../domain/caller-semaphore.ts'
 import { findVisibleOrg } from '../../domain/indexing/freshness.ts'
 import { indexFile, isId } from '../../domain/layout.ts'
+import type { Ctx, RequestCtx, Services } from '../../domain/services.ts'
 import type { OrgAt, Path, Query } from '../../domain/targets.ts'
 import { versionOf } from './graph-drawing.ts'
 import { type Drawn, drawInThread, type Figures } from './graph-thread.ts'
@@ -182,7 +182,7 @@ async function viewOf(ctx: Ctx, at: OrgAt): Promise<View> {
  *
  * @throws AppError org_not_found, org_needs_newer_version
  */
-async function publicView(deps: Deps, orgId: string): Promise<View> {
+async function publicView(deps: Services, orgId: string): Promise<View> {
   const state = isId(orgId) ? await findPublishedState(deps.index.read, orgId) : undefined
   // The row of a closed organisation is not published. If it was, the answer says that it is closed.
   if (state === undefined) await findVisibleOrg(deps, orgId)

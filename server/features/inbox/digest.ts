@@ -12,13 +12,13 @@ import {
 } from '../../../index/credentials/digests.ts'
 import { findEmailToken, insertEmailToken } from '../../../index/credentials/email-tokens.ts'
 import type { CredentialsDb, Mail } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { hashOf, mailedToken } from '../../domain/accounts/tokens.ts'
 import { personOf } from '../../domain/accounts/user-view.ts'
 import type { Letter } from '../../domain/mail/letter.ts'
 import { hasMail, queueMail } from '../../domain/mail/outbox.ts'
 import { shownName } from '../../domain/mail/shown-name.ts'
+import type { Services } from '../../domain/services.ts'
 import type { Body } from '../../domain/targets.ts'
 import { listInbox } from './inbox.ts'
 
@@ -33,7 +33,7 @@ const [mostItems, mostDue] = [50, 100]
  * Queues the digests that are due. The same transaction begins the next period, so that each is queued once, by one
  * process. A process that was away for several periods queues one.
  */
-export async function queueDigests(deps: Deps): Promise<void> {
+export async function queueDigests(deps: Services): Promise<void> {
   const { credentials, now, draining } = deps
   if (!hasMail(deps) || !(await hasDigestWork(credentials.read, now()))) return
   await credentials.write((trx) => insertDigestTurns(trx, now(), periodMs))
@@ -46,7 +46,7 @@ export async function queueDigests(deps: Deps): Promise<void> {
 }
 
 /** Each cell mails what its own organisations have, because only it has their events. */
-async function queueDigest(deps: Deps, trx: CredentialsDb, { id, email, digest, since }: DueDigest): Promise<void> {
+async function queueDigest(deps: Services, trx: CredentialsDb, { id, email, digest, since }: DueDigest): Promise<void> {
   if (digest === null) return deleteDigestTurn(trx, id)
   await setDigestTurn(trx, id, deps.now(), periodMs[digest])
   const mail = { kind: 'digest', accountId: id, address: email, fields: { since } } as const
@@ -55,7 +55,7 @@ async function queueDigest(deps: Deps, trx: CredentialsDb, { id, email, digest, 
 }
 
 /** Undefined: nothing is new, or the user wants no digest. An unconfirmed address also gets none. */
-export async function writeDigest(deps: Deps, mail: Mail): Promise<Letter | undefined> {
+export async function writeDigest(deps: Services, mail: Mail): Promise<Letter | undefined> {
   const { credentials, config } = deps
   const profile = mail.account_id === null ? undefined : await findActiveProfile(credentials.read, mail.account_id)
   if (profile === undefined || profile.digest === null || config.publicUrl === undefined) return undefined
@@ -100,7 +100,7 @@ function named(name: string | null | undefined, otherwise: string): string {
 }
 
 /** The token of the mail ends digests, and does nothing else. */
-async function issueToken(deps: Deps, mail: Mail, account_id: string): Promise<string> {
+async function issueToken(deps: Services, mail: Mail, account_id: string): Promise<string> {
   const token = await mailedToken(deps, 'digest', mail.id)
   const expires_at = new Date(deps.now().getTime() + tokenMs).toISOString()
   const address = { email: mail.address, email_key: emailKey(mail.address) }
@@ -110,7 +110,7 @@ async function issueToken(deps: Deps, mail: Mail, account_id: string): Promise<s
 }
 
 /** Ends the digests of the token's user. A repetition has the same answer. @throws AppError invalid_token */
-export async function stopDigest(deps: Deps, { body: { token } }: Body<{ readonly token: string }>): Promise<void> {
+export async function stopDigest(deps: Services, { body: { token } }: Body<{ readonly token: string }>): Promise<void> {
   const { read, write } = deps.credentials
   const row = await findEmailToken(read, hashOf(token), deps.now().toISOString())
   if (row?.kind !== 'digest') throw new AppError('invalid_token', 'The link is unknown or expired')

@@ -2,12 +2,12 @@
 
 import { findActiveProfile, lockAccount } from '../../../index/credentials/accounts.ts'
 import { deleteFeedToken, findFeedAccount, putFeedToken } from '../../../index/credentials/feed-tokens.ts'
-import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import { invalidTokenError, requireSignedIn } from '../../domain/access.ts'
 import { hashOf, newToken } from '../../domain/accounts/tokens.ts'
 import { personOf } from '../../domain/accounts/user-view.ts'
 import type { Person } from '../../domain/actor.ts'
 import { audit } from '../../domain/audit/audit.ts'
+import type { Ctx, RequestCtx, Services } from '../../domain/services.ts'
 import type { Query } from '../../domain/targets.ts'
 import { listInbox } from './inbox.ts'
 
@@ -34,7 +34,7 @@ export async function endFeedToken(ctx: Ctx<Person>): Promise<void> {
 }
 
 /** Reads the newest items of the inbox of a token's user. @throws AppError invalid_token */
-export async function getInboxFeed(deps: Deps, { query: { token } }: Query<{ readonly token: string }>) {
+export async function getInboxFeed(deps: Services, { query: { token } }: Query<{ readonly token: string }>) {
   const accountId = await findFeedAccount(deps.credentials.read, hashOf(token))
   const profile = accountId === undefined ? undefined : await findActiveProfile(deps.credentials.read, accountId)
   if (!profile) throw invalidTokenError()

@@ -5,7 +5,6 @@ import { lockAccount } from '../../../index/credentials/accounts.ts'
 import type { Follow } from '../../../index/credentials/schema.ts'
 import { readTitles } from '../../../index/derived/node-queries.ts'
 import { findOrgRow, findRole } from '../../../index/derived/org-queries.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, authorizeOrg, requireSignedIn, seesOf } from '../../domain/access.ts'
@@ -13,6 +12,7 @@ import type { Person } from '../../domain/actor.ts'
 import { isClosed } from '../../domain/format/org-format.ts'
 import { orgRepo } from '../../domain/layout.ts'
 import { type Page, pageOf } from '../../domain/pagination.ts'
+import type { Ctx, Services } from '../../domain/services.ts'
 import type { Body, NodeAt, OrgAt, Path, Query } from '../../domain/targets.ts'
 import { groupedBy } from './grouped-by.ts'
 import {
@@ -126,7 +126,7 @@ const followersAtOnce = 200
 const beginning: FollowerOf = { account_id: '', org_id: '' }
 
 /** Returns a job that removes follows and marks of users who are no longer members. It returns false if more remain. */
-export function createFollowsSweep(): (deps: Deps) => Promise<boolean> {
+export function createFollowsSweep(): (deps: Services) => Promise<boolean> {
   let after = beginning
   return async (deps) => {
     const some = await listFollowers(deps.credentials.read, after, followersAtOnce)
@@ -145,7 +145,7 @@ export function createFollowsSweep(): (deps: Deps) => Promise<boolean> {
 }
 
 /** True if the organisation is gone, or no longer has this member. False if another cell may have it. */
-async function hasLeft({ placement, store, index }: Deps, { account_id, org_id }: FollowerOf): Promise<boolean> {
+async function hasLeft({ placement, store, index }: Services, { account_id, org_id }: FollowerOf): Promise<boolean> {
   if (!placement.isHere(org_id)) return false
   if (!repoExists(orgRepo(store, org_id))) return true
   // An index that is being rebuilt lacks rows, and a closed organisation its members.

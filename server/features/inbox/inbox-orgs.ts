@@ -1,9 +1,9 @@
 /** The organisations whose events a user's inbox has. */
 import { listOrgsOf } from '../../../index/derived/org-queries.ts'
 import { findLog, type Log } from '../../../index/log/events.ts'
-import type { Ctx } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import type { Person } from '../../domain/actor.ts'
+import type { Ctx } from '../../domain/services.ts'
 
 export interface InboxOrgs {
   readonly logs: readonly Log[]

@@ -4,9 +4,9 @@ import { type PullNow, readPullsNow } from '../../../index/derived/involved.ts'
 import { readTitles } from '../../../index/derived/node-queries.ts'
 import { listMembersById } from '../../../index/derived/org-queries.ts'
 import { findLog, type Log } from '../../../index/log/events.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { authorizeOrg, seesOf } from '../../domain/access.ts'
 import type { Person } from '../../domain/actor.ts'
+import type { Ctx, Services } from '../../domain/services.ts'
 import type { OrgAt, Path, Query } from '../../domain/targets.ts'
 import { encodeInboxCursor, endOf, parseInboxCursor } from './cursors.ts'
 import { groupedBy } from './grouped-by.ts'
@@ -128,7 +128,7 @@ function isNewer(one: SeenEvent, other: SeenEvent): boolean {
 }
 
 async function toViews(
-  deps: Deps,
+  deps: Services,
   items: readonly InboxItem[],
   orgNames: ReadonlyMap<string, string>,
 ): Promise<InboxItemView[]> {

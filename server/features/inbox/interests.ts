@@ -2,9 +2,9 @@
 
 import { listMuted } from '../../../index/credentials/read-marks.ts'
 import { listInvolved } from '../../../index/derived/involved.ts'
-import type { Ctx } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import type { Person } from '../../domain/actor.ts'
+import type { Ctx } from '../../domain/services.ts'
 import { groupedBy } from './grouped-by.ts'
 import { type Interests, keyOfPull } from './reasons.ts'
 import { listFollows } from './rows/follows.ts'

@@ -5,11 +5,11 @@ import type { InboxMark } from '../../../index/credentials/schema.ts'
 import type { Position } from '../../../index/log/chain.ts'
 import { findLog, type Log } from '../../../index/log/events.ts'
 import { baseOf, findPosition, hasPosition } from '../../../index/log/positions.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, requireSignedIn } from '../../domain/access.ts'
 import type { Person } from '../../domain/actor.ts'
+import type { Ctx, Services } from '../../domain/services.ts'
 import type { Body, OrgAt, Path } from '../../domain/targets.ts'
 import { endOf, type LogNumbers, parseInboxCursor } from './cursors.ts'
 import { listInboxOrgs } from './inbox-orgs.ts'
@@ -61,7 +61,7 @@ function parseItems(text: string): [string, number][] {
 }
 
 /** True if the log contains what the mark says. Retention may have removed it. */
-async function isOfLog({ events }: Deps, log: Log, { seq, chain }: Position): Promise<boolean> {
+async function isOfLog({ events }: Services, log: Log, { seq, chain }: Position): Promise<boolean> {
   return seq < log.base_seq || hasPosition(events.read, log, { seq, chain })
 }
 

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sees } from '../../../index/derived/sees.ts'
 import type { Log } from '../../../index/log/events.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { Services } from '../../domain/services.ts'
 import { hashOfSubject, type ReadUpTo } from './marks.ts'
 import { type InboxEvent, type InboxReason, type Interests, inboxTypes, interestIn, parseRow } from './reasons.ts'
 import { type InboxRow, readBefore, readOfNodesBefore, type Stretch } from './rows/events.ts'
@@ -38,7 +38,7 @@ export interface StreamOptions {
 
 export class OrgStream {
   readonly orgId: string
-  readonly #deps: Deps
+  readonly #deps: Services
   readonly #options: StreamOptions
   readonly #treesOf: TreesOf
   /** Undefined: all nodes, because only the log itself has them in order. */
@@ -49,7 +49,7 @@ export class OrgStream {
   #read: number
   #rowsLeft: number
 
-  constructor(deps: Deps, options: StreamOptions) {
+  constructor(deps: Services, options: StreamOptions) {
     const { log, sees, interests, read, before, onlyUnread, budget } = options
     this.orgId = log.org_id
     this.#deps = deps

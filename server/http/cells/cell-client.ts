@@ -1,9 +1,9 @@
 /** Calls an operation on the cell of its organisation, for a page or tool. */
 
 import type { Request } from 'express'
-import type { Deps } from '../../base/deps.ts'
 import { AppError, type Problem, type RefusalCode, ValidationError } from '../../base/errors.ts'
 import type { Door } from '../../domain/origin.ts'
+import type { Services } from '../../domain/services.ts'
 import { requestId } from '../log/requests.ts'
 import { forwardedHeader, signForwarded } from './forwarded.ts'
 
@@ -34,7 +34,7 @@ export function recordUnknownOrg(req: Request, orgId: string): void {
  * @throws ValidationError
  */
 export async function callOtherCell(
-  deps: Deps,
+  deps: Services,
   req: Request,
   orgId: string,
   { method, url, door, body }: Asked,

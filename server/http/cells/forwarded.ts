@@ -2,10 +2,10 @@
 
 import type { Request, RequestHandler } from 'express'
 import { type Cache, createCache } from '../../../gitstore/caching/caches.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { CellDeps } from '../../domain/cells/cell.ts'
 import { signForCell, verifyFromCell } from '../../domain/cells/tokens.ts'
 import { type Door, doors } from '../../domain/origin.ts'
+import type { Services } from '../../domain/services.ts'
 import { baseUrl, setBaseUrl } from '../connection/base-url.ts'
 import { exemptFromShare } from '../connection/connection-shares.ts'
 import { stateOf } from '../request-state.ts'
@@ -18,7 +18,7 @@ export const forwardedHeader = 'grove-forwarded'
  */
 const reuseMs = 20_000
 
-type Directory = Pick<Deps, 'config' | 'keys' | 'now'>
+type Directory = Pick<Services, 'config' | 'keys' | 'now'>
 
 interface Signed {
   readonly token: string
@@ -28,7 +28,7 @@ interface Signed {
 
 /** The headers that each set of keys has signed recently. */
 /** Headers by what they say. Signing or verifying one takes 0.4 ms. */
-const signedBy = new WeakMap<Deps['keys'], Cache<Signed>>()
+const signedBy = new WeakMap<Services['keys'], Cache<Signed>>()
 
 /** The claims of a header. */
 interface Claims {

@@ -3,7 +3,6 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { Logger } from 'pino'
 import type { components } from '../../../spec/types.ts'
-import type { Deps } from '../../base/deps.ts'
 import { answerOf } from '../../base/error-mapping.ts'
 import {
   AppError,
@@ -17,6 +16,7 @@ import {
 } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
+import type { Services } from '../../domain/services.ts'
 import { countRefusal } from '../../metrics/observers.ts'
 import { errorLink, publicPath } from '../connection/base-url.ts'
 import { setOperation } from '../context.ts'
@@ -63,7 +63,7 @@ export const findOperation: RequestHandler = (req, res, next) => {
 }
 
 /** Answers errors. It is the last of all handlers. */
-export function answerErrors(deps: Deps): ErrorRequestHandler {
+export function answerErrors(deps: Services): ErrorRequestHandler {
   return (error: unknown, req, res, _next) => {
     const request_id = requestId(req)
     if (error instanceof ClientDisconnectedError) {
@@ -136,7 +136,7 @@ function filesOf(problems: unknown): RefusalFacts['problems'] {
 }
 
 /** Counts and logs the error that ends a request, unless it is a 422. */
-export function recordRefusal(deps: Deps, req: Request, error: unknown): void {
+export function recordRefusal(deps: Services, req: Request, error: unknown): void {
   const meaning = answerOf(error)
   if (meaning instanceof ValidationError) return
   if (meaning !== undefined) countRefusal(deps.metrics, meaning)

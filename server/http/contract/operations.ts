@@ -5,11 +5,11 @@ import etag from 'etag'
 import type { Request, RequestHandler, Response } from 'express'
 import type { rights } from '../../../spec/rights.ts'
 import type { operations } from '../../../spec/types.ts'
-import type { Deps, RequestCtx } from '../../base/deps.ts'
 import type { Actor, Anonymous, Person, RequestFacts } from '../../domain/actor.ts'
 import { auditingScope } from '../../domain/audit/token-use.ts'
 import { ImmutableAnswer } from '../../domain/branches/immutable-answers.ts'
 import { createSettling, type Settling } from '../../domain/indexing/freshness.ts'
+import type { RequestCtx, Services } from '../../domain/services.ts'
 import { networkOf } from '../connection/addresses.ts'
 import { baseUrl, publicPath } from '../connection/base-url.ts'
 import { disconnectSignal } from '../connection/disconnect.ts'
@@ -117,7 +117,7 @@ type Handler<K extends OperationId> = (ctx: RequestCtx<ActorOf<K>>, input: Input
 export type Handlers = { readonly [K in OperationId]: Handler<K> }
 
 /** Calls the operation's handler and sends its result. */
-export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler {
+export function operationHandler(deps: Services, handlers: Handlers): RequestHandler {
   return async (req, res) => {
     const { operation } = contextOf(req)
     const answer = await callHandler(deps, handlers, {
@@ -143,7 +143,7 @@ interface Call {
 }
 
 export async function callHandler(
-  deps: Deps,
+  deps: Services,
   handlers: Handlers,
   { req, res, type, settling }: Call,
 ): Promise<unknown> {
@@ -154,7 +154,7 @@ export async function callHandler(
   const path = withNumbers(operation.pathSchema, match.parameters)
   const query = normalizeInput(operation.querySchema, req.query)
   const { org_id: orgId } = match.parameters
-  const known: Deps = {
+  const known: Services = {
     ...(await isOfOrganisation(deps, orgId)),
     origin: originOf(req),
     waited: (ms) => noteWait(req, ms),
@@ -187,12 +187,12 @@ function isRead({ method, token }: Pick<Operation, 'method' | 'token'>): boolean
 }
 
 /** The dependencies of a request for this organisation. Its index may be complete before the others are. */
-export async function isOfOrganisation(deps: Deps, orgId: string | undefined): Promise<Deps> {
+export async function isOfOrganisation(deps: Services, orgId: string | undefined): Promise<Services> {
   if (orgId === undefined || deps.partialIndex === undefined || deps.partialIndex.isWhole()) return deps
   return { ...deps, index: await deps.partialIndex.forOrg(orgId), wholeIndex: deps.index }
 }
 
-function factsOf({ config }: Deps, req: Request, res: Response): RequestFacts {
+function factsOf({ config }: Services, req: Request, res: Response): RequestFacts {
   const userAgent = req.headers['user-agent']
   const base = baseUrl(config.publicUrl, req)
   const facts = { from: networkOf(req), base, ...(userAgent !== undefined && { userAgent }) }

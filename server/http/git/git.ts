@@ -3,7 +3,6 @@
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
-import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Rounds } from '../../base/rounds.ts'
 import { invalidTokenError } from '../../domain/access.ts'
@@ -22,6 +21,7 @@ import {
   reportRefusal,
   type SmartHttp,
 } from '../../domain/pushes/smart-http.ts'
+import type { Services } from '../../domain/services.ts'
 import type { RepositoryAt } from '../../domain/targets.ts'
 import type { FindCredential } from '../authentication.ts'
 import { networkOf } from '../connection/addresses.ts'
@@ -53,7 +53,7 @@ interface GitParts {
   readonly proposalUrl: ProposalUrl
 }
 
-export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: GitParts): RequestHandler {
+export function gitOverHttp(deps: Services, { findCredential, count, proposalUrl }: GitParts): RequestHandler {
   const exchanges = exchangesUntil(deps.draining, deps.rounds)
   return async (req, res, next) => {
     if (!isGitRequest(req)) {
@@ -127,7 +127,7 @@ export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: 
 }
 
 /** Opens the repository as `openSmartHttp` does. Records in the audit that it was refused, or a token was used. */
-async function openAudited(deps: Deps, ...asked: Asked): Promise<Audited> {
+async function openAudited(deps: Services, ...asked: Asked): Promise<Audited> {
   const [credential, route, service] = asked
   const actor = credential?.person ?? anonymous
   if (actor.kind === 'person') await auditFirstUse(deps, actor)

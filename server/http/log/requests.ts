@@ -6,8 +6,8 @@
 import type { Socket } from 'node:net'
 import type { Request, RequestHandler, Response } from 'express'
 import { v7 as newId } from 'uuid'
-import type { Deps } from '../../base/deps.ts'
 import { holdsToken } from '../../domain/accounts/tokens.ts'
+import type { Services } from '../../domain/services.ts'
 import { unsearched } from '../fast-path.ts'
 import { stateOf } from '../request-state.ts'
 import { countRequest, countTransport, isTransport } from './request-metrics.ts'
@@ -17,7 +17,7 @@ import { notesOf, streamOp } from './request-notes.ts'
 const mostListeners = 32
 
 /** Gives each request its id, and counts and logs it after the response. The id is the client's, if it is valid. */
-export function requestLog({ config, log, metrics }: Deps): RequestHandler {
+export function requestLog({ config, log, metrics }: Services): RequestHandler {
   const { logRequests } = config
   // The fields are named below, and none of them holds a secret.
   const lines = unsearched(log)

@@ -1,10 +1,10 @@
 /** The endpoint at which providers end sessions. Source: OpenID Connect Back-Channel Logout 1.0, sections 2.5 to 2.8. */
 
 import type { Request, RequestHandler, Response } from 'express'
-import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { endSessionsBy, LogoutTokenError } from '../../domain/accounts/oidc/back-channel.ts'
 import { requireProvider } from '../../domain/accounts/oidc/providers.ts'
+import type { Services } from '../../domain/services.ts'
 import { readForm } from '../contract/bodies.ts'
 import { note } from '../log/request-notes.ts'
 import { originOf } from '../origin.ts'
@@ -14,7 +14,7 @@ const path = /^\/auth\/oidc\/([^/]+)\/backchannel-logout$/
 /** Bytes of the form. */
 const mostBytes = 16_384
 
-export function backchannelLogout(deps: Deps, countRequest: CountRequest): RequestHandler {
+export function backchannelLogout(deps: Services, countRequest: CountRequest): RequestHandler {
   return async (req, res, next) => {
     const id = path.exec(req.url.split('?', 1)[0] ?? '')?.[1]
     if (id === undefined) {

@@ -1,7 +1,6 @@
 /** Signing in through another service, as pages use it. */
 
 import type { Request, Response } from 'express'
-import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { confirmSession, requireConfirmed } from '../../domain/accounts/confirmation.ts'
 import { finishExchange, startExchange } from '../../domain/accounts/oidc/authorization.ts'
@@ -16,6 +15,7 @@ import { providerOfSession } from '../../domain/accounts/oidc/session-provider.t
 import { type Arrival, arrive } from '../../domain/accounts/oidc/sign-in.ts'
 import { provePassword } from '../../domain/accounts/password-proof.ts'
 import type { Person } from '../../domain/actor.ts'
+import type { Services } from '../../domain/services.ts'
 import { networkOf } from '../connection/addresses.ts'
 import { baseUrl } from '../connection/base-url.ts'
 import { originOf } from '../origin.ts'
@@ -74,7 +74,7 @@ const mostNext = 1_500
 /** Characters of a query. */
 const mostQuery = 4_096
 
-export function oidcVisit(plain: Deps, { req, res, person, isFromPage }: Visitor): OidcVisit {
+export function oidcVisit(plain: Services, { req, res, person, isFromPage }: Visitor): OidcVisit {
   const deps = { ...plain, origin: originOf(req, 'page') }
   const base = baseUrl(deps.config.publicUrl, req)
   const isSecure = base.startsWith('https:')
@@ -143,7 +143,7 @@ function requireShort(req: Request): void {
  * gives a way in, so the session must be confirmed.
  */
 async function requireOwner(
-  deps: Deps,
+  deps: Services,
   { person, isFromPage, purpose }: Pick<Visitor, 'person' | 'isFromPage'> & Pick<Beginning, 'purpose'>,
 ): Promise<void> {
   if (person === undefined) throw new AppError('unauthenticated', 'Sign in first')

@@ -1,8 +1,9 @@
 /** The target of an import: the local data folder, or a remote Grove (`remote/`). */
-import type { Ctx } from '../../base/deps.ts'
+
 import type { Person } from '../../domain/actor.ts'
 import { readOrgTypes } from '../../domain/branches/type-rules.ts'
 import { adoptVault, createOrg, getOrg, listOrgs } from '../../domain/orgs/orgs.ts'
+import type { Ctx } from '../../domain/services.ts'
 import type { OrgTypes } from '../../domain/types/org-types.ts'
 import type { KnownContent, KnownNode } from '../plan/inventory.ts'
 import type { Candidate } from '../plan/organisation.ts'

@@ -6,7 +6,6 @@ import { newObjectDraft, type ObjectDraft } from '../../../gitstore/objects/obje
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { type NodeRow, readMainTrees } from '../../../index/derived/node-queries.ts'
-import type { Ctx, Deps } from '../../base/deps.ts'
 import { AppError, type Problem, ValidationError } from '../../base/errors.ts'
 import { authorizeOrg, type OrgAccess } from '../../domain/access.ts'
 import type { Person } from '../../domain/actor.ts'
@@ -19,6 +18,7 @@ import { type BatchOutcome, writeBatch } from '../../domain/nodes/batches.ts'
 import { buildTree, type NodeFiles } from '../../domain/nodes/node-creation.ts'
 import { deleteNode } from '../../domain/nodes/nodes.ts'
 import { withKnownJson } from '../../domain/nodes/same-json.ts'
+import type { Ctx, Services } from '../../domain/services.ts'
 import type { OrgAt } from '../../domain/targets.ts'
 import type { PlannedNode } from '../plan/plan.ts'
 import type { Imported } from '../plan/summary.ts'
@@ -98,7 +98,7 @@ export async function applyImport(ctx: Ctx<Person>, at: OrgAt, input: ImportInpu
 }
 
 interface Creating {
-  readonly deps: Deps
+  readonly deps: Services
   readonly actor: Person
   readonly access: OrgAccess
   readonly nodes: readonly ImportedNode[]
@@ -230,7 +230,7 @@ export function lostEdges(count: number): string {
  * The index has the tree of main, so an unchanged node costs only a hash of its files and a read of the ref.
  */
 async function compare(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   nodes: readonly ImportedNode[],
 ): Promise<{ statuses: Map<string, BatchOutcome['status']>; edited: Set<string>; changed: ImportedNode[] }> {

@@ -10,10 +10,10 @@ import { makeFolder, replaceFile } from '../../../gitstore/durable.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import { readRegular } from '../../../gitstore/regular-files.ts'
 import { findOrgState } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { parseJson } from '../../domain/format/json-text.ts'
 import { asJson } from '../../domain/format/signatures.ts'
 import { importsFolder, main, orgRepo } from '../../domain/layout.ts'
+import type { Services } from '../../domain/services.ts'
 
 const rememberedSchema = z.object({
   /** The state of the folder, from folderState. */
@@ -30,21 +30,21 @@ export type RememberedImport = z.infer<typeof rememberedSchema>
 const mostBytes = 1_048_576
 
 /** Returns a string that changes with the organisation and its nodes. */
-export async function stateOfOrg({ index, store }: Deps, orgId: string): Promise<string | undefined> {
+export async function stateOfOrg({ index, store }: Services, orgId: string): Promise<string | undefined> {
   const row = await findOrgState(index.read, orgId)
   // The types of the organisation decide about connections.
   return row && `${row.epoch} ${row.version} ${readRef(orgRepo(store, orgId), main)}`
 }
 
 /** Reads the last remembered import; undefined if it is missing or damaged. @throws system errors */
-export async function findRememberedImport({ store }: Deps, orgId: string): Promise<RememberedImport | undefined> {
+export async function findRememberedImport({ store }: Services, orgId: string): Promise<RememberedImport | undefined> {
   const bytes = await readRegular(fileOf(store.root, orgId), mostBytes)
   if (bytes === undefined || typeof bytes === 'string') return undefined
   return rememberedSchema.safeParse(parseJson(bytes.toString())).data
 }
 
 /** @throws GitError storage_* */
-export async function rememberImport({ store }: Deps, orgId: string, remembered: RememberedImport): Promise<void> {
+export async function rememberImport({ store }: Services, orgId: string, remembered: RememberedImport): Promise<void> {
   const text = asJson(remembered)
   if (text.length > mostBytes) return
   await makeFolder(importsFolder(store.root))

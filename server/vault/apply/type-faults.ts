@@ -2,7 +2,6 @@
 
 import { newObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
-import type { Deps } from '../../base/deps.ts'
 import type { Problem } from '../../base/errors.ts'
 import { findTree } from '../../domain/branches/revisions.ts'
 import { type Coming, findTypeFaults, readOrgTypes } from '../../domain/branches/type-rules.ts'
@@ -12,6 +11,7 @@ import type { PathProblem, TypeRuleProblem } from '../../domain/format/path-prob
 import { nodeFile } from '../../domain/format/paths.ts'
 import { main, nodeRepo } from '../../domain/layout.ts'
 import { buildTree, type NodeFiles } from '../../domain/nodes/node-creation.ts'
+import type { Services } from '../../domain/services.ts'
 import { typeValue } from '../../domain/types/org-types.ts'
 import { counted } from '../../domain/types/wording.ts'
 import type { PlannedNode } from '../plan/plan.ts'
@@ -45,7 +45,7 @@ interface TypeFaults {
  * @param changed the nodes with all files that are written
  */
 export async function judgeImport(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   nodes: readonly JudgedNode[],
   changed: readonly JudgedNode[],

@@ -3,11 +3,11 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { answerOf } from '../../base/error-mapping.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { recheckAccess } from '../../domain/access.ts'
 import { diskFullError } from '../../domain/disk-reserve.ts'
+import type { Services } from '../../domain/services.ts'
 import { toSingleLine } from '../../markdown/single-line.ts'
 import { localDestination } from '../apply/destination.ts'
 import { syncFolder } from '../apply/sync.ts'
@@ -34,7 +34,7 @@ const checkEveryMs = 1_000
  * @param stop aborts when the import is to stop; `deps.draining` must be its signal
  */
 export async function runImportJob(
-  deps: Deps,
+  deps: Services,
   order: Omit<ImportOrder, 'config'>,
   stop: AbortController,
   tell: Tell,
@@ -55,7 +55,7 @@ export async function runImportJob(
 }
 
 async function importArchive(
-  deps: Deps,
+  deps: Services,
   { orgId, person, folder, name, options }: Omit<ImportOrder, 'config'>,
   signal: AbortSignal,
   tell: Tell,
@@ -94,7 +94,7 @@ async function importArchive(
 }
 
 /** Gives the folder the id of its vault, if it has none. @throws DamagedVaultFileError */
-async function identify(deps: Deps, orgId: string, dir: string, signal: AbortSignal): Promise<void> {
+async function identify(deps: Services, orgId: string, dir: string, signal: AbortSignal): Promise<void> {
   if ((await findVaultId(dir)) !== undefined) return
   const { files } = await listFolder(dir, { exclude: [], signal })
   const org = await findOrgRow(deps.index.read, orgId)
@@ -103,7 +103,7 @@ async function identify(deps: Deps, orgId: string, dir: string, signal: AbortSig
 
 /** Stops the import when it may not write. The user loses the right, the sign-in ends, or the disk is full. */
 function watchRights(
-  deps: Deps,
+  deps: Services,
   { person, orgId }: Omit<ImportOrder, 'config'>,
   stop: AbortController,
 ): NodeJS.Timeout {

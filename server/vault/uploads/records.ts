@@ -12,10 +12,10 @@ import { makeFolder, replaceFile } from '../../../gitstore/durable.ts'
 import { asStorageError } from '../../../gitstore/errors.ts'
 import { lexists, listNames } from '../../../gitstore/fs-exists.ts'
 import { readRegular } from '../../../gitstore/regular-files.ts'
-import type { Deps } from '../../base/deps.ts'
 import { parseJson } from '../../domain/format/json-text.ts'
 import { isId, uploadsFolder } from '../../domain/layout.ts'
 import { isLiveProcess } from '../../domain/live-processes.ts'
+import type { Services } from '../../domain/services.ts'
 import { type ImportRecord, type ImportView, recordSchema } from './record-format.ts'
 import { type Report, reportSchema } from './report-format.ts'
 
@@ -56,13 +56,13 @@ export async function writeReport(root: string, record: ImportRecord, report: Re
 }
 
 /** Returns the import as it is now; undefined if there is none. @throws system errors; DatabaseError */
-export async function readImport(deps: Deps, orgId: string, id: string): Promise<ImportView | undefined> {
+export async function readImport(deps: Services, orgId: string, id: string): Promise<ImportView | undefined> {
   const record = isId(id) ? await readRecord(deps.store.root, orgId, id) : undefined
   return record && viewOf(deps, record)
 }
 
 export async function readReport(
-  { store }: Deps,
+  { store }: Services,
   at: Pick<ImportRecord, 'org_id' | 'id'>,
 ): Promise<Report | undefined> {
   const bytes = await readRegular(join(importFolder(store.root, at), 'report.json'), mostReportBytes)
@@ -70,7 +70,7 @@ export async function readReport(
 }
 
 /** Lists the imports of an organisation, newest first. */
-export async function listImportsOf(deps: Deps, orgId: string): Promise<ImportView[]> {
+export async function listImportsOf(deps: Services, orgId: string): Promise<ImportView[]> {
   const found: ImportView[] = []
   for (const id of await idsOf(deps.store.root, orgId)) {
     const one = await readImport(deps, orgId, id)
@@ -114,7 +114,7 @@ async function readRecord(root: string, org_id: string, id: string): Promise<Imp
   return Buffer.isBuffer(bytes) ? recordSchema.safeParse(parseJson(bytes.toString())).data : undefined
 }
 
-function viewOf({ store }: Deps, record: ImportRecord): ImportView {
+function viewOf({ store }: Services, record: ImportRecord): ImportView {
   const { process, ...view } = record
   const isOwned = process === store.process || isLiveProcess(store.run, process)
   return isActive(record) && !isOwned ? { ...view, state: 'interrupted', detail: interrupted } : view

@@ -11,13 +11,13 @@ import { asStorageError } from '../../../gitstore/errors.ts'
 import { exists, listNames } from '../../../gitstore/fs-exists.ts'
 import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-files.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
-import type { Ctx, Deps, RequestCtx } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeOrg, recheckAccess } from '../../domain/access.ts'
 import type { Person } from '../../domain/actor.ts'
 import { canonicalId, isId, orgFolder, uploadsFolder } from '../../domain/layout.ts'
 import { type Page, pageOf, slice } from '../../domain/pagination.ts'
+import type { Ctx, RequestCtx, Services } from '../../domain/services.ts'
 import type { ImportAt, OrgAt, Path, Query } from '../../domain/targets.ts'
 import { ArchiveError, openArchive } from './archive.ts'
 import type { ImportOptions } from './order.ts'
@@ -133,7 +133,7 @@ async function begin(ctx: Ctx<Person>, org_id: string, { name, options }: Order)
  * @throws AppError too_large, import_ended, draining
  * @throws GitError storage_*, the errors of the stream
  */
-async function receive({ draining }: Deps, source: Readable, folder: string): Promise<void> {
+async function receive({ draining }: Services, source: Readable, folder: string): Promise<void> {
   const stop = () =>
     source.destroy(new AppError('draining', 'The service is about to stop; send the archive again in a moment'))
   draining.addEventListener('abort', stop, { once: true })
@@ -168,7 +168,7 @@ function limited(): Transform {
 }
 
 /** Forgets an import that was never queued. One that was cancelled stays in the list. */
-async function endReceiving({ store, now }: Deps, record: ImportRecord, isCancelled: boolean): Promise<void> {
+async function endReceiving({ store, now }: Services, record: ImportRecord, isCancelled: boolean): Promise<void> {
   const folder = importFolder(store.root, record)
   if (!isCancelled) return rm(folder, { recursive: true, force: true })
   await removeSpool(folder)
@@ -226,14 +226,14 @@ export async function cancelImport(ctx: RequestCtx<Person>, { path }: Path<Impor
   return found
 }
 
-async function requireImport(deps: Deps, { org_id: orgId, import_id: importId }: ImportAt): Promise<ImportView> {
+async function requireImport(deps: Services, { org_id: orgId, import_id: importId }: ImportAt): Promise<ImportView> {
   const found = await readImport(deps, canonicalId(orgId), canonicalId(importId))
   if (!found) throw new AppError('import_not_found', 'Import not found; the latest 20 of an organisation are kept')
   return found
 }
 
 /** Removes the archives of interrupted imports, and the imports of organisations that are gone. For the sweep. */
-export async function removeLeftUploads(deps: Deps): Promise<void> {
+export async function removeLeftUploads(deps: Services): Promise<void> {
   const { store } = deps
   const root = uploadsFolder(store.root)
   const now = await fileSystemTime(store)

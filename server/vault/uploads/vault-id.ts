@@ -3,8 +3,8 @@
 import { posix } from 'node:path'
 import { v4 as newId } from 'uuid'
 import { listNodeProperties } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../base/deps.ts'
 import { isId } from '../../domain/layout.ts'
+import type { Services } from '../../domain/services.ts'
 import { guestProperty } from '../plan/inventory.ts'
 
 /**
@@ -16,7 +16,7 @@ import { guestProperty } from '../plan/inventory.ts'
  * @param own the vault of the organisation
  */
 export async function vaultOf(
-  deps: Deps,
+  deps: Services,
   orgId: string,
   own: string | undefined,
   files: readonly string[],

@@ -12,11 +12,11 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { listExportRows } from '../../../index/derived/export-queries.ts'
 import type { Sees } from '../../../index/derived/sees.ts'
 import { openSubtree } from '../../../index/derived/subtrees.ts'
-import type { Deps } from '../../base/deps.ts'
 import * as limits from '../../base/limits.ts'
 import { type NodeContent, readContent, readText } from '../../domain/format/node-format.ts'
 import { edgeIdAt, nodeFile, textFile } from '../../domain/format/paths.ts'
 import { main, nodeRepo } from '../../domain/layout.ts'
+import type { Services } from '../../domain/services.ts'
 import { withoutEnding } from '../../markdown/note-names.ts'
 import { attachments, filePath, placeBeside, sourceFilesIn, sourceFilesKey } from '../../markdown/vault-paths.ts'
 import { type StatedSource, sourcePathKey } from '../read/statement.ts'
@@ -69,7 +69,7 @@ const mostLookedThrough = 2 ** 30
  *
  * @throws GitError from the reading functions; the reason of the signal
  */
-export async function* exportFiles(deps: Deps, sees: Sees, options: ExportOptions): AsyncGenerator<ExportedFile> {
+export async function* exportFiles(deps: Services, sees: Sees, options: ExportOptions): AsyncGenerator<ExportedFile> {
   const { signal } = options
   const nodes = await nodesOf(deps, sees, signal)
   const taken = new TakenPaths()
@@ -96,13 +96,13 @@ export async function* exportFiles(deps: Deps, sees: Sees, options: ExportOption
   options.onProgress?.(placed.length, placed.length)
 }
 
-function belowIn({ index }: Deps, sees: Sees, under: string, ids: Iterable<string>): Promise<ReadonlySet<string>> {
+function belowIn({ index }: Services, sees: Sees, under: string, ids: Iterable<string>): Promise<ReadonlySet<string>> {
   return openSubtree(index.read, sees, under).select(ids)
 }
 
 type ExportedNode = LaidNode & { readonly createdAt: string }
 
-async function nodesOf({ index }: Deps, sees: Sees, signal: AbortSignal): Promise<Map<string, ExportedNode>> {
+async function nodesOf({ index }: Services, sees: Sees, signal: AbortSignal): Promise<Map<string, ExportedNode>> {
   const nodes = new Map<string, ExportedNode>()
   for await (const rows of listExportRows(index.read, sees)) {
     signal.throwIfAborted()

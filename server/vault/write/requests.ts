@@ -1,5 +1,5 @@
 /** Limits the exports that a service streams, and checks access. */
-import type { RequestCtx } from '../../base/deps.ts'
+
 import { authorizeOrg } from '../../domain/access.ts'
 import { type PersonalRecord, personalRecords } from '../../domain/accounts/personal-data.ts'
 import { callerOf, type Person } from '../../domain/actor.ts'
@@ -9,6 +9,7 @@ import { slugOf } from '../../domain/format/slug.ts'
 import { authorizeNodeInOrg } from '../../domain/indexing/freshness.ts'
 import { filterIn } from '../../domain/search/filter-input.ts'
 import { listMatchingIds } from '../../domain/search/queries.ts'
+import type { RequestCtx } from '../../domain/services.ts'
 import type { OrgAt } from '../../domain/targets.ts'
 import { noteName } from '../../markdown/vault-paths.ts'
 import { type ExportedFile, exportFiles } from './exported-files.ts'

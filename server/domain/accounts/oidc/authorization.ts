@@ -1,7 +1,7 @@
 /** The exchange with a provider, from the redirect to the user's claims. */
 
-import type { Deps } from '../../../base/deps.ts'
 import { AppError } from '../../../base/errors.ts'
+import type { Services } from '../../services.ts'
 import { type Claims, needsProfile, type Passed, type Purpose, readClaims } from './mapping.ts'
 import { isAwayError } from './provider-fetch.ts'
 import { connectTo, isClientRefusal, type Provider, unavailableError } from './providers.ts'
@@ -22,7 +22,7 @@ const proofSeconds = 300
  * @throws AppError provider_unavailable
  */
 export async function startExchange(
-  deps: Deps,
+  deps: Services,
   provider: Provider,
   { purpose, redirectUri }: { readonly purpose: Purpose; readonly redirectUri: string },
 ): Promise<{ readonly url: string; readonly exchange: Exchange }> {
@@ -52,7 +52,7 @@ export async function startExchange(
  * @throws AppError provider_unavailable, provider_refused, sign_in_failed
  */
 export async function finishExchange(
-  deps: Deps,
+  deps: Services,
   provider: Provider,
   { exchange, purpose, url }: { readonly exchange: Exchange; readonly purpose: Purpose; readonly url: string },
 ): Promise<Passed> {
@@ -82,14 +82,14 @@ export async function finishExchange(
   }
 }
 
-function clientRefused({ log }: Deps, { id, name }: Provider, cause: unknown): AppError {
+function clientRefused({ log }: Services, { id, name }: Provider, cause: unknown): AppError {
   const detail = `${name} refuses the client id or the client secret of this service. Ask the operator of Grove to correct them`
   log.error({ err: cause, provider: id }, 'the provider refuses the client id or the client secret')
   return new AppError('sign_in_failed', detail, {}, { cause })
 }
 
 /** Shows nothing of the provider's text but its error code. */
-function asRefusal({ log }: Deps, provider: Provider, error: unknown): unknown {
+function asRefusal({ log }: Services, provider: Provider, error: unknown): unknown {
   if (error instanceof AppError) return error
   if (!(error instanceof Error)) return error
   log.warn({ err: error, provider: provider.id }, 'a sign-in through a provider failed')

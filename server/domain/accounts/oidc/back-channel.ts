@@ -8,8 +8,8 @@ import { createHash } from 'node:crypto'
 import type { JWTPayload } from 'jose'
 import { deleteLogoutTokensUntil, findIdentity, insertLogoutToken } from '../../../../index/credentials/identities.ts'
 import { setSessionsOfIdentityRevoked } from '../../../../index/credentials/sessions.ts'
-import type { Deps } from '../../../base/deps.ts'
 import { audit } from '../../audit/audit.ts'
+import type { Services } from '../../services.ts'
 import { isAwayError, providerFetch } from './provider-fetch.ts'
 import { metadataOf, type Provider, unavailableError } from './providers.ts'
 
@@ -32,7 +32,7 @@ const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 type GetKey = ReturnType<typeof import('jose').createRemoteJWKSet>
 
 /** The keys of providers, by their URL. They are fetched at most every 30 seconds. */
-const keySets = new WeakMap<Deps['config'], Map<string, GetKey>>()
+const keySets = new WeakMap<Services['config'], Map<string, GetKey>>()
 
 /**
  * Ends the sessions of the token's subject.
@@ -40,7 +40,7 @@ const keySets = new WeakMap<Deps['config'], Map<string, GetKey>>()
  * @throws LogoutTokenError
  * @throws AppError provider_unavailable: the keys cannot be fetched
  */
-export async function endSessionsBy(deps: Deps, provider: Provider, token: string): Promise<void> {
+export async function endSessionsBy(deps: Services, provider: Provider, token: string): Promise<void> {
   const { subject, issuer, jti } = await verified(deps, provider, token)
   const now = deps.now()
   const hash = createHash('sha256').update(`${issuer} ${jti}`).digest('hex')
@@ -66,7 +66,7 @@ interface LogoutClaims {
   readonly jti: string
 }
 
-async function verified(deps: Deps, provider: Provider, token: string): Promise<LogoutClaims> {
+async function verified(deps: Services, provider: Provider, token: string): Promise<LogoutClaims> {
   const { decodeJwt } = await import('jose')
   const { issuer, jwks_uri } = await metadataOf(deps, provider)
   if (jwks_uri === undefined) throw unavailableError(provider)
@@ -95,7 +95,7 @@ async function verified(deps: Deps, provider: Provider, token: string): Promise<
   return requireClaims(checked.payload, expected)
 }
 
-async function keysAt({ config }: Deps, { issuer }: Provider, url: string): Promise<GetKey> {
+async function keysAt({ config }: Services, { issuer }: Provider, url: string): Promise<GetKey> {
   const { createRemoteJWKSet, customFetch } = await import('jose')
   const sets = keySets.get(config) ?? new Map<string, GetKey>()
   keySets.set(config, sets)

@@ -2,9 +2,9 @@
 
 import type { Profile, SessionProfile } from '../../../../index/credentials/accounts.ts'
 import { listIdentities } from '../../../../index/credentials/identities.ts'
-import type { Deps } from '../../../base/deps.ts'
 import { AppError } from '../../../base/errors.ts'
 import * as limits from '../../../base/limits.ts'
+import type { Services } from '../../services.ts'
 import { findProvider, isAway, listProviders } from './providers.ts'
 
 const hourMs = 3_600_000
@@ -15,7 +15,7 @@ const graceMs = 24 * hourMs
  * True if the session must pass its provider again. Needs no query. While the provider does not answer, a session has a
  * day of grace.
  */
-export async function isSessionStale(deps: Deps, session: SessionProfile): Promise<boolean> {
+export async function isSessionStale(deps: Services, session: SessionProfile): Promise<boolean> {
   if (session.provider === null) return false
   const provider = findProvider(deps, session.provider)
   if (provider === undefined || provider.maxAgeHours === 0) return false
@@ -31,7 +31,7 @@ export async function isSessionStale(deps: Deps, session: SessionProfile): Promi
  *
  * @throws AppError sign_in_required
  */
-export async function requireFresh(deps: Deps, profile: Pick<Profile, 'id' | 'has_identity'>): Promise<void> {
+export async function requireFresh(deps: Services, profile: Pick<Profile, 'id' | 'has_identity'>): Promise<void> {
   if (profile.has_identity === 0 || !listProviders(deps).some(({ tokensDays }) => tokensDays > 0)) return
   const identities = await listIdentities(deps.credentials.read, profile.id, { limit: limits.identities, offset: 0 })
   const now = deps.now().getTime()

@@ -16,13 +16,13 @@ import {
   setSessionsOfIdentityRevoked,
   setSessionsRevoked,
 } from '../../../../index/credentials/sessions.ts'
-import type { Ctx, Deps, RequestCtx } from '../../../base/deps.ts'
 import { AppError } from '../../../base/errors.ts'
 import * as limits from '../../../base/limits.ts'
 import type { Person } from '../../actor.ts'
 import { audit } from '../../audit/audit.ts'
 import { queueNotice } from '../../mail/notices.ts'
 import { type Page, pageOf } from '../../pagination.ts'
+import type { Ctx, RequestCtx, Services } from '../../services.ts'
 import type { Body, IdentityAt, Path, Query } from '../../targets.ts'
 import { endTokens } from '../access-tokens.ts'
 import { dropAddressChange } from '../email-tokens.ts'
@@ -51,7 +51,7 @@ export async function listMyIdentities(ctx: Ctx<Person>, { query }: Query<Page>)
   return { identities, ...pageOf(query, await countIdentities(read, ctx.actor.id)) }
 }
 
-function toIdentity(deps: Deps, { id, provider, email, created_at, confirmed_at }: Row): Identity {
+function toIdentity(deps: Services, { id, provider, email, created_at, confirmed_at }: Row): Identity {
   const provider_name = findProvider(deps, provider)?.name ?? provider
   return { id, provider, provider_name, ...(email === null ? {} : { email }), created_at, confirmed_at }
 }
@@ -89,7 +89,7 @@ function identityNotFound(): AppError {
   return new AppError('identity_not_found', 'Identity not found')
 }
 
-export function newIdentity(deps: Deps, provider: Provider, passed: Passed, accountId: string): Row {
+export function newIdentity(deps: Services, provider: Provider, passed: Passed, accountId: string): Row {
   const now = deps.now().toISOString()
   const { issuer, subject, email = null } = passed
   return {
@@ -129,7 +129,7 @@ export async function link(trx: CredentialsDb, identity: Row): Promise<void> {
 }
 
 /** Links an identity to an account that its user knows, and mails the user. @throws errors of `link` */
-export async function linkAndNotify(deps: Deps, trx: CredentialsDb, identity: Row): Promise<void> {
+export async function linkAndNotify(deps: Services, trx: CredentialsDb, identity: Row): Promise<void> {
   await link(trx, identity)
   const name = findProvider(deps, identity.provider)?.name ?? identity.provider
   await queueNotice(deps, trx, 'linked', identity.account_id, { name })

@@ -4,9 +4,9 @@ import { findCard } from '../../../../index/credentials/org-cards.ts'
 import { findPendingMembership, insertPendingMembership } from '../../../../index/credentials/pending-memberships.ts'
 import type { CredentialsDb, PendingMembership } from '../../../../index/credentials/schema.ts'
 import { findRole } from '../../../../index/derived/org-queries.ts'
-import type { Deps } from '../../../base/deps.ts'
 import { isClosed } from '../../format/org-format.ts'
 import { findAnyOrg } from '../../indexing/freshness.ts'
+import type { Services } from '../../services.ts'
 import type { Provider } from './providers.ts'
 
 /**
@@ -14,7 +14,7 @@ import type { Provider } from './providers.ts'
  * waits until its own cell commits it to org.git, like that of an invitation.
  */
 export async function membershipFor(
-  deps: Deps,
+  deps: Services,
   { id, org }: Provider,
   accountId: string,
 ): Promise<PendingMembership | undefined> {

@@ -5,13 +5,13 @@
  */
 
 import type { Configuration, ServerMetadata } from 'openid-client'
-import type { Deps } from '../../../base/deps.ts'
 import { AppError } from '../../../base/errors.ts'
+import type { Services } from '../../services.ts'
 import { providerFetch } from './provider-fetch.ts'
 
-export type Provider = NonNullable<Deps['config']['oidc']>[number]
+export type Provider = NonNullable<Services['config']['oidc']>[number]
 
-type ProviderDeps = Pick<Deps, 'config' | 'now' | 'log'>
+type ProviderDeps = Pick<Services, 'config' | 'now' | 'log'>
 
 const minuteMs = 60_000
 /** Milliseconds for which a document is kept. `longest`: while the provider does not answer. */
@@ -29,18 +29,18 @@ interface Discovery {
 }
 
 /** The state of the providers of each open service, by id. */
-const discoveries = new WeakMap<Deps['config'], Map<string, Discovery>>()
+const discoveries = new WeakMap<Services['config'], Map<string, Discovery>>()
 
-export function listProviders({ config }: Pick<Deps, 'config'>): readonly Provider[] {
+export function listProviders({ config }: Pick<Services, 'config'>): readonly Provider[] {
   return config.oidc ?? []
 }
 
-export function findProvider(deps: Pick<Deps, 'config'>, id: string): Provider | undefined {
+export function findProvider(deps: Pick<Services, 'config'>, id: string): Provider | undefined {
   return listProviders(deps).find((provider) => provider.id === id)
 }
 
 /** @throws AppError not_found */
-export function requireProvider(deps: Pick<Deps, 'config'>, id: string): Provider {
+export function requireProvider(deps: Pick<Services, 'config'>, id: string): Provider {
   const provider = findProvider(deps, id)
   if (provider === undefined) throw new AppError('not_found', 'There is no sign-in service with this name')
   return provider

@@ -1,8 +1,8 @@
 /** The provider through which a session was opened. */
 
 import { findIdentityOfSession } from '../../../../index/credentials/identities.ts'
-import type { Ctx } from '../../../base/deps.ts'
 import type { Person } from '../../actor.ts'
+import type { Ctx } from '../../services.ts'
 import { findProvider, type Provider } from './providers.ts'
 
 export async function providerOfSession(ctx: Ctx<Person>): Promise<Provider | undefined> {

@@ -12,11 +12,11 @@ import { findIdentity, hasIdentityOf, setIdentityPassed } from '../../../../inde
 import type { Account, CredentialsDb, Identity } from '../../../../index/credentials/schema.ts'
 import { setSessionConfirmed } from '../../../../index/credentials/sessions.ts'
 import { isDuplicate } from '../../../../index/sqlite/database.ts'
-import type { Deps } from '../../../base/deps.ts'
 import { AppError } from '../../../base/errors.ts'
 import { requireSignedIn } from '../../access.ts'
 import { anonymous, type Person } from '../../actor.ts'
 import { auditRepeat } from '../../audit/audit.ts'
+import type { Services } from '../../services.ts'
 import { auditSignUp, joinFirst, newAccount, openAndAnswer } from '../accounts.ts'
 import { findOwnOrgs, takeOver } from '../arrivals.ts'
 import { requireConfirmed } from '../confirmation.ts'
@@ -58,7 +58,7 @@ const mostTries = 3
  * @throws AppError provider_refused, account_disabled, email_unverified, account_exists, identity_taken, signup_closed,
  *   invitation_not_found, confirmation_required, sign_in_failed, too_many_identities
  */
-export async function arrive(deps: Deps, returned: Return): Promise<Arrival> {
+export async function arrive(deps: Services, returned: Return): Promise<Arrival> {
   for (let tries = 1; ; tries++) {
     try {
       return await carryOut(deps, returned, await decisionFor(deps, returned))
@@ -68,7 +68,7 @@ export async function arrive(deps: Deps, returned: Return): Promise<Arrival> {
   }
 }
 
-async function decisionFor(deps: Deps, { provider, passed, purpose, actor }: Return): Promise<Decision> {
+async function decisionFor(deps: Services, { provider, passed, purpose, actor }: Return): Promise<Decision> {
   const { read } = deps.credentials
   const identity = await findIdentity(read, passed.issuer, passed.subject)
   const account = await (identity !== undefined
@@ -83,7 +83,12 @@ async function decisionFor(deps: Deps, { provider, passed, purpose, actor }: Ret
   return decision
 }
 
-async function auditRefusal(deps: Deps, { id }: Provider, code: string, account: Account | undefined): Promise<void> {
+async function auditRefusal(
+  deps: Services,
+  { id }: Provider,
+  code: string,
+  account: Account | undefined,
+): Promise<void> {
   const { origin } = deps
   await auditRepeat(
     deps,
@@ -98,7 +103,7 @@ async function auditRefusal(deps: Deps, { id }: Provider, code: string, account:
   )
 }
 
-async function carryOut(deps: Deps, returned: Return, decision: Decision): Promise<Arrival> {
+async function carryOut(deps: Services, returned: Return, decision: Decision): Promise<Arrival> {
   switch (decision.act) {
     case 'refuse':
       throw new AppError(decision.code, decision.detail)
@@ -117,7 +122,7 @@ async function carryOut(deps: Deps, returned: Return, decision: Decision): Promi
 
 /** Opens a session. `first` runs in its transaction, when the account is locked. */
 async function signInKnown(
-  deps: Deps,
+  deps: Services,
   returned: Return,
   { identity, account }: { readonly identity: Identity; readonly account: Account },
   first: (trx: CredentialsDb) => Promise<void> = async () => {},
@@ -144,7 +149,7 @@ async function signInKnown(
 
 /** An unconfirmed address replaces no confirmed one, which the account may have to follow later. */
 async function recordPass(
-  deps: Deps,
+  deps: Services,
   trx: CredentialsDb,
   { id }: Identity,
   { provider, passed }: Return,
@@ -163,7 +168,7 @@ async function recordPass(
  * @returns true if the account has another address now
  */
 async function takeConfirmed(
-  deps: Deps,
+  deps: Services,
   trx: CredentialsDb,
   account: Account,
   { email: former }: Identity,
@@ -179,7 +184,7 @@ async function takeConfirmed(
   return isProviders && followAddress(trx, account.id, email, deps.now())
 }
 
-async function confirm(deps: Deps, returned: Return, identity: Identity): Promise<Arrival> {
+async function confirm(deps: Services, returned: Return, identity: Identity): Promise<Arrival> {
   const { passed, actor } = returned
   const now = deps.now().toISOString()
   const sessionId = actor?.sessionId
@@ -196,7 +201,7 @@ async function confirm(deps: Deps, returned: Return, identity: Identity): Promis
   return { act: 'confirmed' }
 }
 
-async function linkSession(deps: Deps, returned: Return): Promise<Arrival> {
+async function linkSession(deps: Services, returned: Return): Promise<Arrival> {
   const { provider, passed, actor } = returned
   if (actor === undefined) throw sessionGone()
   await requireConfirmed({ ...deps, actor })
@@ -221,7 +226,7 @@ function sessionGone(): AppError {
 
 /** The account's address is the one that the provider confirms. Checked again under its lock. */
 async function linkByEmail(
-  deps: Deps,
+  deps: Services,
   returned: Return,
   { account, endsAll }: { readonly account: Account; readonly endsAll: boolean },
 ): Promise<Session> {
@@ -243,7 +248,7 @@ async function linkByEmail(
 }
 
 /** Creates an account without a password. The provider's `_SIGNUP` decides, or `SIGNUP`. */
-async function create(deps: Deps, returned: Return, email: string): Promise<Arrival> {
+async function create(deps: Services, returned: Return, email: string): Promise<Arrival> {
   const { provider, passed, invitation: token } = returned
   const mode = signupOf(deps, provider)
   const invitation = await requireSignUpAllowed(deps, email, token, mode)
@@ -272,7 +277,7 @@ function nameIn({ names }: Passed): string | undefined {
   return names.find(isGitName)
 }
 
-function signupOf({ config: { signup } }: Deps, provider: Provider): Deps['config']['signup'] {
+function signupOf({ config: { signup } }: Services, provider: Provider): Services['config']['signup'] {
   const modes = { on: 'open', invite: 'invite', off: 'closed' } as const
   return provider.signup === undefined ? signup : modes[provider.signup]
 }

@@ -17,10 +17,10 @@ import {
   type RowRange,
 } from '../../../../index/log/moved-tables.ts'
 import { markLogWhole, sealLog } from '../../../../index/log/sealed-logs.ts'
-import type { Deps } from '../../../base/deps.ts'
 import { syncEvents } from '../../event-log/durable-events.ts'
 import { recordGaps } from '../../indexing/record-gaps.ts'
 import { listNodes } from '../../indexing/stored-repositories.ts'
+import type { Services } from '../../services.ts'
 import { type CopyOptions, type Destination, type MovedLog, NotMovedError } from './copying.ts'
 
 /** Rows of a range that is cut. A longer range is cut once it has twice as many. */
@@ -32,7 +32,7 @@ const fewRanges = 4
 
 /** Copies one log. Its methods throw NotMovedError, DatabaseError or the signal's reason. */
 export class LogCopier {
-  readonly #deps: Deps
+  readonly #deps: Services
   readonly #orgId: string
   readonly #to: Destination
   readonly #signal: AbortSignal
@@ -41,7 +41,7 @@ export class LogCopier {
   /** The last keys of the ranges of each table, in their order. */
   readonly #ends = new Map<string, readonly RowKey[]>()
 
-  constructor(deps: Deps, orgId: string, to: Destination, { signal }: Pick<CopyOptions, 'signal'>) {
+  constructor(deps: Services, orgId: string, to: Destination, { signal }: Pick<CopyOptions, 'signal'>) {
     this.#deps = deps
     this.#orgId = orgId
     this.#to = to
@@ -130,7 +130,7 @@ export class LogCopier {
  * Records what is missing, so that the log describes every repository. The other cell would not know which are new.
  * Returns false if a repository cannot be read.
  */
-async function recordAll(deps: Deps, orgId: string): Promise<boolean> {
+async function recordAll(deps: Services, orgId: string): Promise<boolean> {
   const areAll = await recordGaps(deps, orgId, { isFirst: true, nodeIds: await listNodes(deps, orgId) })
   if (areAll) await deps.events.write((trx) => markLogWhole(trx, orgId))
   return areAll

@@ -10,8 +10,8 @@ import type { Oid, Repo } from '../../../../gitstore/repo.ts'
 import { refsDigest, sendMissing } from '../../../../gitstore/transfer/pack-transfer.ts'
 import type { Log } from '../../../../index/log/events.ts'
 import type { MovedRow, RowRange } from '../../../../index/log/moved-tables.ts'
-import type { Deps } from '../../../base/deps.ts'
 import { orgFolder, trashFolder } from '../../layout.ts'
+import type { Services } from '../../services.ts'
 import { listMovable, movableAt } from './movable.ts'
 
 /** The cell to which an organisation moves. Each method throws AppError or the fault of the connection. */
@@ -94,7 +94,7 @@ export interface Copier {
 
 /** Creates a copier. Its methods throw NotMovedError, GitError or the signal's reason. */
 export function createCopier(
-  { store }: Pick<Deps, 'store'>,
+  { store }: Pick<Services, 'store'>,
   orgId: string,
   to: Destination,
   { atOnce, signal, onProgress }: CopyOptions,

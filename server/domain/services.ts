@@ -1,4 +1,4 @@
-/** The dependencies of use cases; created once, in bootstrap.ts. */
+/** The services that use cases need, and the context of one use case. Created once, in bootstrap.ts. */
 
 import type { Logger } from 'pino'
 import type { Store } from '../../gitstore/refs/ref-transaction.ts'
@@ -6,24 +6,34 @@ import type { CredentialsSchema } from '../../index/credentials/schema.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
 import type { LogSchema } from '../../index/log/schema.ts'
 import type { Database } from '../../index/sqlite/database.ts'
-import type { Keys } from '../domain/accounts/keys.ts'
-import type { Actor, Operator, Person, RequestContext } from '../domain/actor.ts'
-import type { ReserveWatch } from '../domain/disk-reserve.ts'
-import type { Embeddings } from '../domain/embeddings/embeddings.ts'
-import type { PartialIndex } from '../domain/indexing/partial-index.ts'
-import type { MaintenanceWatch } from '../domain/maintenance-mode.ts'
-import type { GuardedFetch } from '../domain/net/guarded-fetch.ts'
-import type { Origin } from '../domain/origin.ts'
-import type { Placement } from '../domain/placement.ts'
-import type { SearchThread } from '../domain/search/search-thread.ts'
-import type { Settled } from '../domain/settled.ts'
+import type { Config } from '../base/config.ts'
+import type { LimitMail, LimitSignIn } from '../base/counters.ts'
+import type { Rounds } from '../base/rounds.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { ImportQueue } from '../vault/uploads/order.ts'
-import type { Config } from './config.ts'
-import type { LimitMail, LimitSignIn } from './counters.ts'
-import type { Rounds } from './rounds.ts'
+import type { Keys } from './accounts/keys.ts'
+import type { Actor, Operator, Person, RequestContext } from './actor.ts'
+import type { ReserveWatch } from './disk-reserve.ts'
+import type { Embeddings } from './embeddings/embeddings.ts'
+import type { PartialIndex } from './indexing/partial-index.ts'
+import type { MaintenanceWatch } from './maintenance-mode.ts'
+import type { GuardedFetch } from './net/guarded-fetch.ts'
+import type { Origin } from './origin.ts'
+import type { Placement } from './placement.ts'
+import type { SearchThread } from './search/search-thread.ts'
+import type { Settled } from './settled.ts'
 
-export interface Deps {
+/** Parts of a request that work for it passes on. Absent in background work and commands. */
+interface RequestParts {
+  /** How the request came. */
+  readonly origin?: Origin
+  /** Rows that the door of the operation has read. */
+  readonly settled?: Settled
+  /** Notes how long the request waited for a queue. */
+  waited?(ms: number): void
+}
+
+export interface Services extends RequestParts {
   readonly config: Config
   /** The port on which this process listens. Before it does, and in a command, the configured one. */
   readonly listening: { port: number }
@@ -66,16 +76,10 @@ export interface Deps {
   scrape?(): Promise<string>
   /** Fetches documents of programs. Absent: `guardedFetch`. Tests resolve names and trust their own certificates. */
   readonly fetchDocument?: GuardedFetch
-  /** How the request came. Absent outside a request. */
-  readonly origin?: Origin
-  /** Rows that the door of the operation has read. Absent outside an operation. */
-  readonly settled?: Settled
-  /** Notes how long the request waited for a queue. Absent outside a request. */
-  waited?(ms: number): void
 }
 
 /** The context of a use case: the services, and the caller. */
-export interface Ctx<A extends Actor | Operator = Actor> extends Deps {
+export interface Ctx<A extends Actor | Operator = Actor> extends Services {
   readonly actor: A
 }
 
