@@ -39,7 +39,6 @@ import { showDocs } from './pages/docs.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
 import { showExport } from './pages/export.tsx'
 import { showFeed, showRobots, showSitemap } from './pages/feeds.ts'
-import { showFields, takeFields } from './pages/fields.tsx'
 import { showFind } from './pages/find.tsx'
 import { showForgot, takeForgot } from './pages/forgot.tsx'
 import { showCommit, showHistory } from './pages/history.tsx'
@@ -74,9 +73,6 @@ import { showTable } from './pages/table.tsx'
 import { showTags } from './pages/tags.tsx'
 import { showTokens, takeTokens } from './pages/tokens.tsx'
 import { showTrash, takeTrash } from './pages/trash.tsx'
-import { showType, takeType } from './pages/type-settings.tsx'
-import { showTypeProblems, showTypeTable } from './pages/type-table.tsx'
-import { showTypes, takeTypes } from './pages/types-settings.tsx'
 import { showUndo, takeUndo } from './pages/undo.tsx'
 import { showUndoEmail, showVerify, takeUndoEmail, takeVerify } from './pages/verify.tsx'
 import { showDelivery, showWebhook, takeDelivery, takeWebhook } from './pages/webhook.tsx'
@@ -138,9 +134,6 @@ const routes: readonly PageRoute[] = [
   { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: limits.formTextBytes },
   { at: '/o/{org}/settings/general', show: showGeneral, take: takeGeneral },
   { at: '/o/{org}/settings/rules', show: showRules, take: takeRules },
-  { at: '/o/{org}/settings/types', show: showTypes, take: takeTypes },
-  { at: '/o/{org}/settings/types/new', show: showType, take: takeType },
-  { at: '/o/{org}/settings/types/{type}', show: showType, take: takeType },
   { at: '/o/{org}/settings/webhooks', show: showWebhooks, take: takeWebhooks },
   { at: '/o/{org}/settings/webhooks/{webhook}', show: showWebhook, take: takeWebhook },
   { at: '/o/{org}/settings/webhooks/{webhook}/{delivery}', show: showDelivery, take: takeDelivery },
@@ -149,8 +142,6 @@ const routes: readonly PageRoute[] = [
   { at: '/o/{org}/find', show: showFind },
   { at: '/o/{org}/subpages', show: showSubpages },
   { at: '/o/{org}/nodes', show: showTable },
-  { at: '/o/{org}/types/{type}', show: showTypeTable },
-  { at: '/o/{org}/types/{type}/problems', show: showTypeProblems },
   { at: '/o/{org}/export', show: showExport },
   { at: '/o/{org}/import', show: showImport, take: takeImport, isStreamed: true },
   { at: '/o/{org}/import/{id}', show: showImportRun, take: takeImportRun },
@@ -171,7 +162,6 @@ const routes: readonly PageRoute[] = [
   { at: '/o/{org}/{node}/blame', show: showBlame },
   { at: '/o/{org}/{node}/backlinks', show: showBacklinks },
   { at: '/o/{org}/{node}/edit', show: showEdit, take: takeEdit, formBytes: limits.formTextBytes },
-  { at: '/o/{org}/{node}/fields', show: showFields, take: takeFields, formBytes: limits.formTextBytes },
   { at: '/o/{org}/{node}/rename', show: showRename, take: takeRename },
   { at: '/o/{org}/{node}/settings', show: showNodeSettings, take: takeNodeSettings, hasUploads: true },
   { at: '/o/{org}/{node}/subpages', show: showSubpages },

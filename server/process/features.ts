@@ -4,12 +4,13 @@ import { bots } from '../features/bots/feature.ts'
 import type { Feature } from '../features/feature.ts'
 import { graph } from '../features/graph/feature.ts'
 import { inbox } from '../features/inbox/feature.ts'
+import { types } from '../features/types/feature.ts'
 import type { PageRoute } from '../pages/pages.ts'
 
-const features: readonly Feature[] = [bots, graph, inbox]
+const features: readonly Feature[] = [bots, graph, inbox, types]
 
 /** Named one by one, so that the compiler finds an operation without a use case. */
-export const operations = { ...bots.operations, ...graph.operations, ...inbox.operations }
+export const operations = { ...bots.operations, ...graph.operations, ...inbox.operations, ...types.operations }
 
 export const letters = { ...inbox.letters }
 

@@ -5,10 +5,17 @@ import fc from 'fast-check'
 import { h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { readDefinition } from '../../server/domain/types/definition.ts'
-import { afterRowAct, definitionIn, draftIn, formView, nameIn, slugOf } from '../../server/pages/parts/type-draft.ts'
-import type { TypeDefinition } from '../../server/pages/parts/type-fields.ts'
-import { type TypeDraft, TypeForm } from '../../server/pages/parts/type-form.tsx'
-import { linesOf } from '../../server/pages/parts/type-values.ts'
+import {
+  afterRowAct,
+  definitionIn,
+  draftIn,
+  formView,
+  nameIn,
+  slugOf,
+} from '../../server/features/types/pages/type-draft.ts'
+import type { TypeDefinition } from '../../server/features/types/pages/type-fields.ts'
+import { type TypeDraft, TypeForm } from '../../server/features/types/pages/type-form.tsx'
+import { linesOf } from '../../server/features/types/pages/type-values.ts'
 import { runs } from '../support/seed.ts'
 import { rootSchemas, scalars } from '../types/arbitraries.ts'
 import { fieldsIn } from './sent-forms.ts'

@@ -1,17 +1,17 @@
 /** The pages of a type: as a table, and those that break its rules. */
 
-import type { AnswerOf } from '../../http/in-process.ts'
-import { type Page, type PageContext, param } from '../page-context.ts'
-import { plural } from '../parts/dates.tsx'
-import { unlessBusy } from '../parts/degraded.ts'
-import { fieldsUrl } from '../parts/node-fields.tsx'
-import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
-import { Pages, pageOffset } from '../parts/paging.tsx'
-import { mayPropose } from '../parts/rights.ts'
-import { pluralOf, problemsUrl, TypeHead } from '../parts/type-links.tsx'
-import { ProblemList } from '../parts/type-problems.tsx'
-import type { Urls } from '../urls.ts'
-import { tablePage } from './table.tsx'
+import type { AnswerOf } from '../../../http/in-process.ts'
+import { type Page, type PageContext, param } from '../../../pages/page-context.ts'
+import { tablePage } from '../../../pages/pages/table.tsx'
+import { plural } from '../../../pages/parts/dates.tsx'
+import { unlessBusy } from '../../../pages/parts/degraded.ts'
+import { fieldsUrl } from '../../../pages/parts/node-fields.tsx'
+import { countOpen, OrgTabs } from '../../../pages/parts/org-tabs.tsx'
+import { Pages, pageOffset } from '../../../pages/parts/paging.tsx'
+import { mayPropose } from '../../../pages/parts/rights.ts'
+import { pluralOf, problemsUrl, TypeHead } from '../../../pages/parts/type-links.tsx'
+import { ProblemList } from '../../../pages/parts/type-problems.tsx'
+import type { Urls } from '../../../pages/urls.ts'
 
 type Org = AnswerOf<'getOrg'>
 type NodeType = AnswerOf<'getType'>

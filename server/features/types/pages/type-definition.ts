@@ -8,9 +8,9 @@ import {
   findKind,
   kindOf,
   schemaOf,
-} from '../field-kinds.ts'
-import { tagsIn } from '../properties.ts'
-import { columnText, readColumns } from '../text/property-names.ts'
+} from '../../../pages/field-kinds.ts'
+import { tagsIn } from '../../../pages/properties.ts'
+import { columnText, readColumns } from '../../../pages/text/property-names.ts'
 import { columnLines, columnOf } from './type-columns.ts'
 import {
   type ConnectionRow,

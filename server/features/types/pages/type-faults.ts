@@ -1,7 +1,7 @@
 /** Errors of the API at the controls of the form of a type. */
 
-import type { Problem } from '../../base/errors.ts'
-import { asSentence, brokenField } from '../text/broken-rules.ts'
+import type { Problem } from '../../../base/errors.ts'
+import { asSentence, brokenField } from '../../../pages/text/broken-rules.ts'
 import type { Faults } from './type-definition.ts'
 import type { TypeFields } from './type-fields.ts'
 

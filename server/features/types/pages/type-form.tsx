@@ -1,8 +1,8 @@
 /** The form of a type: as fields for people, or as JSON. */
 
 import type { ComponentChildren } from 'preact'
-import { asSentence } from '../text/broken-rules.ts'
-import { Field } from './forms.tsx'
+import { Field } from '../../../pages/parts/forms.tsx'
+import { asSentence } from '../../../pages/text/broken-rules.ts'
 import type { Faults } from './type-definition.ts'
 import type { TypeDefinition, TypeFields } from './type-fields.ts'
 import { ConnectionRows, FieldRows, Lines, troubleIn } from './type-rows.tsx'

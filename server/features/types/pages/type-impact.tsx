@@ -1,9 +1,9 @@
 /** The effect of a new definition on pages, and the history of a type. */
 
-import type { AnswerOf } from '../../http/in-process.ts'
-import { asSentence } from '../text/broken-rules.ts'
-import type { Urls } from '../urls.ts'
-import { plural, When } from './dates.tsx'
+import type { AnswerOf } from '../../../http/in-process.ts'
+import { plural, When } from '../../../pages/parts/dates.tsx'
+import { asSentence } from '../../../pages/text/broken-rules.ts'
+import type { Urls } from '../../../pages/urls.ts'
 
 export type Impact = AnswerOf<'checkType'>
 

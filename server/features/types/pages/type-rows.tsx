@@ -1,7 +1,7 @@
 /** The rows of the form of a type: its fields and its links. Buttons that move rows show the form again. */
 
-import { fieldKinds } from '../field-kinds.ts'
-import { Field, type Trouble } from './forms.tsx'
+import { fieldKinds } from '../../../pages/field-kinds.ts'
+import { Field, type Trouble } from '../../../pages/parts/forms.tsx'
 import type { Faults } from './type-definition.ts'
 import type { ConnectionRow, FieldRow } from './type-fields.ts'
 

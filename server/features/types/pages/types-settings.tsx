@@ -1,15 +1,15 @@
 /** The types of an organisation, and texts of `type` that nobody defined. */
 
-import { AppError } from '../../base/errors.ts'
-import * as limits from '../../base/limits.ts'
-import type { AnswerOf } from '../../http/in-process.ts'
-import type { Page, PageContext, PageResult } from '../page-context.ts'
-import { plural } from '../parts/dates.tsx'
-import { submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
-import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
-import { mayDelete } from '../parts/rights.ts'
-import type { Urls } from '../urls.ts'
-import { readAsMember, SettingsTabs } from './org-settings.tsx'
+import { AppError } from '../../../base/errors.ts'
+import * as limits from '../../../base/limits.ts'
+import type { AnswerOf } from '../../../http/in-process.ts'
+import type { Page, PageContext, PageResult } from '../../../pages/page-context.ts'
+import { readAsMember, SettingsTabs } from '../../../pages/pages/org-settings.tsx'
+import { plural } from '../../../pages/parts/dates.tsx'
+import { submitForm, type Trouble, TroubleOf } from '../../../pages/parts/forms.tsx'
+import { countOpen, OrgTabs } from '../../../pages/parts/org-tabs.tsx'
+import { mayDelete } from '../../../pages/parts/rights.ts'
+import type { Urls } from '../../../pages/urls.ts'
 import { typeUrl } from './type-settings.tsx'
 
 type Org = AnswerOf<'getOrg'>

@@ -3,9 +3,9 @@
  * nobody edits changes nothing of it, so members that no field shows survive.
  */
 
-import type { AnswerOf } from '../../http/in-process.ts'
-import { factsOf, kindOf } from '../field-kinds.ts'
-import { tagsText } from '../properties.ts'
+import type { AnswerOf } from '../../../http/in-process.ts'
+import { factsOf, kindOf } from '../../../pages/field-kinds.ts'
+import { tagsText } from '../../../pages/properties.ts'
 import { columnLines } from './type-columns.ts'
 import { templateText } from './type-values.ts'
 

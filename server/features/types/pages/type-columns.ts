@@ -1,6 +1,6 @@
 /** The columns of a type as lines of its form. A line has the plain name of a field, or the label that people know. */
 
-import { columnText, readColumns } from '../text/property-names.ts'
+import { columnText, readColumns } from '../../../pages/text/property-names.ts'
 
 /** A field or a link as its row has it. */
 interface Labelled {

@@ -1,6 +1,6 @@
 /** Values of a template as texts of a form, and back. */
 
-import type { FieldKind } from '../field-kinds.ts'
+import type { FieldKind } from '../../../pages/field-kinds.ts'
 
 /** Returns a value as the form shows it. A value that the form cannot show is empty, and stays. */
 export function templateText(kind: FieldKind | undefined, value: unknown): string {
