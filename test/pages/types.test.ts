@@ -292,6 +292,8 @@ describe('the pages of types', () => {
     expect(fields.title).to.equal('News')
     expect(ledTo(await send(link, { ...fields, title: 'Old' }, 'save'))).to.deep.equal([303, `${page}/new?edit&saved`])
     expect((await read('new')).title).to.equal('Old')
+    const table = (await visit.open(`${pageAt(org)}/types/new`)).body
+    expect(table).to.match(/href="[^"]*types\/new\?edit">Settings of this type/)
   })
 
   it('hold 100 fields with hostile labels', async () => {

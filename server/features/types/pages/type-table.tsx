@@ -8,10 +8,11 @@ import { unlessBusy } from '../../../pages/parts/degraded.ts'
 import { fieldsUrl } from '../../../pages/parts/node-fields.tsx'
 import { countOpen, OrgTabs } from '../../../pages/parts/org-tabs.tsx'
 import { Pages, pageOffset } from '../../../pages/parts/paging.tsx'
-import { mayPropose } from '../../../pages/parts/rights.ts'
-import { pluralOf, problemsUrl, TypeHead } from '../../../pages/parts/type-links.tsx'
+import { mayPropose, mayWrite } from '../../../pages/parts/rights.ts'
+import { pluralOf } from '../../../pages/parts/type-links.tsx'
 import { ProblemList } from '../../../pages/parts/type-problems.tsx'
 import type { Urls } from '../../../pages/urls.ts'
+import { typeUrl } from './type-settings.tsx'
 
 type Org = AnswerOf<'getOrg'>
 type NodeType = AnswerOf<'getType'>
@@ -116,4 +117,43 @@ function BrokenRow({ urls, org, type, node: { node_id, title, problems } }: RowP
       </div>
     </li>
   )
+}
+
+interface HeadProps {
+  readonly urls: Urls
+  readonly org: Pick<Org, 'id' | 'role'>
+  readonly type: NodeType
+  /** The number of pages that break rules of the type. Undefined if it is not known. */
+  readonly problems: number | undefined
+}
+
+/** Leads from the pages of a type to its other pages. */
+function TypeHead({ urls, org: { id, role }, type, problems = 0 }: HeadProps) {
+  const { name, definition } = type
+  return (
+    <p class="type-head">
+      <a href={urls.table(id)}>All pages</a>
+      {problems > 0 && (
+        <a class="broken" href={problemsUrl(urls, id, name)}>
+          {plural(problems, 'page')} with problems
+        </a>
+      )}
+      {role !== undefined && <a href={typeUrl(urls, id, name)}>Settings of this type</a>}
+      {mayWrite(role) && (
+        <a class="btn small go" href={urls.newNode(id, { type: name })}>
+          {`New ${inSentence(definition.title)}`}
+        </a>
+      )}
+    </p>
+  )
+}
+
+/** The list of the pages that break rules of their type. */
+function problemsUrl(urls: Urls, org: string, type: string): string {
+  return `${urls.table(org, {}, type)}/problems`
+}
+
+/** Returns a title as it is inside a sentence. Abbreviations keep their capitals. */
+function inSentence(title: string): string {
+  return /^\p{Lu}(?!\p{Lu})/u.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title
 }
