@@ -1,4 +1,4 @@
-/** How this repository is written: the table of `CONTRIBUTING.md`, and the lengths of sentences. */
+/** How this repository is written: the table of `avoid.md`, and the lengths of sentences. */
 
 import { readFile } from 'node:fs/promises'
 import { type Sentence, wordsOf } from './prose.ts'
@@ -27,9 +27,9 @@ const lengths: readonly WordRule[] = [
 
 /** @throws Error: the table is missing, or a row of it is no rule */
 export async function readWordRules(): Promise<WordRule[]> {
-  const page = await readFile('CONTRIBUTING.md', 'utf8')
+  const page = await readFile('test/readme/avoid.md', 'utf8')
   const rows = [...page.matchAll(/^\| `(.+?)` \| (.+?) \| (everywhere|sentences|comments) \|$/gm)]
-  if (rows.length === 0) throw new Error('CONTRIBUTING.md has no table of words to avoid')
+  if (rows.length === 0) throw new Error('avoid.md has no table of words to avoid')
   const avoided = rows.map(([, pattern = '', say = '', place]): WordRule => {
     const regex = new RegExp(pattern.replaceAll('\\|', '|'), 'iu')
     return { name: regex.source, say, breaks: (sentence) => reaches(place, sentence) && regex.test(sentence.text) }

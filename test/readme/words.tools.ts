@@ -1,4 +1,4 @@
-/** The prose of this repository keeps the rules of `CONTRIBUTING.md`: what is left to mend is counted, and may only fall. */
+/** The prose of this repository keeps the rules of `avoid.md`: what is left to mend is counted, and may only fall. */
 
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
@@ -15,7 +15,7 @@ describe('the words of this repository', () => {
     sentences = await sentencesIn()
   })
 
-  it('keep the rules of CONTRIBUTING.md as far as they did before', async () => {
+  it('keep the rules of avoid.md as far as they did before', async () => {
     const recorded: Counts = JSON.parse(await readFile(countsFile, 'utf8'))
     const counts = countsOf(rules, sentences)
     const more: string[] = []

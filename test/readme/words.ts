@@ -1,5 +1,5 @@
 /**
- * Lists sentences that break the rules of `CONTRIBUTING.md`: `npm run words [-- FILE|FOLDER…]`.
+ * Lists sentences that break the rules of `avoid.md`: `npm run words [-- FILE|FOLDER…]`.
  *
  * `--counts` prints the counts of the whole repository, which `test/readme/words.json` records. `--write` records them.
  */
