@@ -62,7 +62,7 @@ const violations = [
   ['models-have-two-doors', 'server/http/responses/responses.ts', "import type {} from '../../mcp/session.ts'"],
   ['entry-points-are-not-imported', 'server/routes/orgs.ts', "import '../process/service.ts'"],
   ['one-child-process', 'server/domain/layout.ts', "import 'node:child_process'"],
-  ['ladder-net', 'server/domain/net/public-addresses.ts', "import type {} from '../format/text-rules.ts'"],
+  ['ladder-net', 'server/domain/net/own-addresses.ts', "import type {} from '../format/text-rules.ts'"],
   ['ladder-format', 'server/domain/format/text-rules.ts', "import type {} from '../ledger/ledger.ts'"],
   ['ladder-access', 'server/domain/access.ts', "import type {} from './indexing/logs.ts'"],
   ['ladder-embeddings', 'server/domain/embeddings/texts.ts', "import type {} from '../ledger/ledger.ts'"],

@@ -4,9 +4,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { PostgresAddress } from '../../index/postgres/pool.ts'
-import { excerpt } from '../domain/format/excerpt.ts'
-import { isAllowEntry, parseNetwork } from '../domain/net/allow-list.ts'
-import { defaultRedirects, isRedirectEntry } from '../domain/oauth/redirects.ts'
+import { isAllowEntry, parseNetwork } from './allow-list.ts'
 import {
   areAllowEntries,
   areEmbeddingsOrgs,
@@ -15,9 +13,11 @@ import {
   isEndpointUrl,
   leastBudget,
 } from './embeddings-config.ts'
+import { excerpt } from './excerpt.ts'
 import { isLoopback } from './is-loopback.ts'
 import * as limits from './limits.ts'
 import { type OidcProvider, oidcSecrets, oidcVariables, readProviders } from './oidc-config.ts'
+import { defaultRedirects, isRedirectEntry } from './redirects.ts'
 
 export interface Config {
   /** 0: any free port. */

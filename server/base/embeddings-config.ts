@@ -1,7 +1,7 @@
 /** The model for searches by meaning: `EMBEDDINGS…`. `config.ts` reads the environment. */
 
 import { isIP } from 'node:net'
-import { isAllowEntry } from '../domain/net/allow-list.ts'
+import { isAllowEntry } from './allow-list.ts'
 import { isLoopback } from './is-loopback.ts'
 
 /** How texts become vectors, and for whom. */

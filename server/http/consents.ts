@@ -3,6 +3,7 @@
 import type { Request, Response } from 'express'
 import type { Limit, NewCounter } from '../base/counters.ts'
 import { AppError } from '../base/errors.ts'
+import { destinationOf } from '../base/redirects.ts'
 import type { Person } from '../domain/actor.ts'
 import {
   type AuthorizeRequest,
@@ -14,7 +15,6 @@ import {
 import { type Consent, connect, lastConnected } from '../domain/oauth/connections.ts'
 import { ReturnedError, UnknownProgramError } from '../domain/oauth/errors.ts'
 import { issuerOf } from '../domain/oauth/issuer.ts'
-import { destinationOf } from '../domain/oauth/redirects.ts'
 import type { Ctx, Services } from '../domain/services.ts'
 import { baseUrl } from './connection/base-url.ts'
 import { originOf } from './origin.ts'

@@ -3,7 +3,7 @@
 import { isIPv6 } from 'node:net'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { canonicalAddress, isPublic } from '../../server/domain/net/public-addresses.ts'
+import { canonicalAddress, isPublic } from '../../server/base/public-addresses.ts'
 
 /** First and last address of each entry of both registries, of multicast, and of what is reserved. */
 const special = [

@@ -3,7 +3,7 @@
 import { Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { expect } from 'chai'
-import { newAllowList } from '../../server/domain/net/allow-list.ts'
+import { newAllowList } from '../../server/base/allow-list.ts'
 import { checkTarget } from '../../server/domain/net/guarded-fetch.ts'
 import { newGate } from '../support/gate.ts'
 import { codeOf, failed, fetched, type Host, httpHost, open, patient } from './scene.ts'

@@ -8,7 +8,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { newAllowList } from '../../server/domain/net/allow-list.ts'
+import { newAllowList } from '../../server/base/allow-list.ts'
 import { FetchError } from '../../server/domain/net/fetch-error.ts'
 import { type FetchRequest, type FetchRules, guardedFetch } from '../../server/domain/net/guarded-fetch.ts'
 import { closeAfterFile } from '../support/processes.ts'

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { defaultRedirects, mayRegister } from '../../server/domain/oauth/redirects.ts'
+import { defaultRedirects, mayRegister } from '../../server/base/redirects.ts'
 import { sendForm, type Visit, visitOf } from '../pages/forms.ts'
 import {
   allow,

@@ -1,8 +1,8 @@
 /** The sentences about missing consent: for a push's report, its terminal, and responses. */
 import type { Role } from '../../../index/derived/schema.ts'
+import { excerpt } from '../../base/excerpt.ts'
 import { includesRole } from '../access.ts'
 import { matchesPattern } from '../format/branch-patterns.ts'
-import { excerpt } from '../format/excerpt.ts'
 import { readReport } from './check-views.ts'
 import type { CheckFact, PullJudgement, VerdictFact } from './consent.ts'
 import {

@@ -1,8 +1,8 @@
 /** Rules for the URL of an endpoint, which is judged for each request. */
 
 import { lookup } from 'node:dns/promises'
+import { newAllowList } from '../../base/allow-list.ts'
 import { isLoopback } from '../../base/is-loopback.ts'
-import { newAllowList } from '../net/allow-list.ts'
 import type { FetchRules } from '../net/guarded-fetch.ts'
 import { ownAddresses } from '../net/own-addresses.ts'
 import type { Services } from '../services.ts'

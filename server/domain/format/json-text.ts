@@ -3,8 +3,8 @@
  * place of an error, and others quote the text.
  */
 
+import { excerpt } from '../../base/excerpt.ts'
 import * as limits from '../../base/limits.ts'
-import { excerpt } from './excerpt.ts'
 
 /** Parses JSON; undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {

@@ -1,4 +1,4 @@
-import { excerpt } from './excerpt.ts'
+import { excerpt } from '../../base/excerpt.ts'
 
 /**
  * A problem at a path. The path is a node's file, a file to import, or a file of the data folder or a backup.

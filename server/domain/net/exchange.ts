@@ -3,12 +3,12 @@
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
 import { type RequestOptions, request as requestHttps } from 'node:https'
 import { isIP, type Socket } from 'node:net'
-import { plainName } from './allow-list.ts'
+import { plainName } from '../../base/allow-list.ts'
+import { canonicalAddress } from '../../base/public-addresses.ts'
 import { AnswerReader, type Exchanged, type Limits } from './answer-reader.ts'
 import type { Deadlines } from './deadlines.ts'
 import { FetchError } from './fetch-error.ts'
 import { endpointOf } from './own-addresses.ts'
-import { canonicalAddress } from './public-addresses.ts'
 
 export interface Exchange {
   readonly url: URL

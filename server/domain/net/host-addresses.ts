@@ -2,10 +2,10 @@
 
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import { canonicalAddress, isPublic } from '../../base/public-addresses.ts'
 import { untilAborted } from './deadlines.ts'
 import { FetchError } from './fetch-error.ts'
 import { endpointOf, isOwn } from './own-addresses.ts'
-import { canonicalAddress, isPublic } from './public-addresses.ts'
 import { ownProblem, privateProblem, type TargetRules } from './target-url.ts'
 
 /** Returns all IP addresses of a host name, the preferred one first. */

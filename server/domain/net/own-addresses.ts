@@ -2,8 +2,8 @@
 
 import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { plainName } from './allow-list.ts'
-import { canonicalAddress } from './public-addresses.ts'
+import { plainName } from '../../base/allow-list.ts'
+import { canonicalAddress } from '../../base/public-addresses.ts'
 
 export interface OwnAddresses {
   /** Ports on which the service listens. On these, each IP address of this machine is its own. */

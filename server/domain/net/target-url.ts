@@ -1,10 +1,10 @@
 /** Judges a URL from a user or an operator before anything is resolved or sent. */
 
 import { isIP } from 'node:net'
+import type { AllowList } from '../../base/allow-list.ts'
 import * as limits from '../../base/limits.ts'
-import type { AllowList } from './allow-list.ts'
+import { isPublic } from '../../base/public-addresses.ts'
 import { endpointOf, isOwn, type OwnAddresses } from './own-addresses.ts'
-import { isPublic } from './public-addresses.ts'
 
 export interface TargetRules {
   readonly allow: AllowList

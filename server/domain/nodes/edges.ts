@@ -7,11 +7,11 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import type { NodeConnection } from '../../../index/derived/neighbours.ts'
 import { findNode, readTitles } from '../../../index/derived/node-queries.ts'
 import { AppError, invalid } from '../../base/errors.ts'
+import { excerpt } from '../../base/excerpt.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { commitToBranch } from '../branches/branch-commits.ts'
 import { requireBranchName } from '../branches/revisions.ts'
-import { excerpt } from '../format/excerpt.ts'
 import { connectionJson, parentJson } from '../format/node-files.ts'
 import {
   type ConnectionEntity,

@@ -2,12 +2,12 @@
 
 import { hasGrantOfClient } from '../../../index/credentials/oauth.ts'
 import type { OauthGrant } from '../../../index/credentials/schema.ts'
+import { defaultRedirects, mayRegister } from '../../base/redirects.ts'
 import type { Person } from '../actor.ts'
 import type { Ctx, Services } from '../services.ts'
 import { isDocumentUrl } from './documents.ts'
 import { OAuthError, UnknownProgramError } from './errors.ts'
 import { readMetadata } from './metadata-documents.ts'
-import { defaultRedirects, mayRegister } from './redirects.ts'
 import {
   isRedirectList,
   plainName,

@@ -1,7 +1,7 @@
 /** Metadata documents of programs: their form, and what a program says in them. Source: OAuth Client ID Metadata. */
 
+import { judgeDocumentRedirect } from '../../base/redirects.ts'
 import { UnknownProgramError } from './errors.ts'
-import { judgeDocumentRedirect } from './redirects.ts'
 import { isRedirectList, plainName } from './self-described-clients.ts'
 
 /** Characters of the URL of a document. */

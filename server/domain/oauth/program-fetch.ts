@@ -1,7 +1,7 @@
 /** Fetches JSON that programs publish, such as their documents and keys. Hosts may be wrong, away or hostile. */
 
 import pLimit, { type LimitFunction } from 'p-limit'
-import { newAllowList } from '../net/allow-list.ts'
+import { newAllowList } from '../../base/allow-list.ts'
 import { FetchError } from '../net/fetch-error.ts'
 import { type FetchAnswer, guardedFetch } from '../net/guarded-fetch.ts'
 import { ownAddresses } from '../net/own-addresses.ts'

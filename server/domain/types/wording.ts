@@ -1,7 +1,7 @@
 /** Words for places and values of JSON, in sentences about faults. */
 
 import { closest, distance } from 'fastest-levenshtein'
-import { excerpt } from '../format/excerpt.ts'
+import { excerpt } from '../../base/excerpt.ts'
 
 /** Names and indexes that lead to a value, from the outermost. */
 export type Steps = readonly (string | number)[]

@@ -1,8 +1,8 @@
 /** The receivers of webhooks: whether their URLs may be used, and one request to them. */
 import type { Webhook } from '../../../index/credentials/schema.ts'
 import manifest from '../../../package.json' with { type: 'json' }
+import { newAllowList } from '../../base/allow-list.ts'
 import { invalid } from '../../base/errors.ts'
-import { newAllowList } from '../net/allow-list.ts'
 import { FetchError } from '../net/fetch-error.ts'
 import { checkTarget, type FetchAnswer, type FetchRules, guardedFetch } from '../net/guarded-fetch.ts'
 import { ownAddresses } from '../net/own-addresses.ts'
