@@ -36,7 +36,6 @@ const ladder = [
   ['review'],
   ['search', 'accounts'],
   ['oauth'],
-  ['webhooks'],
   ['pushes'],
   ['cells'],
   ['background', 'operator'],

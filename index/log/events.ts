@@ -43,6 +43,20 @@ export async function findLog(db: LogDb, orgId: string): Promise<Log | undefined
   return (await readRows<Log>(db, 'select * from log where org_id = ?', orgId))[0]
 }
 
+/** Returns an organisation's last event. Its time is in milliseconds since 1970. */
+export async function findLastEvent(
+  db: LogDb,
+  orgId: string,
+): Promise<{ readonly type: string; readonly recorded_ms: number } | undefined> {
+  return db
+    .selectFrom('event')
+    .select(['type', 'recorded_ms'])
+    .where('org_id', '=', orgId)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
 /** Begins a log without events. @param isWhole true if no repository of the organisation is older than the log */
 export async function beginLog(
   trx: Transaction<LogSchema>,

@@ -1,6 +1,9 @@
 /** The manifest of a feature: all that the rest of the server knows of it. */
 import type { Job } from '../domain/background/sweep.ts'
+import type { OldestNeeded } from '../domain/events/retention.ts'
 import type { Letters } from '../domain/mail/sender.ts'
+import type { AccountsCheck } from '../domain/operator/doctor.ts'
+import type { Services } from '../domain/services.ts'
 import type { Handlers } from '../http/contract/operations.ts'
 import type { PageRoute } from '../pages/pages.ts'
 
@@ -10,6 +13,14 @@ export interface Feature {
   readonly pages?: readonly PageRoute[]
   /** Returns the recurring jobs of a service. */
   readonly jobs?: () => readonly Job[]
+  /** Loops of a service that end when it drains. */
+  readonly loops?: readonly ((deps: Services) => Promise<void>)[]
   /** The writers of its mails. */
   readonly letters?: Partial<Letters>
+  /** Sets its metrics of the data folder. */
+  readonly gauges?: (deps: Services) => Promise<void>
+  /** Checks of `grove doctor`. */
+  readonly checks?: readonly AccountsCheck[]
+  /** Keeps events that it has not handled. */
+  readonly oldestNeeded?: OldestNeeded
 }

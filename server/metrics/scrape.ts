@@ -7,7 +7,6 @@ import { runningGits } from '../../gitstore/native.ts'
 import { countReadOnly } from '../../gitstore/refs/read-only.ts'
 import { countPendingMails } from '../../index/credentials/mail.ts'
 import { countUnrevokedSessions } from '../../index/credentials/sessions.ts'
-import { countAllPending } from '../../index/log/deliveries.ts'
 import { passwordsWaiting } from '../domain/accounts/passwords.ts'
 import type { Embedder } from '../domain/embeddings/embedder.ts'
 import { backedUpFile, credentialsFile, indexFile } from '../domain/layout.ts'
@@ -18,20 +17,22 @@ import { processMetrics } from './metrics.ts'
 /** The content type of the text format. */
 export const textFormat = 'text/plain; version=0.0.4; charset=utf-8'
 
+/** The parts whose metrics describe the data folder. */
+export interface FolderGauges {
+  /** Undefined: this process embeds no texts. */
+  readonly embedder: Embedder | undefined
+  /** Sets the metrics of features. */
+  ofFeatures(deps: Services): Promise<void>
+}
+
 /**
  * Returns the metrics of this process.
  *
- * @param sweeps true if this process runs the background jobs; only it reports the metrics of the data folder
- * @param embedder embeds texts. Undefined: this process embeds none.
+ * @param folder undefined if another process runs the background jobs; only one reports the metrics of the data folder
  */
-export async function scrapeProcess(
-  deps: Services,
-  worker: number,
-  sweeps: boolean,
-  embedder: Embedder | undefined,
-): Promise<string> {
+export async function scrapeProcess(deps: Services, worker: number, folder: FolderGauges | undefined): Promise<string> {
   setOwnGauges(deps)
-  if (sweeps) await setFolderGauges(deps, embedder)
+  if (folder) await setFolderGauges(deps, folder)
   const { registry } = deps.metrics
   return `${await registry.metrics()}${await processMetrics(worker).metrics()}`
 }
@@ -57,10 +58,8 @@ function setOwnGauges({ metrics, placement, search }: Services): void {
  * Reads the metrics of the data folder. Values that cannot be read stay as they were, so that a scrape also answers
  * while the storage fails.
  */
-async function setFolderGauges(
-  { metrics, credentials, events, log, store }: Services,
-  embedder: Embedder | undefined,
-): Promise<void> {
+async function setFolderGauges(deps: Services, { embedder, ofFeatures }: FolderGauges): Promise<void> {
+  const { metrics, credentials, log, store } = deps
   try {
     const { bavail, bfree, blocks, bsize } = await statfs(store.root)
     metrics.storageFree.set(bavail * bsize)
@@ -71,7 +70,7 @@ async function setFolderGauges(
     }
     const backedUp = await ignoreMissing(stat(join(store.root, backedUpFile)))
     metrics.backedUp.set((backedUp?.mtimeMs ?? 0) / 1_000)
-    metrics.webhooksPending.set(await countAllPending(events.read))
+    await ofFeatures(deps)
     metrics.mailPending.set(await countPendingMails(credentials.read))
     metrics.sessionsActive.set(await countUnrevokedSessions(credentials.read))
     if (embedder === undefined) return

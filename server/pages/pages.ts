@@ -75,8 +75,6 @@ import { showTokens, takeTokens } from './pages/tokens.tsx'
 import { showTrash, takeTrash } from './pages/trash.tsx'
 import { showUndo, takeUndo } from './pages/undo.tsx'
 import { showUndoEmail, showVerify, takeUndoEmail, takeVerify } from './pages/verify.tsx'
-import { showDelivery, showWebhook, takeDelivery, takeWebhook } from './pages/webhook.tsx'
-import { showWebhooks, takeWebhooks } from './pages/webhooks.tsx'
 import { pageHtml, sendResult, setPageHeaders } from './render.tsx'
 import { Urls } from './urls.ts'
 
@@ -134,9 +132,6 @@ const routes: readonly PageRoute[] = [
   { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: limits.formTextBytes },
   { at: '/o/{org}/settings/general', show: showGeneral, take: takeGeneral },
   { at: '/o/{org}/settings/rules', show: showRules, take: takeRules },
-  { at: '/o/{org}/settings/webhooks', show: showWebhooks, take: takeWebhooks },
-  { at: '/o/{org}/settings/webhooks/{webhook}', show: showWebhook, take: takeWebhook },
-  { at: '/o/{org}/settings/webhooks/{webhook}/{delivery}', show: showDelivery, take: takeDelivery },
   { at: '/o/{org}/settings/audit', show: showAudit },
   { at: '/o/{org}/settings/members', show: showMembers, take: takeMembers },
   { at: '/o/{org}/find', show: showFind },

@@ -51,7 +51,6 @@ import { orgRoutes } from '../routes/orgs.ts'
 import { pullRoutes } from '../routes/pulls.ts'
 import { reviewRoutes } from '../routes/reviews.ts'
 import { searchRoutes } from '../routes/search.ts'
-import { webhookRoutes } from '../routes/webhooks.ts'
 import { httpPartsOf } from './cell-parts.ts'
 import { operations, pageRoutes } from './features.ts'
 
@@ -66,7 +65,6 @@ const handlers: Handlers = {
   ...reviewRoutes,
   ...eventRoutes,
   ...searchRoutes,
-  ...webhookRoutes,
   ...adminRoutes,
   ...operationRoutes,
   ...operations,

@@ -20,7 +20,6 @@ import { limitedMail, unlimitedMail } from '../domain/mail/limits.ts'
 import { sendMails } from '../domain/mail/sender.ts'
 import { prepareIndexes } from '../domain/search/prepare-indexes.ts'
 import type { Services } from '../domain/services.ts'
-import { sendWebhooks } from '../domain/webhooks/sender.ts'
 import { createHttpServer } from '../http/connection/connections.ts'
 import { createLog } from '../http/log/log.ts'
 import { folderMetrics, processMetrics } from '../metrics/metrics.ts'
@@ -32,7 +31,7 @@ import { removeLeftUploads } from '../vault/uploads/requests.ts'
 import { type AppOptions, createApp } from './app.ts'
 import { openDeps } from './bootstrap.ts'
 import { servicePartsOf } from './cell-parts.ts'
-import { jobsOfFeatures } from './features.ts'
+import { jobsOfFeatures, loops, oldestNeeded, setGauges } from './features.ts'
 import { importProcess } from './import-child.ts'
 import { letters } from './letters.ts'
 import { listen } from './listen.ts'
@@ -86,7 +85,8 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   deps.metrics.buildInfo.set({ version, commit, node: process.version, git: await gitVersion() }, 1)
   if (!sweeps) for (const name of folderMetrics) deps.metrics.registry.removeSingleMetric(name)
   let work: Work | undefined
-  const scrapeOwn = () => scrapeProcess(deps, worker, sweeps, work?.embedder)
+  const scrapeOwn = () =>
+    scrapeProcess(deps, worker, sweeps ? { embedder: work?.embedder, ofFeatures: setGauges } : undefined)
   const scrape = cluster.isWorker ? openWorkerScrapes(scrapeOwn) : scrapeOwn
   const imports = createImportQueue({ root: config.dataDir, run: importProcess(config), ...deps })
   const served: Services = {
@@ -109,6 +109,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     config.logRequests === 'off' ? undefined : log,
   )
   const report = createReporter(deps)
+  const more = { jobs: [...jobs, ...jobsOfFeatures(), uploadsJob], oldestNeeded }
   const whole = index.keepWhole(() => addRunning(deps.rounds, 'the index', fillIndex(deps, report)))
   const waiting = new AbortController()
   try {
@@ -122,8 +123,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   } finally {
     waiting.abort()
   }
-  if (sweeps)
-    work = startWork(deps, served, whole, () => sweep(deps, report, [...jobs, ...jobsOfFeatures(), uploadsJob]))
+  if (sweeps) work = startWork(deps, served, whole, () => sweep(deps, report, more))
   const close = async () => {
     draining.abort()
     await Promise.all([drain(server), imports.close()])
@@ -166,9 +166,12 @@ function startWork(deps: Services, served: Services, whole: Promise<unknown>, sw
   }
 }
 
-/** Sends webhooks, and mails if the service sends any. */
+/** Runs the loops of features, and sends mails if the service sends any. */
 function sendAll(deps: Services, served: Services): Promise<unknown> {
-  return Promise.all([sendWebhooks(deps), deps.config.mail === undefined ? undefined : sendMails(served, letters)])
+  return Promise.all([
+    ...loops.map((loop) => loop(deps)),
+    deps.config.mail === undefined ? undefined : sendMails(served, letters),
+  ])
 }
 
 const uploadsJob: Job = {

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { chooseInTurns } from '../../server/domain/webhooks/turns.ts'
+import { chooseInTurns } from '../../server/features/webhooks/turns.ts'
 
 interface Row {
   readonly id: number

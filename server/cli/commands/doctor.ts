@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { postgresOf } from '../../base/config.ts'
 import { plural } from '../../base/plural.ts'
 import { examine, type Step } from '../../domain/operator/doctor.ts'
+import { checks } from '../../process/features.ts'
 import type { Progress } from '../progress.ts'
 import { type Call, printLine, problemsFound, progressFor, requireFolder, UsageError, withDeps } from './command.ts'
 
@@ -25,7 +26,7 @@ export async function checkHealth({ config, signal }: Call, options: DoctorOptio
   try {
     const { databaseUrl: _, cell: __, ...own } = config
     const scratch = { ...own, dataDir: folder, logLevel: 'silent' as const }
-    const source = { root: config.dataDir, postgres: postgresOf(config), cell: config.cell?.name }
+    const source = { root: config.dataDir, postgres: postgresOf(config), cell: config.cell?.name, checks }
     const { orgs, nodes, schemas, findings, second } = await withDeps({ config: scratch, signal }, async (deps) => {
       const progress = new Map<Step, Progress>()
       const onProgress = (step: Step, at: number, total: number) => {

@@ -8,7 +8,6 @@ import { isUnfinished } from '../../../gitstore/temporary-names.ts'
 import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-files.ts'
 import { forgetLogs } from '../../../index/derived/chain-removal.ts'
 import { forgetWholeOrgs } from '../../../index/derived/whole-orgs.ts'
-import { findOldestPlanned } from '../../../index/log/hook-states.ts'
 import { type Pauses, untilDraining } from '../../base/rounds.ts'
 import { removeDeletedMembers } from '../accounts/deletion.ts'
 import { forgetEmailTokens } from '../accounts/email-proofs.ts'
@@ -36,7 +35,6 @@ import { forgetDeadConnections } from '../oauth/connections.ts'
 import { forgetReadMarks } from '../review/read-marks.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
 import type { Services } from '../services.ts'
-import { forgetDeliveries } from '../webhooks/deliveries.ts'
 import { repairRepository } from './repair.ts'
 import type { Report } from './unreadable.ts'
 import { createWalk, type Walk } from './walk.ts'
@@ -58,8 +56,14 @@ export interface Job {
 
 const minuteMs = 60_000
 
+/** Additions of features and cells. */
+export interface Additions {
+  readonly jobs: readonly Job[]
+  readonly oldestNeeded: OldestNeeded
+}
+
 /** Returns the jobs in order. All begin at the start. Walks through all repositories continue where they were. */
-function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
+function jobsOf(report: Report, more: Additions): readonly Job[] {
   const [unfinished, repair, index] = [createWalk('unfinished'), createWalk('repair'), createWalk('index')]
   const events = eventsJob()
   return [
@@ -96,8 +100,8 @@ function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
       failed: 'the repositories could not be indexed',
     },
     events,
-    ...more,
-    ...lateJobsOf(),
+    ...more.jobs,
+    ...lateJobsOf(more),
   ]
 }
 
@@ -120,8 +124,8 @@ function eventsJob(): Job {
 }
 
 /** The jobs after those of the caller: members, and rows and files that nobody needs. */
-function lateJobsOf(): readonly Job[] {
-  return [...eventJobsOf(), settlementJob(), ...memberJobs, vectorsJob]
+function lateJobsOf({ oldestNeeded }: Additions): readonly Job[] {
+  return [...eventJobsOf(oldestNeeded), settlementJob(), ...memberJobs, vectorsJob]
 }
 
 /** The job that removes unused vectors. It sweeps each organisation once a week. */
@@ -133,7 +137,7 @@ const vectorsJob: Job = {
 }
 
 /** The jobs of the log of events. */
-function eventJobsOf(): readonly Job[] {
+function eventJobsOf(oldestNeeded: OldestNeeded): readonly Job[] {
   const removal = new EventRemoval(oldestNeeded)
   return [
     {
@@ -156,9 +160,6 @@ function eventJobsOf(): readonly Job[] {
     },
   ]
 }
-
-/** Webhooks need the events after the oldest of their positions. */
-const oldestNeeded: OldestNeeded = ({ events }, orgId) => findOldestPlanned(events.read, orgId)
 
 /** The job that compares members with accounts. */
 function settlementJob(): Job {
@@ -230,12 +231,6 @@ const memberJobs: readonly Job[] = [
     failed: 'old rows of the audit could not be removed',
   },
   {
-    chore: 'deliveries',
-    everyMs: 60 * minuteMs,
-    work: forgetDeliveries,
-    failed: 'old deliveries of webhooks could not be removed',
-  },
-  {
     chore: 'histories',
     everyMs: minuteMs,
     work: forgetGone,
@@ -259,12 +254,8 @@ const maintenanceLookMs = 5_000
 /** A step of a job is followed by a pause 20 times as long. 100,000 repositories take a quarter of an hour. */
 const restFactor = 20
 
-/**
- * Runs a step of each job when it is due, until `deps.draining`.
- *
- * @param more the jobs of features, and of a service that is a cell
- */
-export function sweep(deps: Services, report: Report, more: readonly Job[]): Promise<void> {
+/** Runs a step of each job when it is due, until `deps.draining`. */
+export function sweep(deps: Services, report: Report, more: Additions): Promise<void> {
   const { lease } = deps.placement
   const jobs = jobsOf(report, more)
   const dueAt = new Map<Job, number>()

@@ -1,7 +1,6 @@
 /** Events of the service that are recorded in the transaction of their cause. */
 import { randomUUID } from 'node:crypto'
-import { appendEvents, findLog } from '../../../index/log/events.ts'
-import { findLastEvent } from '../../../index/log/hook-states.ts'
+import { appendEvents, findLastEvent, findLog } from '../../../index/log/events.ts'
 import type { Services } from '../services.ts'
 import type { EventFacts } from './event-facts.ts'
 import { encodeEvent } from './event-json.ts'

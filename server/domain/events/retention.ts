@@ -7,14 +7,14 @@ import type { Services } from '../services.ts'
 const dayMs = 86_400_000
 const hourMs = 3_600_000
 
-/** Days for which an event is kept that a webhook has not planned yet. */
+/** Days for which an event is kept that is still needed. */
 const neededDays = 7
 /** Rows that one transaction removes. */
 const removedAtOnce = 2_000
 /** Organisations of one step. */
 const orgsAtOnce = 100
 
-/** Returns the number of the last event that every live webhook has planned. Undefined: there is no live webhook. */
+/** Returns the number of the last event that is no longer needed. Undefined: nobody needs events. */
 export type OldestNeeded = (deps: Services, orgId: string) => Promise<number | undefined>
 
 /** Removes old events, one batch at a time, organisation by organisation. */

@@ -20,7 +20,6 @@ import { indexAll, indexOne } from '../indexing/reindex.ts'
 import { listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { arrivingFolder, credentialsFile, eventsFile, indexFile, orgRepository, vectorsFile } from '../layout.ts'
 import type { Services } from '../services.ts'
-import { lostSecretsSentence, openSecret } from '../webhooks/secrets.ts'
 import type { Source } from './backup.ts'
 import { examineEntries } from './entry-findings.ts'
 import { examineErasures } from './erasure-findings.ts'
@@ -39,6 +38,15 @@ export interface Examination {
   readonly findings: readonly Finding[]
   /** The result of the second reader, if it was asked. */
   readonly second?: SecondReading
+}
+
+/** Returns a reason for each fault of accounts that can be read. */
+export type AccountsCheck = (deps: Services, accounts: CredentialsState) => readonly string[]
+
+/** The data folder, and how it is checked. */
+interface Examined extends Source {
+  readonly cell: string | undefined
+  readonly checks: readonly AccountsCheck[]
 }
 
 /** PostgreSQL's name in findings and schemas. */
@@ -60,7 +68,7 @@ const atOnce = 2
  * @throws system errors; the reason of `scratch.draining`
  */
 export async function examine(
-  { root, postgres, cell }: Source & { readonly cell: string | undefined },
+  { root, postgres, cell, checks }: Examined,
   scratch: Services,
   onProgress: (step: Step, done: number, total: number) => void,
   secondPercent?: number,
@@ -89,8 +97,8 @@ export async function examine(
   const where = postgres ? postgresName : credentialsFile
   if (credentials.fault !== undefined) findings.push(damageFinding('database', where, credentials.fault))
   else if (postgres && cell !== undefined) findings.push(...(await examinePlaces(postgres, cell, root)))
-  const lost = (credentials.secrets ?? []).filter((one) => openSecret(scratch, one.id, one.secret_sealed) === undefined)
-  if (lost.length > 0) findings.push(damageFinding('database', where, lostSecretsSentence(scratch, lost.length)))
+  const wrong = checks.flatMap((check) => check(scratch, credentials))
+  findings.push(...wrong.map((reason) => damageFinding('database', where, reason)))
   findings.push(...examineEvents(root), ...examineVectors(root))
   if (!lexists(index)) {
     findings.push({

@@ -1,18 +1,18 @@
 /** One webhook: its state, its last deliveries, and what owners do with it. */
 
 import type { ComponentChildren } from 'preact'
-import { AppError } from '../../base/errors.ts'
-import * as limits from '../../base/limits.ts'
-import type { AnswerOf } from '../../http/in-process.ts'
-import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
-import { plural, When } from '../parts/dates.tsx'
-import { Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
-import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
-import { Pages, pageOffset } from '../parts/paging.tsx'
-import { NewSecret } from '../parts/webhook-secret.tsx'
-import { type Delivery, outcomePhrase, stateWord, typesPhrase, type Webhook, whyNot } from '../parts/webhook-words.ts'
-import type { Urls } from '../urls.ts'
-import { readAsMember, SettingsTabs } from './org-settings.tsx'
+import { AppError } from '../../../base/errors.ts'
+import * as limits from '../../../base/limits.ts'
+import type { AnswerOf } from '../../../http/in-process.ts'
+import { type Page, type PageContext, type PageResult, param, redirect } from '../../../pages/page-context.ts'
+import { readAsMember, SettingsTabs } from '../../../pages/pages/org-settings.tsx'
+import { plural, When } from '../../../pages/parts/dates.tsx'
+import { Field, field, showFormErrors, type Trouble, TroubleOf } from '../../../pages/parts/forms.tsx'
+import { countOpen, OrgTabs } from '../../../pages/parts/org-tabs.tsx'
+import { Pages, pageOffset } from '../../../pages/parts/paging.tsx'
+import type { Urls } from '../../../pages/urls.ts'
+import { NewSecret } from './webhook-secret.tsx'
+import { type Delivery, outcomePhrase, stateWord, typesPhrase, type Webhook, whyNot } from './webhook-words.ts'
 
 /** Deliveries on a page. */
 const size = 20

@@ -5,26 +5,20 @@
 
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import type { Webhook } from '../../../index/credentials/schema.ts'
-import {
-  deleteWebhookRow,
-  findWebhooks,
-  listWebhooksAfter,
-  updateWebhookRow,
-} from '../../../index/credentials/webhooks.ts'
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
-import { findLog } from '../../../index/log/events.ts'
+import { findLastEvent, findLog } from '../../../index/log/events.ts'
+import { isSweeper } from '../../base/sweeper.ts'
+import { isClosed } from '../../domain/format/org-format.ts'
+import { orgRepo } from '../../domain/layout.ts'
+import type { Services } from '../../domain/services.ts'
 import {
   deleteHookState,
   findHookStates,
-  findLastEvent,
   type HookState,
   insertHookState,
   listHookStatesAfter,
-} from '../../../index/log/hook-states.ts'
-import { isSweeper } from '../../base/sweeper.ts'
-import { isClosed } from '../format/org-format.ts'
-import { orgRepo } from '../layout.ts'
-import type { Services } from '../services.ts'
+} from './rows/hook-states.ts'
+import { deleteWebhookRow, findWebhooks, listWebhooksAfter, updateWebhookRow } from './rows/webhooks.ts'
 import { isUnsealed, lostSecretsSentence, openSecret, sealSecret } from './secrets.ts'
 
 const rowsAtOnce = 200

@@ -1,8 +1,8 @@
 /** Claims of deliveries. One transaction claims several, and another one records their outcomes. */
 import type { Transaction } from 'kysely'
-import { changeRows, readRows } from '../sqlite/statements.ts'
+import type { LogDb, LogSchema } from '../../../../index/log/schema.ts'
+import { changeRows, readRows } from '../../../../index/sqlite/statements.ts'
 import type { Delivery } from './deliveries.ts'
-import type { LogDb, LogSchema } from './schema.ts'
 
 /** Deliveries of a webhook that all processes send at once. */
 export const mostOfHook = 4

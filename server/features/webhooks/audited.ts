@@ -1,8 +1,8 @@
 /** Changes of webhooks in the audit. It has only the hosts of their URLs, because the rest may be secret. */
 import type { Webhook } from '../../../index/credentials/schema.ts'
 import type { AuditAction } from '../../base/audit-actions.ts'
-import type { Person } from '../actor.ts'
-import { type AuditDeps, audit } from '../audit/audit.ts'
+import type { Person } from '../../domain/actor.ts'
+import { type AuditDeps, audit } from '../../domain/audit/audit.ts'
 
 /** Records a change by an owner; without an actor, by the service. */
 export async function auditHook(

@@ -1,16 +1,16 @@
 /** The webhooks of an organisation: URLs to which its events are sent. */
 
-import { AppError } from '../../base/errors.ts'
-import * as limits from '../../base/limits.ts'
-import type { AnswerOf } from '../../http/in-process.ts'
-import type { Page, PageContext, PageResult } from '../page-context.ts'
-import { plural, When } from '../parts/dates.tsx'
-import { Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
-import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
-import { NewSecret } from '../parts/webhook-secret.tsx'
-import { eventGroups, stateWord, typesPhrase, type Webhook, whyNot } from '../parts/webhook-words.ts'
-import type { Urls } from '../urls.ts'
-import { readAsMember, SettingsTabs } from './org-settings.tsx'
+import { AppError } from '../../../base/errors.ts'
+import * as limits from '../../../base/limits.ts'
+import type { AnswerOf } from '../../../http/in-process.ts'
+import type { Page, PageContext, PageResult } from '../../../pages/page-context.ts'
+import { readAsMember, SettingsTabs } from '../../../pages/pages/org-settings.tsx'
+import { plural, When } from '../../../pages/parts/dates.tsx'
+import { Field, field, showFormErrors, type Trouble, TroubleOf } from '../../../pages/parts/forms.tsx'
+import { countOpen, OrgTabs } from '../../../pages/parts/org-tabs.tsx'
+import type { Urls } from '../../../pages/urls.ts'
+import { NewSecret } from './webhook-secret.tsx'
+import { eventGroups, stateWord, typesPhrase, type Webhook, whyNot } from './webhook-words.ts'
 
 export function showWebhooks(visit: PageContext): Promise<Page> {
   return webhooksPage(visit)

@@ -2,9 +2,10 @@
  * Secrets of webhooks, and the signatures made with them. Source: Standard Webhooks, symmetric signatures.
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
+import type { CredentialsState } from '../../../index/credentials/copies.ts'
 import type { Webhook } from '../../../index/credentials/schema.ts'
 import { plural } from '../../base/plural.ts'
-import type { Services } from '../services.ts'
+import type { Services } from '../../domain/services.ts'
 
 const secretPrefix = 'whsec_'
 const [plainPrefix, sealedPrefix] = ['plain:', 'aes-256-gcm:']
@@ -57,6 +58,12 @@ export function lostSecretsSentence({ config }: Keyed, lost: number): string {
     config.secretKey === undefined ? 'SECRET_KEY is not set' : 'SECRET_KEY is not the key that encrypted them'
   const remedy = 'set that key, or also set it as SECRET_KEY_OLD. Otherwise, owners have to replace the secrets'
   return `the secrets of ${plural(lost, 'webhook')} cannot be read, so they send nothing: ${cause}; ${remedy}`
+}
+
+/** Checks the stored secrets. */
+export function checkSecrets(deps: Keyed, { secrets = [] }: CredentialsState): readonly string[] {
+  const lost = secrets.filter(({ id, secret_sealed }) => openSecret(deps, id, secret_sealed) === undefined)
+  return lost.length === 0 ? [] : [lostSecretsSentence(deps, lost.length)]
 }
 
 /** True if the secret was stored before the operator set the current key. */

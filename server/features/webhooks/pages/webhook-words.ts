@@ -1,7 +1,7 @@
 /** Words for webhooks and their deliveries. */
 
-import { eventNouns } from '../../base/event-types.ts'
-import type { AnswerOf } from '../../http/in-process.ts'
+import { eventNouns } from '../../../base/event-types.ts'
+import type { AnswerOf } from '../../../http/in-process.ts'
 
 export type Webhook = AnswerOf<'getWebhook'>
 export type Delivery = AnswerOf<'listDeliveries'>['deliveries'][number]

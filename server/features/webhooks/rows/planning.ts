@@ -1,7 +1,7 @@
 /** Plans deliveries. Each event gets one for each webhook that wants it, once. */
 import type { Transaction } from 'kysely'
-import { changeRows, readRows } from '../sqlite/statements.ts'
-import type { LogSchema } from './schema.ts'
+import type { LogSchema } from '../../../../index/log/schema.ts'
+import { changeRows, readRows } from '../../../../index/sqlite/statements.ts'
 
 /** Events that one transaction plans for a webhook, and deliveries that it plans in all. */
 const [eventsAtOnce, deliveriesAtOnce] = [100, 500]

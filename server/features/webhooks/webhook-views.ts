@@ -1,9 +1,9 @@
 /** Webhooks as owners see them: what was set, and how the deliveries come along. */
 import type { Webhook as Row } from '../../../index/credentials/schema.ts'
-import { countPendingOf } from '../../../index/log/deliveries.ts'
-import { findHookStates, type HookState } from '../../../index/log/hook-states.ts'
 import type { DisabledReason } from '../../../index/log/schema.ts'
-import type { Services } from '../services.ts'
+import type { Services } from '../../domain/services.ts'
+import { countPendingOf } from './rows/deliveries.ts'
+import { findHookStates, type HookState } from './rows/hook-states.ts'
 import { openSecret } from './secrets.ts'
 
 export interface Webhook extends Pick<Row, 'id' | 'org_id' | 'url' | 'content_type' | 'created_by' | 'created_at'> {

@@ -1,4 +1,12 @@
 /** Lists deliveries of webhooks, and sends them again. */
+
+import type { DeliveryState } from '../../../index/log/schema.ts'
+import { AppError } from '../../base/errors.ts'
+import type { Person } from '../../domain/actor.ts'
+import { type Page, pageOf } from '../../domain/pagination.ts'
+import type { Ctx, Services } from '../../domain/services.ts'
+import type { Body, DeliveryAt, Path, Query, WebhookAt } from '../../domain/targets.ts'
+import { headersOf } from './receivers.ts'
 import {
   deleteDeliveriesDoneBefore,
   findDelivery,
@@ -6,15 +14,8 @@ import {
   type Delivery as Row,
   renewDelivery,
   renewFailed,
-} from '../../../index/log/deliveries.ts'
-import { updateHookState } from '../../../index/log/hook-states.ts'
-import type { DeliveryState } from '../../../index/log/schema.ts'
-import { AppError } from '../../base/errors.ts'
-import type { Person } from '../actor.ts'
-import { type Page, pageOf } from '../pagination.ts'
-import type { Ctx, Services } from '../services.ts'
-import type { Body, DeliveryAt, Path, Query, WebhookAt } from '../targets.ts'
-import { headersOf } from './receivers.ts'
+} from './rows/deliveries.ts'
+import { updateHookState } from './rows/hook-states.ts'
 import { findOwnWebhook } from './webhook-access.ts'
 import { timeOf } from './webhook-views.ts'
 

@@ -1,10 +1,11 @@
 /** Records outcomes of attempts. They decide when a delivery is tried again, and when a webhook is paused or disabled. */
-import { type ClaimedDelivery, type Ended, endClaim } from '../../../index/log/delivery-claims.ts'
-import { findHookStates, type HookState, updateHookState, updateHookStates } from '../../../index/log/hook-states.ts'
+
 import type { DisabledReason } from '../../../index/log/schema.ts'
-import { appendServiceEvent, type EventsTransaction } from '../event-log/service-events.ts'
+import { appendServiceEvent, type EventsTransaction } from '../../domain/event-log/service-events.ts'
 import type { Attempt } from './receivers.ts'
 import { longestWaitMs, spreadFactor, waitAfter } from './retry-times.ts'
+import { type ClaimedDelivery, type Ended, endClaim } from './rows/delivery-claims.ts'
+import { findHookStates, type HookState, updateHookState, updateHookStates } from './rows/hook-states.ts'
 
 /** Milliseconds without a success after which a webhook is disabled: 5 days. */
 const failingLimitMs = 5 * 24 * 3_600_000

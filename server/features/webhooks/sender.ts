@@ -1,6 +1,14 @@
 /** Sends deliveries: plans them, chooses those that leave now, and records what receivers answered. */
 import type { Webhook } from '../../../index/credentials/schema.ts'
-import { findWebhooks } from '../../../index/credentials/webhooks.ts'
+import { dataVersion } from '../../../index/log/events.ts'
+import { syncEvents } from '../../domain/event-log/durable-events.ts'
+import { claimMs, type Ended, sendOutbox } from '../../domain/outbox.ts'
+import type { Services } from '../../domain/services.ts'
+import { keptOf, noteDisabled } from './keepers.ts'
+import { type Outcome, outcomeOf, recordOutcomes } from './outcomes.ts'
+import { planAll } from './plan.ts'
+import { type Attempt, sendMessage } from './receivers.ts'
+import { isServedHere, reconcileHooks } from './reconcile.ts'
 import {
   type ClaimedDelivery,
   claimDeliveries,
@@ -9,17 +17,9 @@ import {
   listWaiting,
   mostOfHook,
   type WaitingDelivery,
-} from '../../../index/log/delivery-claims.ts'
-import { dataVersion } from '../../../index/log/events.ts'
-import { type HookState, listHooksDue } from '../../../index/log/hook-states.ts'
-import { syncEvents } from '../event-log/durable-events.ts'
-import { claimMs, type Ended, sendOutbox } from '../outbox.ts'
-import type { Services } from '../services.ts'
-import { keptOf, noteDisabled } from './keepers.ts'
-import { type Outcome, outcomeOf, recordOutcomes } from './outcomes.ts'
-import { planAll } from './plan.ts'
-import { type Attempt, sendMessage } from './receivers.ts'
-import { isServedHere, reconcileHooks } from './reconcile.ts'
+} from './rows/delivery-claims.ts'
+import { type HookState, listHooksDue } from './rows/hook-states.ts'
+import { findWebhooks } from './rows/webhooks.ts'
 import { signingSecrets } from './secrets.ts'
 import { chooseInTurns } from './turns.ts'
 

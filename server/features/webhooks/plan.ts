@@ -1,12 +1,12 @@
 /** Plans deliveries: each event of the log gets one for each webhook that wants it. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Webhook } from '../../../index/credentials/schema.ts'
-import { findWebhooks } from '../../../index/credentials/webhooks.ts'
-import { listHooksBehind, updateHookState } from '../../../index/log/hook-states.ts'
-import { type PlannedHook, planDeliveries } from '../../../index/log/planning.ts'
-import type { Services } from '../services.ts'
+import type { Services } from '../../domain/services.ts'
 import { keptOf } from './keepers.ts'
 import { isServedHere } from './reconcile.ts'
+import { listHooksBehind, updateHookState } from './rows/hook-states.ts'
+import { type PlannedHook, planDeliveries } from './rows/planning.ts'
+import { findWebhooks } from './rows/webhooks.ts'
 import { openSecret } from './secrets.ts'
 
 /** Webhooks whose rows are read at once. */

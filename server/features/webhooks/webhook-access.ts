@@ -1,11 +1,11 @@
 /** Only owners manage webhooks. A token for a node reaches only the webhooks of that node. */
 import type { Webhook } from '../../../index/credentials/schema.ts'
-import { findWebhooks } from '../../../index/credentials/webhooks.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeOrg } from '../access.ts'
-import type { Person } from '../actor.ts'
-import type { Ctx } from '../services.ts'
-import type { WebhookAt } from '../targets.ts'
+import { authorizeOrg } from '../../domain/access.ts'
+import type { Person } from '../../domain/actor.ts'
+import type { Ctx } from '../../domain/services.ts'
+import type { WebhookAt } from '../../domain/targets.ts'
+import { findWebhooks } from './rows/webhooks.ts'
 
 /** @throws AppError org_not_found, forbidden, webhook_not_found */
 export async function findOwnWebhook(ctx: Ctx<Person>, at: WebhookAt): Promise<Webhook> {

@@ -1,6 +1,6 @@
 /** Lists and counts deliveries of webhooks, sends them again, and gives them up. */
 import type { Selectable, Transaction } from 'kysely'
-import type { DeliveryState, LogDb, LogSchema } from './schema.ts'
+import type { DeliveryState, LogDb, LogSchema } from '../../../../index/log/schema.ts'
 
 export type Delivery = Selectable<LogSchema['delivery']>
 

@@ -1,9 +1,9 @@
 /** How far the deliveries of each webhook have come, and whether its receiver fails. */
 import type { Selectable, Transaction } from 'kysely'
-import { changeRows, readRows } from '../sqlite/statements.ts'
-import type { Position } from './chain.ts'
-import { findLog } from './events.ts'
-import type { DisabledReason, LogDb, LogSchema } from './schema.ts'
+import type { Position } from '../../../../index/log/chain.ts'
+import { findLog } from '../../../../index/log/events.ts'
+import type { DisabledReason, LogDb, LogSchema } from '../../../../index/log/schema.ts'
+import { changeRows, readRows } from '../../../../index/sqlite/statements.ts'
 
 export type HookState = Selectable<LogSchema['hook_state']>
 
@@ -115,20 +115,6 @@ const due = `with recursive
  */
 export function listHooksDue(db: LogDb, nowMs: number): Promise<HookState[]> {
   return readRows(db, due, nowMs)
-}
-
-/** Returns an organisation's last event. Its time is in milliseconds since 1970. */
-export async function findLastEvent(
-  db: LogDb,
-  orgId: string,
-): Promise<{ readonly type: string; readonly recorded_ms: number } | undefined> {
-  return db
-    .selectFrom('event')
-    .select(['type', 'recorded_ms'])
-    .where('org_id', '=', orgId)
-    .orderBy('seq', 'desc')
-    .limit(1)
-    .executeTakeFirst()
 }
 
 /** Returns the last event that every webhook of an organisation has planned. Undefined: there is none. */
