@@ -161,8 +161,8 @@ module.exports = {
     ),
     never(
       'kernel-knows-no-feature',
-      'Only the list of features imports features. All other code must work without them.',
-      '^(gitstore|index|spec)/|^server/(?!features/|process/features\\.ts$)',
+      'Only the lists of features and commands import features. All other code must work without them.',
+      '^(gitstore|index|spec)/|^server/(?!features/|process/features\\.ts$|cli/program\\.ts$)',
       '^server/features/(?!feature\\.ts$)',
     ),
     never(
@@ -182,6 +182,12 @@ module.exports = {
       'Only the manifest of a feature, its pages and its tools know HTTP.',
       '^server/features/[\\w-]+/(?!feature\\.ts$|pages/|tools/|http/)',
       `(^spec/|^server/(http|routes|pages|mcp)/|${http})`,
+    ),
+    never(
+      'feature-commands-share-a-kit',
+      'Of the command line, a command of a feature imports only command.ts.',
+      '^server/features/[\\w-]+/commands/',
+      '^server/(process/|cli/(?!commands/command\\.ts$))',
     ),
     never(
       'base-stands-on-nothing',
@@ -324,7 +330,7 @@ module.exports = {
     never(
       'entry-points-are-not-imported',
       'The process and the command line are entry points.',
-      '^(server/(base|domain|features|http|routes|pages|mcp|vault|metrics)|gitstore|index|spec)/',
+      '^(server/(base|domain|features(?!/[\\w-]+/commands/)|http|routes|pages|mcp|vault|metrics)|gitstore|index|spec)/',
       '^server/(process|cli)/',
     ),
     never(

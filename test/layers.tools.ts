@@ -33,6 +33,7 @@ const violations = [
   ['features-know-ports', 'server/features/graph/graph.ts', "import type {} from '../inbox/marks.ts'"],
   ['feature-pages-ask-operations', 'server/features/graph/pages/graph.tsx', "import type {} from '../graph.ts'"],
   ['feature-rules-without-http', 'server/features/graph/graph.ts', "import 'express'"],
+  ['feature-commands-share-a-kit', 'server/features/audit/commands/audit.ts', "import '../../../cli/signals.ts'"],
   ['base-stands-on-nothing', 'server/base/errors.ts', "import type {} from '../domain/layout.ts'"],
   ['domain-has-two-neighbours', 'server/domain/layout.ts', "import type { Config } from '../base/config.ts'"],
   ['second-reader-stands-alone', 'server/domain/operator/second-reader.ts', "import '../../../gitstore/repo.ts'"],

@@ -54,7 +54,6 @@ import { showNode } from './pages/node.tsx'
 import { showNodeSettings, takeNodeSettings } from './pages/node-settings.tsx'
 import { showOidc, showOidcCallback } from './pages/oidc.tsx'
 import { showOrg, takeExample } from './pages/org.tsx'
-import { showAudit } from './pages/org-audit.tsx'
 import { showOrgChanges } from './pages/org-changes.tsx'
 import { showOrgProposals } from './pages/org-proposals.tsx'
 import { showRules, takeRules } from './pages/org-rules.tsx'
@@ -132,7 +131,6 @@ const routes: readonly PageRoute[] = [
   { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: limits.formTextBytes },
   { at: '/o/{org}/settings/general', show: showGeneral, take: takeGeneral },
   { at: '/o/{org}/settings/rules', show: showRules, take: takeRules },
-  { at: '/o/{org}/settings/audit', show: showAudit },
   { at: '/o/{org}/settings/members', show: showMembers, take: takeMembers },
   { at: '/o/{org}/find', show: showFind },
   { at: '/o/{org}/subpages', show: showSubpages },

@@ -2,6 +2,7 @@
 import type { Job } from '../domain/background/sweep.ts'
 import type { OldestNeeded } from '../domain/events/retention.ts'
 import type { Services } from '../domain/services.ts'
+import { audit } from '../features/audit/feature.ts'
 import { bots } from '../features/bots/feature.ts'
 import type { Feature } from '../features/feature.ts'
 import { graph } from '../features/graph/feature.ts'
@@ -10,10 +11,11 @@ import { types } from '../features/types/feature.ts'
 import { webhooks } from '../features/webhooks/feature.ts'
 import type { PageRoute } from '../pages/pages.ts'
 
-const features: readonly Feature[] = [bots, graph, inbox, types, webhooks]
+const features: readonly Feature[] = [audit, bots, graph, inbox, types, webhooks]
 
 /** Named one by one, so that the compiler finds an operation without a use case. */
 export const operations = {
+  ...audit.operations,
   ...bots.operations,
   ...graph.operations,
   ...inbox.operations,

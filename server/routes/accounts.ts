@@ -11,7 +11,6 @@ import { changeEmail, updateMe } from '../domain/accounts/profile.ts'
 import { endOtherSessions, endSession, listSessions } from '../domain/accounts/session-list.ts'
 import { logOut, refreshSession } from '../domain/accounts/sessions.ts'
 import { getAuthConfig } from '../domain/accounts/ways-in.ts'
-import { listMyAudit } from '../domain/audit/listing.ts'
 import { endMyConnection, listMyConnections } from '../domain/oauth/connections.ts'
 import type { Handlers } from '../http/contract/operations.ts'
 import { Archive, createdAt, withSecret } from '../http/responses/responses.ts'
@@ -42,6 +41,5 @@ export const accountRoutes = {
   endSession,
   listMyConnections,
   endMyConnection,
-  listMyAudit,
   exportMyData: async (ctx) => new Archive(exportMyData(ctx), 'zip'),
 } satisfies Partial<Handlers>

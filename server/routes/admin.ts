@@ -9,7 +9,6 @@ import {
   resetManagedAccount,
   updateAccount,
 } from '../domain/accounts/administration.ts'
-import { listServiceAudit } from '../domain/audit/listing.ts'
 import { updateOrgLimits } from '../domain/operator/quotas.ts'
 import { getServiceStatus } from '../domain/operator/status.ts'
 import type { Handlers } from '../http/contract/operations.ts'
@@ -25,6 +24,5 @@ export const adminRoutes = {
   listAllOrgs,
   updateOrgLimits,
   listPlaces,
-  listServiceAudit,
   getServiceStatus,
 } satisfies Partial<Handlers>

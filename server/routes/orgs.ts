@@ -1,6 +1,5 @@
 /** Organisations and their members. */
 
-import { listOrgAudit } from '../domain/audit/listing.ts'
 import { listMembers, putMember, removeMember } from '../domain/orgs/members.ts'
 import { createOrg, deleteOrg, getOrg, listOrgs, updateOrg } from '../domain/orgs/orgs.ts'
 import { listCloneUrls, listRepositories } from '../domain/orgs/repositories.ts'
@@ -29,7 +28,6 @@ export const orgRoutes = {
   listMembers,
   putMember,
   removeMember,
-  listOrgAudit,
 } satisfies Partial<Handlers>
 
 function asLines(urls: readonly string[]): Bytes {

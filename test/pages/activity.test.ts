@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { forgetNames } from '../../server/domain/audit/forget-names.ts'
+import { forgetNames } from '../../server/features/audit/forget-names.ts'
 import { anEvent, append } from '../events/scene.ts'
 import { made } from '../support/cast.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'

@@ -1,9 +1,10 @@
 /** All that the service stores about one user, except for the content of repositories. */
 import { listPersonalRows, personalTables } from '../../../index/credentials/personal-rows.ts'
 import { listEntriesBy, listPullsOpenedBy } from '../../../index/derived/personal-rows.ts'
+import { listAuditRowsAbout } from '../../../index/log/audit.ts'
 import { type Operator, operator, type Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
-import { listMyAudit } from '../audit/listing.ts'
+import { rowView, withoutOthers } from '../audit/entries.ts'
 import type { Ctx } from '../services.ts'
 import { listOrgsOf } from './orgs-of.ts'
 
@@ -21,15 +22,12 @@ function creationOf({ id, org_id, node_id, created_by, created_at }: Readonly<Re
   return { id, org_id, node_id, created_by, created_at }
 }
 
-/** Entries of the audit that are read at a time. */
-const auditAtOnce = 200
-
 /**
  * Yields what is stored about a user. Users get what they wrote in organisations of which they are a member. The
  * operator gets all of this cell.
  */
 export async function* personalRecords(ctx: Ctx<Person | Operator>, about: Person): AsyncGenerator<PersonalRecord> {
-  const { credentials, index } = ctx
+  const { credentials, events, index } = ctx
   await audit(ctx, {
     action: 'account.exported',
     actor: ctx.actor,
@@ -55,9 +53,8 @@ export async function* personalRecords(ctx: Ctx<Person | Operator>, about: Perso
     for (const record of rows.filter(mayRead)) yield { source: 'entry', record }
     rows = await listEntriesBy(index.read, about.id, rows.at(-1))
   }
-  for (let after: { readonly after?: string } | undefined = {}; after !== undefined; ) {
-    const { entries, next } = await listMyAudit({ ...ctx, actor: about }, { query: { ...after, limit: auditAtOnce } })
-    for (const record of entries) yield { source: 'audit', record }
-    after = next === undefined ? undefined : { after: next }
+  for (let rows = await listAuditRowsAbout(events.read, about.id); rows.length > 0; ) {
+    for (const row of rows) yield { source: 'audit', record: withoutOthers(rowView(row), about.id) }
+    rows = await listAuditRowsAbout(events.read, about.id, rows.at(-1))
   }
 }

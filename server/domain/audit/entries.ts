@@ -1,7 +1,5 @@
-/** Entries of the audit as they are shown: rows and events have one form. */
+/** Entries of the audit as they are shown. Events have the form of rows. */
 import type { AuditRow } from '../../../index/log/audit.ts'
-import type { RecordedEvent } from '../../../index/log/audit-events.ts'
-import type { StoredOrigin } from '../event-log/intents.ts'
 
 export interface AuditEntryView {
   readonly id: string
@@ -64,44 +62,10 @@ function detailOf({ node_id, account_id, actor_id, target_type, count, bytes, la
   }
 }
 
-/** The parts of an event's JSON that the audit shows. */
-interface EventBody {
-  readonly id: string
-  readonly type: string
-  readonly subject?: string
-  readonly time: string
-  readonly via?: string
-  readonly data: Readonly<Record<string, unknown>> & {
-    readonly actor?: AuditEntryView['actor']
-    readonly via?: object
-  }
-}
-
-export function eventView({ org_id, seq, recorded_ms, body, origin }: RecordedEvent): AuditEntryView {
-  const { id, type, subject, time, via, data } = JSON.parse(body) as EventBody // encodeEvent has made it
-  const { actor = { kind: 'unknown' }, via: program, ...rest } = data
-  const { request_id, token_id, connection_id, ...from } = parseOrigin(origin)
-  const credential = connection_id ?? token_id
-  const nodeId = subject?.replace(/^nodes\//, '')
-  return {
-    id,
-    at: new Date(recorded_ms).toISOString(),
-    org_id,
-    actor: { ...actor, ...(token_id !== undefined && { token_id }) },
-    action: type,
-    target: nodeId === undefined ? { type: 'org', id: org_id } : { type: 'node', id: nodeId },
-    outcome: 'success',
-    origin: { ...from, ...(via !== undefined && { via }) },
-    ...(request_id !== undefined && { request_id }),
-    detail: {
-      ...rest,
-      ...(program && { via: { ...program, ...(credential !== undefined && { id: credential }) } }),
-      seq,
-      time,
-    },
-  }
-}
-
-function parseOrigin(json: string | null): Partial<StoredOrigin> {
-  return json === null ? {} : (JSON.parse(json) as StoredOrigin) // noteIntents has written it
+/** Leaves out the IP addresses and programs of other users. */
+export function withoutOthers(entry: AuditEntryView, ownId: string): AuditEntryView {
+  const { kind, id } = entry.actor
+  if (kind === 'anonymous' || id === ownId) return entry
+  const { via } = entry.origin
+  return { ...entry, origin: via === undefined ? {} : { via } }
 }

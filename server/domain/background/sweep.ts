@@ -14,7 +14,6 @@ import { forgetEmailTokens } from '../accounts/email-proofs.ts'
 import { updateMembersBehind } from '../accounts/member-profiles.ts'
 import { completeMemberships, forgetInvitations } from '../accounts/memberships.ts'
 import { createMembersSettlement } from '../accounts/settled-members.ts'
-import { tidyAudit } from '../audit/retention.ts'
 import { keepReserve } from '../disk-reserve.ts'
 import { sweepVectors } from '../embeddings/sweep.ts'
 import { removeGoneLogs } from '../events/gone-logs.ts'
@@ -223,12 +222,6 @@ const memberJobs: readonly Job[] = [
     everyMs: 60 * minuteMs,
     work: forgetEmailTokens,
     failed: 'expired tokens of mails could not be removed',
-  },
-  {
-    chore: 'audit',
-    everyMs: minuteMs,
-    work: tidyAudit,
-    failed: 'old rows of the audit could not be removed',
   },
   {
     chore: 'histories',

@@ -1,9 +1,9 @@
 /** Deletes old rows of the audit. After a month, cuts IP addresses of rows and removes those of events. */
 import { isIP } from 'node:net'
-import { deleteAuditBefore, listWholeAddresses, setAddressCut } from '../../../index/log/audit.ts'
-import { removeOriginsBefore } from '../../../index/log/audit-events.ts'
-import type { Services } from '../services.ts'
+import type { Services } from '../../domain/services.ts'
 import { forgetNames } from './forget-names.ts'
+import { deleteAuditBefore, listWholeAddresses, setAddressCut } from './rows/audit.ts'
+import { removeOriginsBefore } from './rows/events.ts'
 
 /** Rows that are changed in one transaction. */
 const rowsAtOnce = 1_000

@@ -1,16 +1,7 @@
-/** Removes the name of a deleted account from the audit and from the events. Its id stays. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { removeAuditName } from '../../../index/log/audit.ts'
-import {
-  deleteForgotten,
-  type Forgotten,
-  findForgotten,
-  listEventsAfterPlace,
-  putForgotten,
-  setEventBody,
-} from '../../../index/log/audit-events.ts'
-import type { Services } from '../services.ts'
-import type { AuditDeps } from './audit.ts'
+/** Removes the names of deleted accounts from the events. Their ids stay. */
+import { type Forgotten, putForgotten, removeAuditName } from '../../../index/log/audit.ts'
+import type { Services } from '../../domain/services.ts'
+import { deleteForgotten, findForgotten, listEventsAfterPlace, setEventBody } from './rows/events.ts'
 
 /** Rows that are changed in one transaction. */
 const rowsAtOnce = 2_000
@@ -22,18 +13,6 @@ const eventsAtOnce = 1_000
  * after it, with the name.
  */
 const passesAt = [0, 10, 24 * 60] as const
-
-/** Removes the name from the audit, and notes that it has to leave the events. A failure is logged. */
-export async function forgetName(deps: AuditDeps, { id, name }: { readonly id: string; readonly name: string }) {
-  const now = deps.now().getTime()
-  const noted = { user_id: id, name, deleted_ms: now, due_ms: now, passes: 0, org_id: '', seq: 0 }
-  try {
-    await deps.events.write((trx) => putForgotten(trx, noted))
-    while (!(await deps.events.write((trx) => removeAuditName(trx, id, rowsAtOnce)))) await nextTurn()
-  } catch (error) {
-    deps.log.error({ err: error, account: id }, 'the name of a deleted account could not be removed from the events')
-  }
-}
 
 /** Does the next step of removing names from events. Returns false if more remain that are due. */
 export async function forgetNames(deps: Services): Promise<boolean> {

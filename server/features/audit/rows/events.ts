@@ -1,9 +1,10 @@
 /** Events as the audit lists them: by the time at which they were recorded. */
 import { sql, type Transaction } from 'kysely'
-import type { Sees } from '../derived/sees.ts'
-import { changeRows } from '../sqlite/statements.ts'
+import type { Sees } from '../../../../index/derived/sees.ts'
+import type { Forgotten } from '../../../../index/log/audit.ts'
+import type { LogDb, LogSchema } from '../../../../index/log/schema.ts'
+import { changeRows } from '../../../../index/sqlite/statements.ts'
 import type { AuditFilter, AuditPlace, AuditRange } from './audit.ts'
-import type { LogDb, LogSchema } from './schema.ts'
 
 export interface RecordedEvent {
   readonly org_id: string
@@ -89,25 +90,6 @@ export async function listNewEvents(db: LogDb, orgId: string, seq: number, limit
     .where('seq', '>', seq)
     .orderBy('seq')
     .limit(limit)
-    .execute()
-}
-
-/** A user whose name is to leave the events, and how far that is. */
-export interface Forgotten {
-  readonly user_id: string
-  readonly name: string
-  readonly deleted_ms: number
-  readonly due_ms: number
-  readonly passes: number
-  readonly org_id: string
-  readonly seq: number
-}
-
-export async function putForgotten(trx: Transaction<LogSchema>, forgotten: Forgotten): Promise<void> {
-  await trx
-    .insertInto('forgotten')
-    .values(forgotten)
-    .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ ...forgotten }))
     .execute()
 }
 

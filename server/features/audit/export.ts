@@ -1,12 +1,14 @@
 /** Exports the audit for the operator. Entries are events and rows, oldest first. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type AuditRow, lastAuditRow, listAuditRowsAfter, listNewAuditRows } from '../../../index/log/audit.ts'
-import { listLogEnds, listNewEvents, listRecordedAfter, type RecordedEvent } from '../../../index/log/audit-events.ts'
+import type { AuditRow } from '../../../index/log/audit.ts'
 import { dataVersion } from '../../../index/log/events.ts'
-import type { Services } from '../services.ts'
-import { flushAudit } from './audit.ts'
-import { type AuditEntryView, eventView, rowView } from './entries.ts'
+import { flushAudit } from '../../domain/audit/audit.ts'
+import { type AuditEntryView, rowView } from '../../domain/audit/entries.ts'
+import type { Services } from '../../domain/services.ts'
+import { eventView } from './event-entries.ts'
 import { mergeSorted, type Sorted } from './merge.ts'
+import { lastAuditRow, listAuditRowsAfter, listNewAuditRows } from './rows/audit.ts'
+import { listLogEnds, listNewEvents, listRecordedAfter, type RecordedEvent } from './rows/events.ts'
 
 export interface AuditExport {
   /** Default: all organisations, and what is not about one. */

@@ -1,10 +1,10 @@
 /** The audit of an organisation, for its owners. */
 
-import type { AnswerOf } from '../../http/in-process.ts'
-import type { Page, PageContext } from '../page-context.ts'
-import { AuditRows, auditWords } from '../parts/audit-rows.tsx'
-import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
-import { readAsMember, SettingsTabs } from './org-settings.tsx'
+import type { AnswerOf } from '../../../http/in-process.ts'
+import type { Page, PageContext } from '../../../pages/page-context.ts'
+import { readAsMember, SettingsTabs } from '../../../pages/pages/org-settings.tsx'
+import { AuditRows, auditWords } from '../../../pages/parts/audit-rows.tsx'
+import { countOpen, OrgTabs } from '../../../pages/parts/org-tabs.tsx'
 
 /** Entries on a page. */
 const size = 50

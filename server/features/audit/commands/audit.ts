@@ -1,9 +1,17 @@
 /** `grove audit`: exports what happened, for another machine to keep. */
 import { once } from 'node:events'
 import type { Command } from 'commander'
-import { exportAudit } from '../../domain/audit/export.ts'
-import { printable } from '../../domain/format/text-rules.ts'
-import { type Call, examples, type Run, requireFolder, requireOrgId, UsageError, withDeps } from './command.ts'
+import {
+  type Call,
+  examples,
+  type Run,
+  requireFolder,
+  requireOrgId,
+  UsageError,
+  withDeps,
+} from '../../../cli/commands/command.ts'
+import { printable } from '../../../domain/format/text-rules.ts'
+import { exportAudit } from '../export.ts'
 
 interface AuditOptions {
   readonly org?: string

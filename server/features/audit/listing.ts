@@ -6,20 +6,15 @@
  */
 
 import type { Sees } from '../../../index/derived/sees.ts'
-import {
-  type AuditFilter,
-  type AuditPlace,
-  type AuditRange,
-  listAuditRows,
-  passAuditRows,
-} from '../../../index/log/audit.ts'
-import { listRecordedEvents, passRecordedEvents } from '../../../index/log/audit-events.ts'
 import { AppError, invalid } from '../../base/errors.ts'
-import { authorizeOrg } from '../access.ts'
-import type { Person } from '../actor.ts'
-import type { Ctx, Services } from '../services.ts'
-import type { OrgAt, Path, Query } from '../targets.ts'
-import { type AuditEntryView, eventView, rowView } from './entries.ts'
+import { authorizeOrg } from '../../domain/access.ts'
+import type { Person } from '../../domain/actor.ts'
+import { type AuditEntryView, rowView, withoutOthers } from '../../domain/audit/entries.ts'
+import type { Ctx, Services } from '../../domain/services.ts'
+import type { OrgAt, Path, Query } from '../../domain/targets.ts'
+import { eventView } from './event-entries.ts'
+import { type AuditFilter, type AuditPlace, type AuditRange, listAuditRows, passAuditRows } from './rows/audit.ts'
+import { listRecordedEvents, passRecordedEvents } from './rows/events.ts'
 
 export interface AuditQuery {
   /** The `next` of the page before. */
@@ -88,13 +83,6 @@ export async function listServiceAudit(ctx: Ctx<Person>, { query }: Query<AuditQ
 export async function listMyAudit(ctx: Ctx<Person>, { query }: Query<AuditQuery>): Promise<AuditPage> {
   const page = pageOf([await readRows(ctx, query, { ...filterOf(query), accountId: ctx.actor.id })], query.limit)
   return { ...page, entries: page.entries.map((entry) => withoutOthers(entry, ctx.actor.id)) }
-}
-
-function withoutOthers(entry: AuditEntryView, ownId: string): AuditEntryView {
-  const { kind, id } = entry.actor
-  if (kind === 'anonymous' || id === ownId) return entry
-  const { via } = entry.origin
-  return { ...entry, origin: via === undefined ? {} : { via } }
 }
 
 async function readRows({ events }: Services, query: AuditQuery, filter: AuditFilter): Promise<Source> {
