@@ -18,8 +18,8 @@ const http = 'node_modules/(express|passport|express-openapi-validator)'
  * folders. access.ts is also on the ladder: the lines above it know nothing of the caller.
  */
 const ladder = [
-  ['net'],
   ['format'],
+  ['net'],
   ['access.ts'],
   ['embeddings'],
   ['types'],
@@ -265,7 +265,7 @@ module.exports = {
       'remote-asks-a-service',
       'A remote Grove is used through its API. The client needs no database and no HTTP server.',
       '^server/vault/remote/',
-      `(^(index|spec)/|^server/(?!domain/|markdown/|vault/(plan|apply|remote)/|base/(plural|json-bounds|is-loopback|limits)\\.ts$)|${http})`,
+      `(^(index|spec)/|^server/(?!domain/|markdown/|vault/(plan|apply|remote)/|base/(plural|limits)\\.ts$)|${http})`,
     ),
     never(
       'routes-call-the-domain',
@@ -336,7 +336,7 @@ module.exports = {
     never(
       'one-child-process',
       'Only native.ts starts processes, and import-child.ts one for each uploaded import. The build and the examples of deploy/ are not the service.',
-      '^(server/(?!process/import-child\\.ts$|build/|deploy/)|index|gitstore/(?!native\\.ts$))',
+      '^(server/(?!vault/uploads/import-child\\.ts$|build/|deploy/)|index|gitstore/(?!native\\.ts$))',
       '^(node:)?child_process$',
     ),
     ...climbs,

@@ -10,7 +10,6 @@ import type { Config } from '../base/config.ts'
 import type { LimitMail, LimitSignIn } from '../base/counters.ts'
 import type { Rounds } from '../base/rounds.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import type { ImportQueue } from '../vault/uploads/order.ts'
 import type { Keys } from './accounts/keys.ts'
 import type { Actor, Operator, Person, RequestContext } from './actor.ts'
 import type { ReserveWatch } from './disk-reserve.ts'
@@ -32,6 +31,27 @@ interface RequestParts {
   /** Notes how long the request waited for a queue. */
   waited?(ms: number): void
 }
+
+/** The imports that a process of the service has received. One runs at a time. */
+export interface ImportQueue {
+  /**
+   * Takes a place for an import of the user. Call the function to give it back; `add` does so at the end.
+   *
+   * @throws AppError busy
+   */
+  reserve(userId: string): () => void
+  /**
+   * Starts an import, which writes its record from now to its end.
+   *
+   * @param work runs its heavy part by `turn`, and stops when `closing` is aborted
+   */
+  add(work: (turn: Turn, closing: AbortSignal) => Promise<void>, release: () => void): void
+  /** Stops all imports, and resolves when their records say so. */
+  close(): Promise<void>
+}
+
+/** Runs work when no other work of the queue runs. */
+export type Turn = <T>(run: () => Promise<T>) => Promise<T>
 
 export interface Services extends RequestParts {
   readonly config: Config

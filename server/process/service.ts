@@ -32,7 +32,6 @@ import { type AppOptions, createApp } from './app.ts'
 import { openDeps } from './bootstrap.ts'
 import { servicePartsOf } from './cell-parts.ts'
 import { jobsOfFeatures, loops, oldestNeeded, setGauges } from './features.ts'
-import { importProcess } from './import-child.ts'
 import { letters } from './letters.ts'
 import { listen } from './listen.ts'
 
@@ -88,7 +87,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const scrapeOwn = () =>
     scrapeProcess(deps, worker, sweeps ? { embedder: work?.embedder, ofFeatures: setGauges } : undefined)
   const scrape = cluster.isWorker ? openWorkerScrapes(scrapeOwn) : scrapeOwn
-  const imports = createImportQueue({ root: config.dataDir, run: importProcess(config), ...deps })
+  const imports = createImportQueue(deps)
   const served: Services = {
     ...deps,
     ...(fetchDocument && { fetchDocument }),

@@ -7,7 +7,7 @@ import { openFilesLimit } from '../base/open-files.ts'
 import { LeaseError } from '../domain/cells/lease.ts'
 import { ModelNotInstalledError } from '../domain/embeddings/local-packages.ts'
 import { printable } from '../domain/format/text-rules.ts'
-import { RemoteError } from '../vault/remote/client.ts'
+import { RemoteError } from '../domain/net/remote-grove.ts'
 
 /** Files that the service opens before its first request. */
 const filesNeeded = 33

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import { z } from 'zod'
+import { AnswerTooLargeError, type Remote } from '../../server/domain/net/remote-grove.ts'
 import { pagesOf } from '../../server/vault/remote/answers.ts'
-import { AnswerTooLargeError, type Remote } from '../../server/vault/remote/client.ts'
 
 const schema = z.object({ total: z.number(), items: z.array(z.object({ name: z.string() })) })
 

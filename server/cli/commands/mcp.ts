@@ -1,6 +1,6 @@
 /** `grove mcp`: connects a local model to a remote Grove, over the Model Context Protocol. */
 import { printable } from '../../domain/format/text-rules.ts'
-import { addressOf, RemoteRefusalError, readToken } from '../../vault/remote/client.ts'
+import { addressOf, RemoteRefusalError, readToken } from '../../domain/net/remote-grove.ts'
 import { UsageError } from './command.ts'
 
 export interface McpOptions {

@@ -3,7 +3,7 @@
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Request, Response } from 'express'
-import type { ExportedFile } from '../../vault/write/exported-files.ts'
+import type { ArchiveFile } from '../../domain/archive.ts'
 import type { Archive } from './responses.ts'
 import { attachment, noting, sendStreamed, type Writing } from './streamed.ts'
 import { writeTar } from './tar.ts'
@@ -14,7 +14,7 @@ interface ArchiveWriting extends Writing {
   readonly folder: string
 }
 
-type Write = (files: AsyncIterable<ExportedFile>, sink: Writable, writing: ArchiveWriting) => Promise<void>
+type Write = (files: AsyncIterable<ArchiveFile>, sink: Writable, writing: ArchiveWriting) => Promise<void>
 
 const formats: Readonly<Record<Archive['format'], { readonly type: string; readonly write: Write }>> = {
   tar: { type: 'application/x-tar', write: writeTar },
@@ -38,7 +38,7 @@ export async function sendArchive(req: Request, res: Response, { content, format
 
 /** Writes a ZIP. Its only folder keeps the files together, and an import leaves it out. */
 async function writeZip(
-  files: AsyncIterable<ExportedFile>,
+  files: AsyncIterable<ArchiveFile>,
   sink: Writable,
   { folder, signal, noteFault }: ArchiveWriting,
 ) {

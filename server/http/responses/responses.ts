@@ -2,11 +2,11 @@
 
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
+import type { ArchiveContent } from '../../domain/archive.ts'
 import { ImmutableAnswer } from '../../domain/branches/immutable-answers.ts'
 import type { RawFile } from '../../domain/branches/raw-files.ts'
 import type { EventStream, StreamOptions } from '../../domain/events/stream.ts'
 import type { NodeTable } from '../../domain/search/node-tables.ts'
-import type { OrgExport } from '../../vault/write/requests.ts'
 
 export type Headers = Readonly<Record<string, string>>
 
@@ -46,10 +46,10 @@ export class Download {
 
 /** Files that are streamed as a tar or a ZIP. */
 export class Archive {
-  readonly content: OrgExport
+  readonly content: ArchiveContent
   readonly format: 'tar' | 'zip'
 
-  constructor(content: OrgExport, format: 'tar' | 'zip') {
+  constructor(content: ArchiveContent, format: 'tar' | 'zip') {
     this.content = content
     this.format = format
   }

@@ -3,7 +3,7 @@
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Pack, pack } from 'tar-stream'
-import type { ExportedFile } from '../../vault/write/exported-files.ts'
+import type { ArchiveFile } from '../../domain/archive.ts'
 
 /** The latest time, in 2038, that every reader of a tar accepts. Seconds since 1970. */
 const latestTime = 2 ** 31 - 1
@@ -16,7 +16,7 @@ interface TarOptions {
 
 /** Writes a tar. The same files give the same bytes, because owner, group and mode are constant. */
 export async function writeTar(
-  files: AsyncIterable<ExportedFile>,
+  files: AsyncIterable<ArchiveFile>,
   sink: Writable,
   { signal, noteFault }: TarOptions,
 ): Promise<void> {
@@ -36,7 +36,7 @@ export async function writeTar(
   if (sent.status === 'rejected') throw sent.reason
 }
 
-async function addFile(tar: Pack, { path, size, time, read }: ExportedFile): Promise<void> {
+async function addFile(tar: Pack, { path, size, time, read }: ArchiveFile): Promise<void> {
   const mtime = new Date(Math.min(Math.max(time, 0), latestTime) * 1_000)
   await pipeline(Readable.from(read()), tar.entry({ name: path, size, mode: 0o644, mtime, uid: 0, gid: 0 }))
 }

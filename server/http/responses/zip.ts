@@ -11,7 +11,7 @@ import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { crc32, createDeflateRaw, deflateRaw } from 'node:zlib'
-import type { ExportedFile } from '../../vault/write/exported-files.ts'
+import type { ArchiveFile } from '../../domain/archive.ts'
 import {
   centralRecord,
   dataDescriptor,
@@ -43,7 +43,7 @@ const zip32: ZipLimits = { bytes: 0xffff_ffff, entries: 0xffff }
  * @param limits lower ones than of the format make a small archive use ZIP64
  * @throws the errors of `files`; Error: a file does not have its stated size
  */
-export async function* zipOf(files: AsyncIterable<ExportedFile>, limits: ZipLimits = zip32): AsyncGenerator<Buffer> {
+export async function* zipOf(files: AsyncIterable<ArchiveFile>, limits: ZipLimits = zip32): AsyncGenerator<Buffer> {
   const directory = new Directory()
   let offset = 0
   for await (const file of files) {
@@ -88,7 +88,7 @@ class Directory {
 type Written = AsyncGenerator<Buffer, ZipEntry>
 
 /** Yields a small file with its header. Returns its entry in the directory. */
-async function* wholeEntry(file: ExportedFile, offset: number, limits: ZipLimits): Written {
+async function* wholeEntry(file: ArchiveFile, offset: number, limits: ZipLimits): Written {
   const bytes = await buffer(Readable.from(file.read()))
   checkSize(file, bytes.length)
   const deflated = isText(bytes) ? await promisify(deflateRaw)(bytes, { level: textLevel }) : bytes
@@ -105,7 +105,7 @@ async function* wholeEntry(file: ExportedFile, offset: number, limits: ZipLimits
  *
  * A file that is not text also becomes Deflate, at level 0. Readers of a stream find the end of a file only so.
  */
-async function* streamedEntry(file: ExportedFile, offset: number, limits: ZipLimits): Written {
+async function* streamedEntry(file: ArchiveFile, offset: number, limits: ZipLimits): Written {
   const sizes = { crc: 0, size: 0, packed: 0 }
   const entry = { ...named(file, offset), method: 8, isStreamed: true } as const
   yield localHeader({ ...entry, ...sizes, size: file.size }, limits)
@@ -148,7 +148,7 @@ async function firstBytes(source: Readable): Promise<Buffer> {
   })
 }
 
-function named({ path, time }: ExportedFile, offset: number) {
+function named({ path, time }: ArchiveFile, offset: number) {
   return { name: Buffer.from(path), time, offset }
 }
 
@@ -157,6 +157,6 @@ function isText(start: Buffer): boolean {
 }
 
 /** @throws Error */
-function checkSize({ path, size }: ExportedFile, read: number): void {
+function checkSize({ path, size }: ArchiveFile, read: number): void {
   if (read !== size) throw new Error(`${path} has ${read} bytes instead of ${size}`)
 }

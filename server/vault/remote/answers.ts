@@ -1,8 +1,8 @@
 /** The answers of a remote Grove that an import reads. */
 import { z } from 'zod'
 import * as limits from '../../base/limits.ts'
+import { AnswerTooLargeError, type Remote, RemoteError } from '../../domain/net/remote-grove.ts'
 import { guestProperty } from '../plan/inventory.ts'
-import { AnswerTooLargeError, type Remote, RemoteError } from './client.ts'
 
 /** Items of a page: the largest page that a Grove sends. */
 const pageItems = 200

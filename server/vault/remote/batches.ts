@@ -1,9 +1,9 @@
 /** Creates nodes of a remote Grove in batches, and reports refused nodes. */
 
 import * as limits from '../../base/limits.ts'
+import { type Remote, type RemoteAnswer, RemoteError, RemoteRefusalError } from '../../domain/net/remote-grove.ts'
 import { type ImportedNode, otherEnd, withoutEdgesTo } from '../apply/imports.ts'
 import { writtenSchema } from './answers.ts'
-import { type Remote, type RemoteAnswer, RemoteError, RemoteRefusalError } from './client.ts'
 import { type Item, itemOf } from './items.ts'
 
 /** Called for each node with its outcome, or the reason of a refusal. */

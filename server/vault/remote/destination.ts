@@ -1,4 +1,6 @@
 /** A remote Grove as the destination of an import, over its REST API. */
+
+import { inTurn, type Remote, RemoteRefusalError, requestsAtOnce } from '../../domain/net/remote-grove.ts'
 import { OrgTypes } from '../../domain/types/org-types.ts'
 import type { Destination } from '../apply/destination.ts'
 import { type ImportInput, toSummaryNames } from '../apply/imports.ts'
@@ -13,7 +15,6 @@ import {
   pagesOf,
   typesSchema,
 } from './answers.ts'
-import { inTurn, type Remote, RemoteRefusalError, requestsAtOnce } from './client.ts'
 import { writeRemotely } from './writing.ts'
 
 /** The explanation for operations that no personal access token may call. */

@@ -3,6 +3,13 @@ import { objectId } from '../../../gitstore/objects/object-format.ts'
 import { plural } from '../../base/plural.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { liesIn } from '../../domain/format/paths.ts'
+import {
+  inTurn,
+  type Remote,
+  type RemoteAnswer,
+  RemoteError,
+  RemoteRefusalError,
+} from '../../domain/net/remote-grove.ts'
 import type { NodeFiles } from '../../domain/nodes/node-creation.ts'
 import { isJsonOfNode, isSameJson } from '../../domain/nodes/same-json.ts'
 import {
@@ -15,7 +22,6 @@ import {
 } from '../apply/imports.ts'
 import { historySchema, pagesOf, treeSchema } from './answers.ts'
 import { createInBatches } from './batches.ts'
-import { inTurn, type Remote, type RemoteAnswer, RemoteError, RemoteRefusalError } from './client.ts'
 import { changesOf, messageOf } from './items.ts'
 
 /** Says how to continue the import. */

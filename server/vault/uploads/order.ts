@@ -37,29 +37,3 @@ export type Outcome =
   | { readonly kind: 'failed'; readonly detail: string }
   /** The process ended without an outcome, or stopped when it was asked to. */
   | { readonly kind: 'ended' }
-
-/** Runs an import in another process. Aborting the signal stops it; the outcome is then `ended`. */
-export type RunImport = (
-  order: Omit<ImportOrder, 'config'>,
-  onProgress: (progress: ImportRecord['progress']) => void,
-  signal: AbortSignal,
-) => Promise<Outcome>
-
-export interface QueuedImport {
-  readonly record: ImportRecord
-  readonly order: Omit<ImportOrder, 'config' | 'folder'>
-}
-
-/** The imports that a process of the service has received. */
-export interface ImportQueue {
-  /**
-   * Takes a place for an import of the user. Call the function to give it back; `add` does so at the end.
-   *
-   * @throws AppError busy
-   */
-  reserve(userId: string): () => void
-  /** Imports when it is its turn. */
-  add(queued: QueuedImport, release: () => void): void
-  /** Stops all imports, and resolves when their records say so. */
-  close(): Promise<void>
-}

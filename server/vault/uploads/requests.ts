@@ -21,6 +21,7 @@ import type { Ctx, RequestCtx, Services } from '../../domain/services.ts'
 import type { ImportAt, OrgAt, Path, Query } from '../../domain/targets.ts'
 import { ArchiveError, openArchive } from './archive.ts'
 import type { ImportOptions } from './order.ts'
+import { runQueued } from './queued-import.ts'
 import type { ImportRecord, ImportView } from './record-format.ts'
 import {
   archiveIn,
@@ -94,7 +95,8 @@ export async function startImport(ctx: Ctx<Person>, { path, query, upload }: Sta
     throw error
   }
   const { name, options } = input
-  imports.add({ record, order: { person: ctx.actor, orgId: org.id, name, options } }, release)
+  const queued = { record, order: { person: ctx.actor, orgId: org.id, name, options } }
+  imports.add((turn, closing) => runQueued(ctx, queued, turn, closing), release)
   const { process: _, ...view } = record
   return view
 }

@@ -13,6 +13,7 @@ import { listExportRows } from '../../../index/derived/export-queries.ts'
 import type { Sees } from '../../../index/derived/sees.ts'
 import { openSubtree } from '../../../index/derived/subtrees.ts'
 import * as limits from '../../base/limits.ts'
+import type { ArchiveFile } from '../../domain/archive.ts'
 import { type NodeContent, readContent, readText } from '../../domain/format/node-format.ts'
 import { edgeIdAt, nodeFile, textFile } from '../../domain/format/paths.ts'
 import { main, nodeRepo } from '../../domain/layout.ts'
@@ -23,16 +24,10 @@ import { type StatedSource, sourcePathKey } from '../read/statement.ts'
 import { type ExportedNote, headOf } from './exported-note.ts'
 import { type LaidNode, layOut, TakenPaths } from './layout.ts'
 
-export interface ExportedFile {
-  /** The path from the exported folder. */
-  readonly path: string
+/** A file with its path from the exported folder, and the time of its commit. */
+export interface ExportedFile extends ArchiveFile {
   /** The id of the node, if the file is its note. */
   readonly nodeId?: string
-  /** The size in bytes. */
-  readonly size: number
-  /** The time of its commit, in seconds since 1970. */
-  readonly time: number
-  read(): AsyncIterable<Uint8Array>
 }
 
 export interface ExportOptions {

@@ -3,6 +3,7 @@
 import { authorizeOrg } from '../../domain/access.ts'
 import { type PersonalRecord, personalRecords } from '../../domain/accounts/personal-data.ts'
 import { callerOf, type Person } from '../../domain/actor.ts'
+import type { ArchiveContent, ArchiveFile } from '../../domain/archive.ts'
 import { audit } from '../../domain/audit/audit.ts'
 import { createCallerSemaphore } from '../../domain/caller-semaphore.ts'
 import { slugOf } from '../../domain/format/slug.ts'
@@ -12,7 +13,7 @@ import { listMatchingIds } from '../../domain/search/queries.ts'
 import type { RequestCtx } from '../../domain/services.ts'
 import type { OrgAt } from '../../domain/targets.ts'
 import { noteName } from '../../markdown/vault-paths.ts'
-import { type ExportedFile, exportFiles } from './exported-files.ts'
+import { exportFiles } from './exported-files.ts'
 
 /** Characters after which records continue in another file. */
 const charactersOfFile = 1_048_576
@@ -26,22 +27,6 @@ const semaphore = createCallerSemaphore({
   refusal: 'Too many exports are running; try again in a moment',
 })
 
-export interface OrgExport {
-  /** The name of the organisation, as a readable slug. */
-  readonly name: string
-  /** The name as that of a folder. */
-  readonly folder: string
-  /**
-   * Streams the export. `by` has the caller's IP address, and the signal that ends the export.
-   *
-   * @throws AppError busy and those of listMatchingIds, before `write` is called; the errors of `write`, including those of exportFiles
-   */
-  send(
-    write: (files: AsyncGenerator<ExportedFile>) => Promise<void>,
-    by: { readonly signal: AbortSignal; readonly from: string },
-  ): Promise<void>
-}
-
 /** The part of the organisation that is exported. Absent members do not restrict it. */
 interface ExportPart {
   /** The id of a node. It and its descendants are exported. */
@@ -53,9 +38,11 @@ interface ExportPart {
 /**
  * Opens an export of the organisation.
  *
+ * Its `send` also throws AppError busy, and the errors of listMatchingIds and exportFiles.
+ *
  * @throws AppError as authorizeOrg and authorizeNodeInOrg; ValidationError filter_syntax, filter_too_large
  */
-export async function openExport(ctx: RequestCtx, at: OrgAt, { under, where }: ExportPart): Promise<OrgExport> {
+export async function openExport(ctx: RequestCtx, at: OrgAt, { under, where }: ExportPart): Promise<ArchiveContent> {
   const access = await authorizeOrg(ctx, at, 'public')
   const { org } = access
   const top = under === undefined ? undefined : (await authorizeNodeInOrg(ctx, access, under, 'public')).node
@@ -85,7 +72,7 @@ export async function openExport(ctx: RequestCtx, at: OrgAt, { under, where }: E
 }
 
 /** Opens the archive of the caller's own data. Each of its files has records of one source, as JSON lines. */
-export function exportMyData(ctx: RequestCtx<Person>): OrgExport {
+export function exportMyData(ctx: RequestCtx<Person>): ArchiveContent {
   const name = 'personal-data'
   return {
     ...{ name, folder: name },
@@ -98,10 +85,10 @@ export function exportMyData(ctx: RequestCtx<Person>): OrgExport {
   }
 }
 
-async function* recordFiles(records: AsyncGenerator<PersonalRecord>, time: number): AsyncGenerator<ExportedFile> {
+async function* recordFiles(records: AsyncGenerator<PersonalRecord>, time: number): AsyncGenerator<ArchiveFile> {
   const counts = new Map<string, number>()
   let [source, lines] = ['', '']
-  const file = (): ExportedFile => {
+  const file = (): ArchiveFile => {
     const number = (counts.get(source) ?? 0) + 1
     counts.set(source, number)
     const bytes = Buffer.from(lines)

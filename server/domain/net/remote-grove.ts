@@ -9,7 +9,7 @@ import { readRegular } from '../../../gitstore/regular-files.ts'
 import { isLoopback } from '../../base/is-loopback.ts'
 import { answerBounds, exceededBound } from '../../base/json-bounds.ts'
 import * as limits from '../../base/limits.ts'
-import { parseJson } from '../../domain/format/json-text.ts'
+import { parseJson } from '../format/json-text.ts'
 
 /** The error if the service refuses, or the URL or token is unusable. The caller can correct it. */
 export class RemoteRefusalError extends Error {
