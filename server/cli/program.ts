@@ -5,6 +5,7 @@ import { readConfig, readRemote } from '../base/config.ts'
 import { purpose } from '../base/purpose.ts'
 import { commit, version } from '../base/release.ts'
 import { addAuditCommands } from '../features/audit/commands/audit.ts'
+import { addVaultCommands } from '../features/vault/commands/commands.ts'
 import { addAccountCommands } from './commands/account.ts'
 import { backup } from './commands/backup.ts'
 import { type CellOptions, cells } from './commands/cells.ts'
@@ -17,8 +18,6 @@ import { checkHealth, type DoctorOptions } from './commands/doctor.ts'
 import { type EmbedOptions, embed } from './commands/embed.ts'
 import { type EraseOptions, erase } from './commands/erase.ts'
 import { addEventsCommand } from './commands/events.ts'
-import { exportTo } from './commands/export.ts'
-import { type ImportOptions, importFolder } from './commands/import.ts'
 import { type InviteOptions, invite } from './commands/invite.ts'
 import { rotate } from './commands/keys.ts'
 import { addMailCommands } from './commands/mail.ts'
@@ -84,47 +83,7 @@ export function programOf(run: Run): Command {
 function addContentCommands(program: Command, run: Run): void {
   program.commandsGroup('Content:')
 
-  program
-    .command('import')
-    .description('Import a folder of Markdown (creates or updates an organisation)')
-    .argument('<folder>', 'Folder of Markdown, such as an Obsidian vault')
-    .option('--as <email>', 'E-mail address of the account that authors the commits (only for the local data folder)')
-    .option('--to <address>', 'URL of a remote Grove to import into, such as https://grove.example.org')
-    .option('--token-file <file>', 'File with a personal access token of the remote Grove, with write access')
-    .option(
-      '--org <id>',
-      "Organisation to import into (default: the folder's own, the last one chosen with --org, or a new one)",
-    )
-    .option('--name <name>', "Name of a new organisation (default: the folder's name)")
-    .option('--dry-run', 'Show the changes without making them')
-    .option('--prune', 'Delete nodes whose files are gone (restore-node brings each back)')
-    .option('--base <path>', 'Prefix of links that begin at the root of the site, such as /en/ (default: detected)')
-    .option('--exclude <glob>', 'Skip matching files, as a line of .groveignore does (repeatable)', collect)
-    .option('--with-history', 'Give new nodes the commits of their files in the Git work tree (only with --as)')
-    .option('--watch', 'Keep running, and import half a second after each change in the folder')
-    .addHelpText(
-      'after',
-      examples(
-        'grove import ~/notes --as ann@example.org --dry-run',
-        'grove import ~/notes --to https://grove.example.org --token-file token.txt',
-      ),
-    )
-    .action(async (folder: string, options: ImportOptions) => {
-      run.ends(await importFolder(run.call(), folder, options))
-    })
-
-  program
-    .command('export')
-    .description('Export an organisation as a folder of Markdown, which import can read')
-    .argument('<org>', 'Id of the organisation, or its name, if that is unique')
-    .argument('<dir>', 'Empty folder, or an earlier export, in which only changes are written')
-    .addHelpText(
-      'after',
-      examples('grove export 01980b00-0000-7000-8000-000000000001 ~/atlas', 'grove export Atlas ~/atlas'),
-    )
-    .action(async (org: string, dir: string) => {
-      run.ends(await exportTo(run.call(), org, dir))
-    })
+  addVaultCommands(program, run)
 
   program
     .command('mcp')
@@ -330,9 +289,4 @@ function addTrashCommands(program: Command, run: Run): void {
     .action(async (options: PurgeOptions) => {
       run.ends(await purgeTrash(run.call(), options))
     })
-}
-
-/** Collects the values of an option that may be repeated. */
-function collect(value: string, before: readonly string[] = []): string[] {
-  return [...before, value]
 }

@@ -37,15 +37,12 @@ import { showConnections, takeConnections } from './pages/connections.tsx'
 import { showConsent, takeConsent } from './pages/consent.tsx'
 import { showDocs } from './pages/docs.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
-import { showExport } from './pages/export.tsx'
 import { showFeed, showRobots, showSitemap } from './pages/feeds.ts'
 import { showFind } from './pages/find.tsx'
 import { showForgot, takeForgot } from './pages/forgot.tsx'
 import { showCommit, showHistory } from './pages/history.tsx'
 import { showHome } from './pages/home.tsx'
 import { showIdentities, takeIdentities } from './pages/identities.tsx'
-import { showImport, takeImport } from './pages/import.tsx'
-import { showImportRun, takeImportRun } from './pages/import-run.tsx'
 import { leadToJoin, showJoin, takeJoin } from './pages/join.tsx'
 import { showMembers, takeMembers } from './pages/members.tsx'
 import { errorPage } from './pages/missing.tsx'
@@ -135,9 +132,6 @@ const routes: readonly PageRoute[] = [
   { at: '/o/{org}/find', show: showFind },
   { at: '/o/{org}/subpages', show: showSubpages },
   { at: '/o/{org}/nodes', show: showTable },
-  { at: '/o/{org}/export', show: showExport },
-  { at: '/o/{org}/import', show: showImport, take: takeImport, isStreamed: true },
-  { at: '/o/{org}/import/{id}', show: showImportRun, take: takeImportRun },
   { at: '/o/{org}/proposals', show: showOrgProposals },
   { at: '/o/{org}/changes', show: showOrgChanges },
   { at: '/o/{org}/activity', show: showOrgActivity },

@@ -1,4 +1,4 @@
-/** All features. No other file outside a feature imports one. */
+/** The manifests of all features. No other file imports one. */
 import type { Job } from '../domain/background/sweep.ts'
 import type { OldestNeeded } from '../domain/events/retention.ts'
 import type { Services } from '../domain/services.ts'
@@ -8,10 +8,11 @@ import type { Feature } from '../features/feature.ts'
 import { graph } from '../features/graph/feature.ts'
 import { inbox } from '../features/inbox/feature.ts'
 import { types } from '../features/types/feature.ts'
+import { vault } from '../features/vault/feature.ts'
 import { webhooks } from '../features/webhooks/feature.ts'
 import type { PageRoute } from '../pages/pages.ts'
 
-const features: readonly Feature[] = [audit, bots, graph, inbox, types, webhooks]
+const features: readonly Feature[] = [audit, bots, graph, inbox, types, webhooks, vault]
 
 /** Named one by one, so that the compiler finds an operation without a use case. */
 export const operations = {
@@ -21,6 +22,7 @@ export const operations = {
   ...inbox.operations,
   ...types.operations,
   ...webhooks.operations,
+  ...vault.operations,
 }
 
 export const letters = { ...inbox.letters }
@@ -45,3 +47,5 @@ export const oldestNeeded: OldestNeeded = async (deps, orgId) => {
   const known = all.filter((seq) => seq !== undefined)
   return known.length === 0 ? undefined : Math.min(...known)
 }
+
+export { createImportQueue } from '../features/vault/uploads/queue.ts'

@@ -1,8 +1,8 @@
 /** The process of one import. The service starts it (import-child.ts), and it ends with the service. */
 
+import { runImportJob } from '../features/vault/uploads/job.ts'
+import type { FromImport, ImportOrder, ToImport } from '../features/vault/uploads/order.ts'
 import { createLog } from '../http/log/log.ts'
-import { runImportJob } from '../vault/uploads/job.ts'
-import type { FromImport, ImportOrder, ToImport } from '../vault/uploads/order.ts'
 import { openDeps } from './bootstrap.ts'
 
 /** The error that stops an import because the service asked for it, or has ended. */

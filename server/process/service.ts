@@ -12,7 +12,7 @@ import { addRunning } from '../base/rounds.ts'
 import { limitedSignIns, unlimitedSignIns } from '../domain/accounts/sign-ins.ts'
 import { auditConfig } from '../domain/audit/config-change.ts'
 import { maintainRepositories } from '../domain/background/maintenance.ts'
-import { fillIndex, type Job, sweep } from '../domain/background/sweep.ts'
+import { fillIndex, sweep } from '../domain/background/sweep.ts'
 import { createReporter } from '../domain/background/unreadable.ts'
 import { type Embedder, startEmbedder } from '../domain/embeddings/embedder.ts'
 import { partialIndex } from '../domain/indexing/partial-index.ts'
@@ -26,12 +26,10 @@ import { folderMetrics, processMetrics } from '../metrics/metrics.ts'
 import { countedSignIns } from '../metrics/observers.ts'
 import { scrapeProcess } from '../metrics/scrape.ts'
 import { openWorkerScrapes } from '../metrics/worker-scrapes.ts'
-import { createImportQueue } from '../vault/uploads/queue.ts'
-import { removeLeftUploads } from '../vault/uploads/requests.ts'
 import { type AppOptions, createApp } from './app.ts'
 import { openDeps } from './bootstrap.ts'
 import { servicePartsOf } from './cell-parts.ts'
-import { jobsOfFeatures, loops, oldestNeeded, setGauges } from './features.ts'
+import { createImportQueue, jobsOfFeatures, loops, oldestNeeded, setGauges } from './features.ts'
 import { letters } from './letters.ts'
 import { listen } from './listen.ts'
 
@@ -108,7 +106,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     config.logRequests === 'off' ? undefined : log,
   )
   const report = createReporter(deps)
-  const more = { jobs: [...jobs, ...jobsOfFeatures(), uploadsJob], oldestNeeded }
+  const more = { jobs: [...jobs, ...jobsOfFeatures()], oldestNeeded }
   const whole = index.keepWhole(() => addRunning(deps.rounds, 'the index', fillIndex(deps, report)))
   const waiting = new AbortController()
   try {
@@ -171,13 +169,6 @@ function sendAll(deps: Services, served: Services): Promise<unknown> {
     ...loops.map((loop) => loop(deps)),
     deps.config.mail === undefined ? undefined : sendMails(served, letters),
   ])
-}
-
-const uploadsJob: Job = {
-  chore: 'uploads',
-  everyMs: 60_000,
-  work: removeLeftUploads,
-  failed: 'the archives of interrupted imports could not be removed',
 }
 
 function portOf(server: Server): number {

@@ -13,8 +13,7 @@ import { logOut, refreshSession } from '../domain/accounts/sessions.ts'
 import { getAuthConfig } from '../domain/accounts/ways-in.ts'
 import { endMyConnection, listMyConnections } from '../domain/oauth/connections.ts'
 import type { Handlers } from '../http/contract/operations.ts'
-import { Archive, createdAt, withSecret } from '../http/responses/responses.ts'
-import { exportMyData } from '../vault/write/requests.ts'
+import { createdAt, withSecret } from '../http/responses/responses.ts'
 
 export const accountRoutes = {
   signUp: withSecret(createdAt('/auth/me', signUp)),
@@ -41,5 +40,4 @@ export const accountRoutes = {
   endSession,
   listMyConnections,
   endMyConnection,
-  exportMyData: async (ctx) => new Archive(exportMyData(ctx), 'zip'),
 } satisfies Partial<Handlers>

@@ -4,9 +4,7 @@ import { listMembers, putMember, removeMember } from '../domain/orgs/members.ts'
 import { createOrg, deleteOrg, getOrg, listOrgs, updateOrg } from '../domain/orgs/orgs.ts'
 import { listCloneUrls, listRepositories } from '../domain/orgs/repositories.ts'
 import type { Handlers } from '../http/contract/operations.ts'
-import { Archive, type Bytes, bytes, createdAt } from '../http/responses/responses.ts'
-import { cancelImport, getImport, listImports, startImport } from '../vault/uploads/requests.ts'
-import { openExport } from '../vault/write/requests.ts'
+import { type Bytes, bytes, createdAt } from '../http/responses/responses.ts'
 
 export const orgRoutes = {
   createOrg: createdAt('/orgs/{id}', createOrg),
@@ -17,14 +15,6 @@ export const orgRoutes = {
   listRepositories: async (ctx, { path, query, type }) =>
     type === 'application/json' ? listRepositories(ctx, { path, query }) : asLines(await listCloneUrls(ctx, { path })),
   listCloneUrls: async (ctx, { path }) => asLines(await listCloneUrls(ctx, { path })),
-  exportOrg: async (ctx, { path, query: { format, under, where }, type }) => {
-    const content = await openExport(ctx, path, { under, where })
-    return new Archive(content, format ?? (type === 'application/zip' ? 'zip' : 'tar'))
-  },
-  startImport: createdAt('/orgs/{org_id}/imports/{id}', startImport),
-  listImports,
-  getImport,
-  cancelImport,
   listMembers,
   putMember,
   removeMember,

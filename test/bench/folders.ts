@@ -18,7 +18,7 @@ export async function benchFolder(report: Report, { dataDir, ann }: Scene, texts
     if (at % notesOfFolder === 0) mkdirSync(dir, { recursive: true })
     writeFileSync(join(dir, `${at}.md`), text)
   }
-  // An import remembers a folder only if no file has just changed: server/vault/read/folder-state.ts.
+  // An import remembers a folder only if no file has just changed: server/features/vault/read/folder-state.ts.
   await sleep(3_000)
   try {
     const run = (...args: string[]): number => {

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink, write
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { writeFolder } from '../../server/vault/write/exported-folder.ts'
+import { writeFolder } from '../../server/features/vault/write/exported-folder.ts'
 import { ann, folderOf, grove, importAs, orgIn, run, useService, vault } from '../import/command.ts'
 import { filesIn } from './folders.ts'
 

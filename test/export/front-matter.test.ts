@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { readMapping } from '../../server/vault/read/yaml.ts'
-import { frontMatter, isSayable } from '../../server/vault/write/exported-note.ts'
+import { readMapping } from '../../server/features/vault/read/yaml.ts'
+import { frontMatter, isSayable } from '../../server/features/vault/write/exported-note.ts'
 
 /** The values that YAML reads in its own way. */
 const tricky = fc.constantFrom(

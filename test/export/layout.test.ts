@@ -2,9 +2,9 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { type LaidNode, layOut, TakenPaths } from '../../server/features/vault/write/layout.ts'
 import { folded } from '../../server/markdown/note-names.ts'
 import { fileOfSource, filePath } from '../../server/markdown/vault-paths.ts'
-import { type LaidNode, layOut, TakenPaths } from '../../server/vault/write/layout.ts'
 
 const title = fc.oneof(
   fc.constantFrom(

@@ -4,9 +4,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import type { KnownContent, KnownNode } from '../../server/vault/plan/inventory.ts'
-import { type Plan, type PlannedNode, type PlanOptions, planImport } from '../../server/vault/plan/plan.ts'
-import { listFolder } from '../../server/vault/read/folder.ts'
+import type { KnownContent, KnownNode } from '../../server/features/vault/plan/inventory.ts'
+import { type Plan, type PlannedNode, type PlanOptions, planImport } from '../../server/features/vault/plan/plan.ts'
+import { listFolder } from '../../server/features/vault/read/folder.ts'
 
 export const org = '8f14e45f-ceea-467f-a1d3-0c6f9b1f2a11'
 

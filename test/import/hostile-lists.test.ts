@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { z } from 'zod'
 import { AnswerTooLargeError, type Remote } from '../../server/domain/net/remote-grove.ts'
-import { pagesOf } from '../../server/vault/remote/answers.ts'
+import { pagesOf } from '../../server/features/vault/remote/answers.ts'
 
 const schema = z.object({ total: z.number(), items: z.array(z.object({ name: z.string() })) })
 

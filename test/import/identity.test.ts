@@ -5,7 +5,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Plan } from '../../server/vault/plan/plan.ts'
+import type { Plan } from '../../server/features/vault/plan/plan.ts'
 import { apply, garden, type Known, org, planOf, useGardens } from './garden.ts'
 import { startModel, steps, text } from './model.ts'
 

@@ -1,7 +1,7 @@
 /** The plan of an import: nodes, parents and titles, the first time and the second. */
 
 import { expect } from 'chai'
-import type { Plan } from '../../server/vault/plan/plan.ts'
+import type { Plan } from '../../server/features/vault/plan/plan.ts'
 import { at, attachments, garden, nodeJson, org, plan, planOf, useGardens } from './garden.ts'
 
 function parentOf(plan: Plan, path: string): string | undefined {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { fingerprintOf, similarity } from '../../server/vault/plan/renames.ts'
+import { fingerprintOf, similarity } from '../../server/features/vault/plan/renames.ts'
 
 const line = fc.oneof(
   fc.constantFrom('one line\n', 'another line\n', '\n', 'with CR\r\n', `${'long '.repeat(30)}\n`),

@@ -22,7 +22,7 @@ const prefix =
 const others = ['ON_ERROR_STOP', 'HTTPS_PROXY', 'NODE_EXTRA_CA_CERTS', 'NAME', 'ORG_ID', 'NODE_ID', 'COMMIT_ID']
 /** Pages for those who run Grove, or use its programs. */
 const isForUsers = (page: string) =>
-  /^(?:README|SECURITY|server\/(?:deploy|cli|mcp|vault)\/.*|repos\/.*)\.md$/.test(page)
+  /^(?:README|SECURITY|server\/(?:deploy|cli|mcp|features\/vault)\/.*|repos\/.*)\.md$/.test(page)
 
 /** The blocks of shell of each page. A test runs each of them; a new one needs such a test. */
 const run = {
@@ -30,7 +30,7 @@ const run = {
   'server/cli/commands/README.md': 2, // test/operator/mirrors.load.ts
   'server/deploy/README.md': 8, // test/deploy/operators.deploy.ts
   'server/mcp/README.md': 1, // blocks.deep.ts
-  'server/vault/README.md': 1, // tour.deep.ts
+  'server/features/vault/README.md': 1, // tour.deep.ts
   'spec/README.md': 9, // tour.deep.ts
   'spec/events.md': 1, // test/webhooks/readme.test.ts
   'spec/git.md': 1, // test/git/mirror.deep.ts

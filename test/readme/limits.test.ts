@@ -24,7 +24,7 @@ const ranges: Readonly<Record<string, Range>> = {
 /** Rows of concurrent work, and the file that has its semaphore. */
 const semaphores: Readonly<Record<string, readonly [file: string, name: string]>> = {
   'sending files as `raw`': ['server/domain/branches/raw-files.ts', 'semaphore'],
-  exports: ['server/vault/write/requests.ts', 'semaphore'],
+  exports: ['server/features/vault/write/requests.ts', 'semaphore'],
   'tables as CSV': ['server/domain/search/node-tables.ts', 'semaphore'],
   'link lists': ['server/domain/nodes/links.ts', 'semaphore'],
   'batches and copies': ['server/domain/nodes/batch-input.ts', 'semaphore'],

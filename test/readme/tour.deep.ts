@@ -110,7 +110,7 @@ describe('spec/README.md', () => {
       expect(titles).to.deep.equal(['Whales', 'Blue whale'])
     })
 
-    it('imports a folder, and finds nothing to do the second time (server/vault/README.md)', () => {
+    it('imports a folder, and finds nothing to do the second time (server/features/vault/README.md)', () => {
       const summary = `notes \\(${uuid}\\): 4 nodes, 3 parent edges, 2 connections, 0 attachments\n`
       expect(said[9]).to.match(
         new RegExp(`^${summary}4 created, 0 updated, 0 unchanged\n${summary}0 created, 0 updated, 4 unchanged\n$`),

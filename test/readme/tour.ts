@@ -17,7 +17,7 @@ export interface Section {
 /** The tour, and the sections that continue it in the same shell. */
 export const tourSections: readonly Section[] = [
   { file: 'spec/README.md', section: 'Tour' },
-  { file: 'server/vault/README.md', section: 'Import: folders of Markdown' },
+  { file: 'server/features/vault/README.md', section: 'Import: folders of Markdown' },
 ]
 
 /** A block of shell, and the response that the README shows after it. */

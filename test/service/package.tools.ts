@@ -118,7 +118,7 @@ describe('the package', () => {
         ...handbook.map((file) => join('server/demo/handbook', file)),
         'server/mcp/README.md',
         'server/pages/grove.png',
-        'server/vault/README.md',
+        'server/features/vault/README.md',
         'repos/README.md',
         'SECURITY.md',
         'spec/README.md',
