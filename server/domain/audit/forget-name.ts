@@ -1,4 +1,4 @@
-/** Removes the name of a deleted account from the audit, and notes it for the events. */
+/** Removes the name of a deleted account from the audit, and notes it for events. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { putForgotten, removeAuditName } from '../../../index/log/audit.ts'
 import type { AuditDeps } from './audit.ts'
