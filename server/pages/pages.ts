@@ -33,8 +33,6 @@ import { showHealth } from './pages/admin-health.tsx'
 import { showBacklinks } from './pages/backlinks.tsx'
 import { showBlame } from './pages/blame.tsx'
 import { showCompare } from './pages/compare.tsx'
-import { showConnections, takeConnections } from './pages/connections.tsx'
-import { showConsent, takeConsent } from './pages/consent.tsx'
 import { showDocs } from './pages/docs.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
 import { showFeed, showRobots, showSitemap } from './pages/feeds.ts'
@@ -108,8 +106,6 @@ const routes: readonly PageRoute[] = [
   { at: '/robots.txt', show: showRobots },
   { at: '/new', show: showNewOrg, take: takeNewOrg },
   { at: '/me/tokens', show: showTokens, take: takeTokens },
-  { at: '/me/connections', show: showConnections, take: takeConnections },
-  { at: '/oauth/authorize', show: showConsent, take: takeConsent, formBytes: 16_384 },
   { at: '/docs', show: showDocs },
   { at: '/join', show: showJoin, take: takeJoin },
   { at: '/me/invitation', show: leadToJoin },

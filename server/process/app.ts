@@ -8,7 +8,6 @@ import { authenticate, authenticateAgain, createCredentialFinder, limitTokens } 
 import { browserCookies } from '../http/browser-cookies.ts'
 import { publicPathOf } from '../http/connection/base-url.ts'
 import { requireHttp } from '../http/connection/request-line.ts'
-import { consentsFor } from '../http/consents.ts'
 import { readBody } from '../http/contract/bodies.ts'
 import { answerErrors, findOperation } from '../http/contract/error-responses.ts'
 import { requireExact } from '../http/contract/exact-json.ts'
@@ -21,7 +20,6 @@ import { requireLoopbackHost } from '../http/loopback-host.ts'
 import { refuseChangesInMaintenance } from '../http/maintenance.ts'
 import { requireMetricsToken } from '../http/metrics-token.ts'
 import { chain } from '../http/middleware-chain.ts'
-import { oauthEndpoints } from '../http/oauth-door.ts'
 import { backchannelLogout } from '../http/oidc/backchannel.ts'
 import {
   countRefused,
@@ -52,7 +50,7 @@ import { pullRoutes } from '../routes/pulls.ts'
 import { reviewRoutes } from '../routes/reviews.ts'
 import { searchRoutes } from '../routes/search.ts'
 import { httpPartsOf } from './cell-parts.ts'
-import { operations, pageRoutes } from './features.ts'
+import { consentsFor, endpoints, operations, pageRoutes } from './features.ts'
 
 const handlers: Handlers = {
   ...accountRoutes,
@@ -115,7 +113,7 @@ export function createApp(
       ...cell.steps,
       gitOverHttp(deps, { findCredential, count: countRequest, proposalUrl }),
       mcpOverHttp({ ...inProcess, findCredential, countRequest }),
-      oauthEndpoints(deps, { countRequest, newSharedCounter }),
+      ...endpoints.map((create) => create(deps, { countRequest, newSharedCounter })),
       backchannelLogout(deps, countRequest),
       cookieToBearer(cookies, deps.config.publicUrl),
       pages(shown),

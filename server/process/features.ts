@@ -7,12 +7,13 @@ import { bots } from '../features/bots/feature.ts'
 import type { Feature } from '../features/feature.ts'
 import { graph } from '../features/graph/feature.ts'
 import { inbox } from '../features/inbox/feature.ts'
+import { oauth } from '../features/oauth/feature.ts'
 import { types } from '../features/types/feature.ts'
 import { vault } from '../features/vault/feature.ts'
 import { webhooks } from '../features/webhooks/feature.ts'
 import type { PageRoute } from '../pages/pages.ts'
 
-const features: readonly Feature[] = [audit, bots, graph, inbox, types, webhooks, vault]
+const features: readonly Feature[] = [audit, bots, graph, inbox, oauth, types, webhooks, vault]
 
 /** Named one by one, so that the compiler finds an operation without a use case. */
 export const operations = {
@@ -20,6 +21,7 @@ export const operations = {
   ...bots.operations,
   ...graph.operations,
   ...inbox.operations,
+  ...oauth.operations,
   ...types.operations,
   ...webhooks.operations,
   ...vault.operations,
@@ -28,6 +30,10 @@ export const operations = {
 export const letters = { ...inbox.letters }
 
 export const pageRoutes: readonly PageRoute[] = features.flatMap(({ pages = [] }) => pages)
+
+export const endpoints = features.flatMap(({ endpoints = [] }) => endpoints)
+
+export const consentsFor = oauth.consents
 
 export const loops = features.flatMap(({ loops = [] }) => loops)
 

@@ -11,7 +11,6 @@ import { changeEmail, updateMe } from '../domain/accounts/profile.ts'
 import { endOtherSessions, endSession, listSessions } from '../domain/accounts/session-list.ts'
 import { logOut, refreshSession } from '../domain/accounts/sessions.ts'
 import { getAuthConfig } from '../domain/accounts/ways-in.ts'
-import { endMyConnection, listMyConnections } from '../domain/oauth/connections.ts'
 import type { Handlers } from '../http/contract/operations.ts'
 import { createdAt, withSecret } from '../http/responses/responses.ts'
 
@@ -38,6 +37,4 @@ export const accountRoutes = {
   listSessions,
   endOtherSessions,
   endSession,
-  listMyConnections,
-  endMyConnection,
 } satisfies Partial<Handlers>

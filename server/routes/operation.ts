@@ -6,11 +6,6 @@ import { gzip } from 'node:zlib'
 import type { Config } from '../base/config.ts'
 import { AppError } from '../base/errors.ts'
 import { getJwks } from '../domain/accounts/tokens.ts'
-import {
-  getAuthorizationServer,
-  getOpenidConfiguration,
-  readProtectedResource,
-} from '../domain/oauth/discovery-documents.ts'
 import { getReadiness } from '../domain/operator/health.ts'
 import type { Handlers } from '../http/contract/operations.ts'
 import { spec } from '../http/contract/spec.ts'
@@ -23,8 +18,6 @@ import { textFormat } from '../metrics/scrape.ts'
  * first signature.
  */
 const jwksSeconds = 300
-
-const discovery = { 'Cache-Control': 'public, max-age=300' }
 
 /** Specs by configuration. Compressing one takes 30 ms, and anyone may read it. */
 const packedSpecs = new WeakMap<Config, Promise<GzippedBody>>()
@@ -60,9 +53,5 @@ export const operationRoutes = {
   },
   getSpec: ({ config }) => specFor(config),
   getJwks: async (ctx) => withHeaders(await getJwks(ctx), { 'Cache-Control': `public, max-age=${jwksSeconds}` }),
-  getOpenidConfiguration,
-  getProtectedResource: (ctx) => withHeaders(readProtectedResource(ctx, 'api'), discovery),
-  getMcpResource: (ctx) => withHeaders(readProtectedResource(ctx, 'mcp'), discovery),
-  getAuthorizationServer: (ctx) => withHeaders(getAuthorizationServer(ctx), discovery),
   getDocs: () => bytes(Buffer.from(docsPage), 'text/html; charset=utf-8', { 'Content-Security-Policy': docsPolicy }),
 } satisfies Partial<Handlers>

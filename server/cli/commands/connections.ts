@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { listConnectedClients } from '../../../index/credentials/oauth.ts'
 import { plural } from '../../base/plural.ts'
-import { endConnectionsOf } from '../../domain/oauth/connections.ts'
+import { endConnectionsOf } from '../../domain/operator/connections.ts'
 import { type Call, examples, printLine, type Run, requireFolder, UsageError, withDeps } from './command.ts'
 
 export function addConnectionCommands(program: Command, run: Run): void {

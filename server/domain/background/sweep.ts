@@ -30,7 +30,6 @@ import {
 } from '../indexing/reindex.ts'
 import { isId, orgFolder, searchFolder } from '../layout.ts'
 import { forgetMails } from '../mail/outbox.ts'
-import { forgetDeadConnections } from '../oauth/connections.ts'
 import { forgetReadMarks } from '../review/read-marks.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
 import type { Services } from '../services.ts'
@@ -198,12 +197,6 @@ const memberJobs: readonly Job[] = [
     everyMs: 60 * minuteMs,
     work: forgetInvitations,
     failed: 'expired invitations could not be removed',
-  },
-  {
-    chore: 'connections',
-    everyMs: 10 * minuteMs,
-    work: forgetDeadConnections,
-    failed: 'connections that no program can use could not be removed',
   },
   {
     chore: 'read marks',

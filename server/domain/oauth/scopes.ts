@@ -25,6 +25,16 @@ export function scopeOf(access: Access): string {
   return levels.filter((level) => includesAccess(access, level)).join(' ')
 }
 
+/** The rights that a user grants. */
+export interface Consent {
+  /** At most what the program asks for. */
+  readonly access: Access
+  /** Absent: all organisations of the user, also later ones. */
+  readonly org_id?: string
+  /** Only with `org_id`. */
+  readonly node_id?: string
+}
+
 /** `mcp`: `/mcp`. `api`: the REST API, and Git's password. A token of one is invalid at the other. */
 export type Resource = 'api' | 'mcp'
 

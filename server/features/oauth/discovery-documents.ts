@@ -1,11 +1,11 @@
 /** Documents by which programs find the authorization server. Sources: RFC 9728 and RFC 8414. */
 
 import { AppError } from '../../base/errors.ts'
-import { idTokenMembers } from '../accounts/tokens.ts'
-import type { RequestCtx, Services } from '../services.ts'
+import { idTokenMembers } from '../../domain/accounts/tokens.ts'
+import { issuerOf } from '../../domain/oauth/issuer.ts'
+import { allScopes, type Resource, resourceUrl, usualScopes } from '../../domain/oauth/scopes.ts'
+import type { RequestCtx, Services } from '../../domain/services.ts'
 import { assertionAlgorithms } from './client-assertions.ts'
-import { issuerOf } from './issuer.ts'
-import { allScopes, type Resource, resourceUrl, usualScopes } from './scopes.ts'
 
 /** `none` comes first: some programs use their documents only if it is listed. */
 const authMethods = ['none', 'private_key_jwt'] as const

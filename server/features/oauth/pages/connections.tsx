@@ -1,11 +1,11 @@
 /** The programs that the signed-in user has connected. */
 
-import { AppError } from '../../base/errors.ts'
-import type { AnswerOf } from '../../http/in-process.ts'
-import type { Page, PageContext, PageResult } from '../page-context.ts'
-import { plural, When } from '../parts/dates.tsx'
-import { field, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
-import { MeTabs } from '../parts/me-tabs.tsx'
+import { AppError } from '../../../base/errors.ts'
+import type { AnswerOf } from '../../../http/in-process.ts'
+import type { Page, PageContext, PageResult } from '../../../pages/page-context.ts'
+import { plural, When } from '../../../pages/parts/dates.tsx'
+import { field, submitForm, type Trouble, TroubleOf } from '../../../pages/parts/forms.tsx'
+import { MeTabs } from '../../../pages/parts/me-tabs.tsx'
 
 type Connection = AnswerOf<'listMyConnections'>['connections'][number]
 type Orgs = AnswerOf<'listOrgs'>['orgs']

@@ -2,12 +2,12 @@
 
 import { createHash } from 'node:crypto'
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
-import { insertAssertion, setGrantMethod } from '../../../index/credentials/oauth.ts'
 import type { OauthGrant } from '../../../index/credentials/schema.ts'
-import type { Services } from '../services.ts'
+import type { Services } from '../../domain/services.ts'
 import { type KeySet, readKeys, rereadKeys } from './client-keys.ts'
 import { OAuthError, UnknownProgramError } from './errors.ts'
 import { AwayError } from './program-fetch.ts'
+import { insertAssertion, setGrantMethod } from './rows/connections.ts'
 
 /** Algorithms of signatures. `none`, and algorithms with a shared secret, are not among them. */
 export const assertionAlgorithms: readonly string[] = [

@@ -1,11 +1,11 @@
 /** The page on which a user allows a program to act for them, or refuses. It has no script. */
 
-import { AppError } from '../../base/errors.ts'
-import type { AskedConsent } from '../../http/consents.ts'
-import type { AnswerOf } from '../../http/in-process.ts'
-import { noPageError, type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
-import { When } from '../parts/dates.tsx'
-import { Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { AppError } from '../../../base/errors.ts'
+import type { AskedConsent } from '../../../http/consents.ts'
+import type { AnswerOf } from '../../../http/in-process.ts'
+import { noPageError, type Page, type PageContext, type PageResult, redirect } from '../../../pages/page-context.ts'
+import { When } from '../../../pages/parts/dates.tsx'
+import { Field, field, showFormErrors, type Trouble, TroubleOf } from '../../../pages/parts/forms.tsx'
 
 type Orgs = AnswerOf<'listOrgs'>['orgs']
 type Access = AskedConsent['access']

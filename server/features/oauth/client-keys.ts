@@ -6,7 +6,7 @@
 
 import { createLocalJWKSet, errors, type JSONWebKeySet } from 'jose'
 import { type Cache, createCache } from '../../../gitstore/caching/caches.ts'
-import type { Services } from '../services.ts'
+import type { Services } from '../../domain/services.ts'
 import type { KeySource } from './documents.ts'
 import { UnknownProgramError } from './errors.ts'
 import { readMetadata } from './metadata-documents.ts'

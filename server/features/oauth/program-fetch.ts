@@ -2,10 +2,10 @@
 
 import pLimit, { type LimitFunction } from 'p-limit'
 import { newAllowList } from '../../base/allow-list.ts'
-import { FetchError } from '../net/fetch-error.ts'
-import { type FetchAnswer, guardedFetch } from '../net/guarded-fetch.ts'
-import { ownAddresses } from '../net/own-addresses.ts'
-import type { Services } from '../services.ts'
+import { FetchError } from '../../domain/net/fetch-error.ts'
+import { type FetchAnswer, guardedFetch } from '../../domain/net/guarded-fetch.ts'
+import { ownAddresses } from '../../domain/net/own-addresses.ts'
+import type { Services } from '../../domain/services.ts'
 import { UnknownProgramError } from './errors.ts'
 
 /** Milliseconds for a fetch. */

@@ -1,11 +1,11 @@
 /** The request of a program for consent. It comes from anywhere, so every part is judged. Source: OAuth 2.1 §4.1.1. */
 
 import { destinationOf, isSameRedirect, redirectTo } from '../../base/redirects.ts'
-import type { Access, Person } from '../actor.ts'
-import type { Ctx } from '../services.ts'
+import type { Access, Person } from '../../domain/actor.ts'
+import { type Resource, requestedAccess, resourceIn } from '../../domain/oauth/scopes.ts'
+import type { Ctx } from '../../domain/services.ts'
 import { type Client, findClient } from './clients.ts'
 import { ReturnedError, UnknownProgramError } from './errors.ts'
-import { type Resource, requestedAccess, resourceIn } from './scopes.ts'
 
 /** A valid request of a known program. */
 export interface AuthorizeRequest {

@@ -2,6 +2,23 @@
 
 import { v7 as newId } from 'uuid'
 import { lockAccount } from '../../../index/credentials/accounts.ts'
+import { deleteGrant } from '../../../index/credentials/oauth.ts'
+import type { OauthGrant } from '../../../index/credentials/schema.ts'
+import { AppError, invalid } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
+import { requireSignedIn, requireVerifiedEmail } from '../../domain/access.ts'
+import { hashOf, newToken } from '../../domain/accounts/tokens.ts'
+import { type Access, includesAccess, type Person } from '../../domain/actor.ts'
+import { audit } from '../../domain/audit/audit.ts'
+import { authorizeFresh, authorizeFreshOrg } from '../../domain/indexing/freshness.ts'
+import { queueNotice } from '../../domain/mail/notices.ts'
+import type { Consent } from '../../domain/oauth/scopes.ts'
+import { type Page, pageOf } from '../../domain/pagination.ts'
+import type { Ctx, Services } from '../../domain/services.ts'
+import type { Path, Query } from '../../domain/targets.ts'
+import type { AuthorizeRequest } from './authorize-requests.ts'
+import type { Client } from './clients.ts'
+import { staleMs } from './metadata-documents.ts'
 import {
   countGrants,
   deleteDeadGrants,
@@ -9,30 +26,13 @@ import {
   deleteExpiredAssertions,
   deleteExpiredCodes,
   deleteExpiredOauthTokens,
-  deleteGrant,
-  deleteGrantsOfClient,
   deleteOldOauthClients,
   findIdlestGrant,
   findLastConnected,
   insertCode,
   insertGrant,
   listGrants,
-} from '../../../index/credentials/oauth.ts'
-import type { OauthGrant } from '../../../index/credentials/schema.ts'
-import { AppError, invalid } from '../../base/errors.ts'
-import * as limits from '../../base/limits.ts'
-import { requireSignedIn, requireVerifiedEmail } from '../access.ts'
-import { hashOf, newToken } from '../accounts/tokens.ts'
-import { type Access, includesAccess, operator, type Person } from '../actor.ts'
-import { audit } from '../audit/audit.ts'
-import { authorizeFresh, authorizeFreshOrg } from '../indexing/freshness.ts'
-import { queueNotice } from '../mail/notices.ts'
-import { type Page, pageOf } from '../pagination.ts'
-import type { Ctx, Services } from '../services.ts'
-import type { Path, Query } from '../targets.ts'
-import type { AuthorizeRequest } from './authorize-requests.ts'
-import type { Client } from './clients.ts'
-import { staleMs } from './metadata-documents.ts'
+} from './rows/connections.ts'
 
 /** Milliseconds after which an unused connection makes room for a new one. */
 const idleMs = 7 * 24 * 3_600_000
@@ -40,16 +40,6 @@ const idleMs = 7 * 24 * 3_600_000
 const codeLifetimeMs = 60_000
 /** Milliseconds for which a code is known, so that its second use is noticed. */
 const codeKnownMs = 24 * 3_600_000
-
-/** The rights that a user grants. */
-export interface Consent {
-  /** At most what the program asks for. */
-  readonly access: Access
-  /** Absent: all organisations of the user, also later ones. */
-  readonly org_id?: string
-  /** Only with `org_id`. */
-  readonly node_id?: string
-}
 
 /** A connection, as its user sees it. */
 interface MyConnection {
@@ -156,14 +146,6 @@ export async function endMyConnection(ctx: Ctx<Person>, { path }: Path<{ readonl
   const ended = await ctx.credentials.write((trx) => deleteGrant(trx, path.grant_id, ctx.actor.id))
   if (!ended) throw new AppError('connection_not_found', 'Connection not found')
   await audit(ctx, { action: 'connection.ended', actor: ctx.actor, target: { type: 'connection', id: path.grant_id } })
-}
-
-/** Ends all connections of a program, for the operator. Returns their number. */
-export async function endConnectionsOf(deps: Services, clientId: string): Promise<number> {
-  const ended = await deps.credentials.write((trx) => deleteGrantsOfClient(trx, clientId))
-  for (const { id, account_id: accountId } of ended)
-    await audit(deps, { action: 'connection.ended', actor: operator, accountId, target: { type: 'connection', id } })
-  return ended.length
 }
 
 /** Deletes expired tokens, codes and assertions, and connections that no program can use. */

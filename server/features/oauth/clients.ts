@@ -1,13 +1,13 @@
 /** The programs that users connect. */
 
-import { hasGrantOfClient } from '../../../index/credentials/oauth.ts'
 import type { OauthGrant } from '../../../index/credentials/schema.ts'
 import { defaultRedirects, mayRegister } from '../../base/redirects.ts'
-import type { Person } from '../actor.ts'
-import type { Ctx, Services } from '../services.ts'
+import type { Person } from '../../domain/actor.ts'
+import type { Ctx, Services } from '../../domain/services.ts'
 import { isDocumentUrl } from './documents.ts'
 import { OAuthError, UnknownProgramError } from './errors.ts'
 import { readMetadata } from './metadata-documents.ts'
+import { hasGrantOfClient } from './rows/connections.ts'
 import {
   isRedirectList,
   plainName,

@@ -5,14 +5,14 @@
  */
 
 import { type Cache, createCache } from '../../../gitstore/caching/caches.ts'
-import { findOauthClient, putOauthClient } from '../../../index/credentials/oauth.ts'
 import type { OauthClient } from '../../../index/credentials/schema.ts'
 import { defaultRedirects } from '../../base/redirects.ts'
-import type { FetchAnswer } from '../net/guarded-fetch.ts'
-import type { Services } from '../services.ts'
+import type { FetchAnswer } from '../../domain/net/guarded-fetch.ts'
+import type { Services } from '../../domain/services.ts'
 import { judgeDocument, type Metadata } from './documents.ts'
 import { UnknownProgramError } from './errors.ts'
 import { AwayError, fetchOfProgram } from './program-fetch.ts'
+import { findOauthClient, putOauthClient } from './rows/connections.ts'
 
 /** Bytes of a document. */
 const documentBytes = 8_192
