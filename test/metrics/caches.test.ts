@@ -30,7 +30,7 @@ describe('caches', () => {
     await ann.node()
     const scrape = parseScrape((await client(grove, metricsToken).get('/metrics').then(expecting(200))).body)
     for (const metric of ['grove_cache_bytes', 'grove_cache_entries']) {
-      const shown = scrape.get(metric)?.map(({ labels }) => labels['cache'])
+      const shown = scrape.get(metric)?.map(({ labels }) => labels.cache)
       expect(shown, metric).to.deep.equal(cacheNames)
       expect(sumOf(scrape, metric, { cache: 'trees' }), metric).to.be.above(0)
     }
