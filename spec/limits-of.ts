@@ -13,7 +13,7 @@ const keywords: Readonly<Record<string, string>> = { string: 'maxLength', array:
  * Returns the document with values for `x-limit: name`, as the keyword of the schema's type, for `x-limit-as-base64`,
  * and for `{limits.name}` in descriptions.
  *
- * @throws Error: there is no such limit, or the schema has another type
+ * @throws Error: the limit is unknown, or the schema has another type
  */
 export function withLimits<T>(source: T): T {
   return expanded(source) as T
@@ -38,7 +38,7 @@ function expandedEntry(key: string, value: unknown, schema: Readonly<Record<stri
 /**
  * Replaces `{limits.name}` by the limit in its unit.
  *
- * @throws Error: there is no such limit, a limit is missing in the template, or two catalogs have its name
+ * @throws Error: the limit is unknown, a limit is missing in the template, or two catalogs have its name
  */
 export function limitsOf(template: string): string {
   const names = catalogs.flatMap((catalog) => Object.keys(catalog))
@@ -53,10 +53,10 @@ function withValues(text: string): string {
   return text.replaceAll(/\{limits\.(\w+)\}/g, (_, name: string) => shown(name, limitOf(name)))
 }
 
-/** @throws Error: there is no such limit */
+/** @throws Error: the limit is unknown */
 function limitOf(name: string): number {
   const limit = limits[name]
-  if (limit === undefined) throw new Error(`There is no limit ${name}`)
+  if (limit === undefined) throw new Error(`The limit ${name} is unknown`)
   return limit
 }
 

@@ -47,7 +47,7 @@ export function withTables(markdown: string): string {
     /^(<!-- npm run generate writes this table from ([\w/-]+)\.ts -->\n\n)(?:\|.*\n)*/gm,
     (_, comment: string, catalog: string) => {
       const table = tables[catalog]
-      if (table === undefined) throw new Error(`There is no table of ${catalog}.ts`)
+      if (table === undefined) throw new Error(`The table of ${catalog}.ts is unknown`)
       return `${comment}${table}`
     },
   )

@@ -6,6 +6,7 @@ import { purpose } from '../base/purpose.ts'
 import { commit, version } from '../base/release.ts'
 import { addAuditCommands } from '../features/audit/commands/audit.ts'
 import { addVaultCommands } from '../features/vault/commands/commands.ts'
+import { checkSecrets } from '../features/webhooks/secrets.ts'
 import { addAccountCommands } from './commands/account.ts'
 import { backup } from './commands/backup.ts'
 import { type CellOptions, cells } from './commands/cells.ts'
@@ -115,7 +116,7 @@ function addFolderCommands(program: Command, run: Run): void {
       'Also read all refs and objects of this share of the repositories with isomorphic-git, and compare (default: 100)',
     )
     .action(async (options: DoctorOptions) => {
-      run.ends(await checkHealth(run.call(), options))
+      run.ends(await checkHealth(run.call(), options, [checkSecrets]))
     })
 
   addEmbed(program, run)

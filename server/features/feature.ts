@@ -4,7 +4,6 @@ import type { NewCounter } from '../base/counters.ts'
 import type { Job } from '../domain/background/sweep.ts'
 import type { OldestNeeded } from '../domain/events/retention.ts'
 import type { Letters } from '../domain/mail/sender.ts'
-import type { AccountsCheck } from '../domain/operator/doctor.ts'
 import type { Services } from '../domain/services.ts'
 import type { ConsentsFor } from '../http/consents.ts'
 import type { Handlers } from '../http/contract/operations.ts'
@@ -33,8 +32,6 @@ export interface Feature {
   readonly letters?: Partial<Letters>
   /** Sets its metrics of the data folder. */
   readonly gauges?: (deps: Services) => Promise<void>
-  /** Checks of `grove doctor`. */
-  readonly checks?: readonly AccountsCheck[]
   /** Keeps events that it has not handled. */
   readonly oldestNeeded?: OldestNeeded
 }

@@ -37,8 +37,6 @@ export const consentsFor = oauth.consents
 
 export const loops = features.flatMap(({ loops = [] }) => loops)
 
-export const checks = features.flatMap(({ checks = [] }) => checks)
-
 export function jobsOfFeatures(): readonly Job[] {
   return features.flatMap(({ jobs }) => jobs?.() ?? [])
 }

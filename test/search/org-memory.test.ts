@@ -1,4 +1,4 @@
-/** What the search thread keeps of organisations, against the rows themselves. */
+/** Organisations in the memory of the search thread, compared with their rows. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'

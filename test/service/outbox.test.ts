@@ -1,4 +1,4 @@
-/** What all outboxes do: rows are claimed, sent next to each other, and recorded together. */
+/** Outboxes claim rows, send them next to each other, and record them together. */
 
 import { expect } from 'chai'
 import { type Ended, sendOutbox } from '../../server/domain/outbox.ts'
@@ -16,7 +16,7 @@ describe('an outbox', () => {
   let rounds: Services['rounds']
   /** Rows that are due. */
   let due: string[]
-  /** Those that were claimed, and those that were recorded together. `null`: given back. */
+  /** The rows that were claimed, and those that were recorded together. `null`: given back. */
   let claimed: string[]
   let recorded: (readonly (readonly [string, string | null])[])[]
   /** Ends attempts, by their row. */

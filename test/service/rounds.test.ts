@@ -10,7 +10,7 @@ describe('a loop of the service', () => {
   let rounds: Rounds
   let stopping: AbortController
   let failures: string[]
-  /** What the next rounds do: they return it or, if it is a string, throw it. The last one is repeated. */
+  /** The results of the next rounds. A string is thrown. The last one is repeated. */
   let outcomes: (boolean | string)[]
   let worked: number
 

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { postgresOf } from '../../base/config.ts'
 import { plural } from '../../base/plural.ts'
-import { examine, type Step } from '../../domain/operator/doctor.ts'
-import { checks } from '../../process/features.ts'
+import { type AccountsCheck, examine, type Step } from '../../domain/operator/doctor.ts'
 import type { Progress } from '../progress.ts'
 import { type Call, printLine, problemsFound, progressFor, requireFolder, UsageError, withDeps } from './command.ts'
 
@@ -16,8 +15,18 @@ export interface DoctorOptions {
   readonly secondReader?: string | true
 }
 
-/** Checks the data folder and changes nothing. Returns 1 for faults; notes do not count. @throws UsageError */
-export async function checkHealth({ config, signal }: Call, options: DoctorOptions): Promise<number> {
+/**
+ * Checks the data folder and changes nothing. Returns 1 for faults; notes do not count.
+ *
+ * @param checks those of features
+ *
+ * @throws UsageError
+ */
+export async function checkHealth(
+  { config, signal }: Call,
+  options: DoctorOptions,
+  checks: readonly AccountsCheck[],
+): Promise<number> {
   const percent = options.secondReader === true ? 100 : Number(options.secondReader ?? 100)
   if (!(percent > 0 && percent <= 100))
     throw new UsageError(`--second-reader takes a share in percent, above 0 and up to 100, not ${options.secondReader}`)

@@ -8,7 +8,6 @@ import { showDelivery, showWebhook, takeDelivery, takeWebhook } from './pages/we
 import { showWebhooks, takeWebhooks } from './pages/webhooks.tsx'
 import { countAllPending } from './rows/deliveries.ts'
 import { findOldestPlanned } from './rows/hook-states.ts'
-import { checkSecrets } from './secrets.ts'
 import { sendWebhooks } from './sender.ts'
 import {
   createWebhook,
@@ -51,6 +50,5 @@ export const webhooks = {
   ],
   loops: [sendWebhooks],
   gauges: async ({ metrics, events }) => metrics.webhooksPending.set(await countAllPending(events.read)),
-  checks: [checkSecrets],
   oldestNeeded: ({ events }, orgId) => findOldestPlanned(events.read, orgId),
 } satisfies Feature
