@@ -24,6 +24,10 @@ export interface Calls {
 const idleMs = 6_000
 /** Milliseconds without a line, after which nothing more is expected of a request. */
 const quietMs = 400
+/** Milliseconds after which a service that is never quiet fails the test. A sweep of all jobs takes a second. */
+const noisyMs = 120_000
+/** Lines of such a service that the failure shows. */
+const shownLines = 40
 
 /**
  * Notes calls on files below `folder` only, because Node itself reads others. Reads of an open file are left out, because
@@ -37,8 +41,13 @@ export function noteCalls(folder: string): Calls {
     (line.startsWith('sql ') || line.startsWith('start ') || line.includes(folder)) && !idle.has(line)
   const read = () => (existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []).filter(isNoted)
   const untilQuiet = async () => {
-    for (let [before, now] = [-1, read().length]; before !== now; [before, now] = [now, read().length])
+    const deadline = performance.now() + noisyMs
+    for (let [before, lines] = [-1, read()]; before !== lines.length; lines = read()) {
+      if (performance.now() > deadline)
+        throw new Error(`The service is never quiet. Its last lines:\n${lines.slice(-shownLines).join('\n')}`)
+      before = lines.length
       await sleep(quietMs)
+    }
   }
   return {
     environment: {

@@ -86,19 +86,26 @@ void called(const char *name, const char *path) {
   inside = false;
 }
 
-/** The path of an open file, or an empty text for a socket or a pipe. */
-std::string pathOf(int descriptor) {
-  char path[4096] = {0};
-  if (readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), path, sizeof path - 1) < 0) return "";
-  return path[0] == '/' ? path : "";
-}
+/**
+ * The path of an open file, or an empty text for a socket or a pipe. Node's signal handler writes to a pipe. It may
+ * interrupt malloc, so nothing may be allocated here.
+ */
+struct Path {
+  char text[4096] = {0};
+
+  explicit Path(int descriptor) {
+    char link[32];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    if (readlink(link, text, sizeof text - 1) < 0 || text[0] != '/') text[0] = 0;
+  }
+};
 
 /** Records a call on an open file for GROVE_CALLS. */
 void calledOn(const char *name, int descriptor) {
   static bool records = getenv("GROVE_CALLS") != nullptr;
   if (!records || inside) return;
-  std::string path = pathOf(descriptor);
-  if (!path.empty()) called(name, path.c_str());
+  Path path(descriptor);
+  if (path.text[0] != 0) called(name, path.text);
 }
 
 /** The error with which this call fails, or 0. */
@@ -141,8 +148,8 @@ bool stepFails(const char *name, const char *path = "", bool needsRoom = false) 
 
 /** Flushing a log syncs its pipe or socket, which has no path and does not count. */
 bool syncFails(const char *name, int descriptor) {
-  std::string path = pathOf(descriptor);
-  return !path.empty() && stepFails(name, path.c_str());
+  Path path(descriptor);
+  return path.text[0] != 0 && stepFails(name, path.text);
 }
 
 /** True if a write to a regular file fails. Sockets and pipes never do. */

@@ -10,6 +10,11 @@ import { databaseEnvironment } from './postgres.ts'
 import { endAfterFile, endsWithParent } from './processes.ts'
 import { until } from './until.ts'
 
+/** Milliseconds after which a signal that ends nothing fails the test. A service stops within 14 s. */
+const endsWithinMs = 120_000
+/** Milliseconds after which a service that does not listen fails the test. It waits 5 s for its index. */
+const listensWithinMs = 300_000
+
 export interface SpawnedGrove {
   readonly url: string
   readonly dataDir: string
@@ -62,9 +67,11 @@ export async function spawnGrove(
   })
   const exited = endOf(child)
   const url = await listening(child, output, exited)
-  const end = (signal: NodeJS.Signals) => {
+  const end = async (signal: NodeJS.Signals) => {
     child.kill(signal)
-    return exited
+    const code = await Promise.race([exited, sleep(endsWithinMs, 'late' as const, { ref: false })])
+    if (code === 'late') throw new Error(`The service does not end after ${signal}:\n${output.stdout}${output.stderr}`)
+    return code
   }
   return {
     url,
@@ -101,8 +108,12 @@ async function listening(
       if (url !== undefined) resolve(url)
     })
   })
-  const url = await Promise.race([said, exited.then(() => undefined)])
-  if (url === undefined) throw new Error(`dist/main.js ended before it listened:\n${output.stdout}${output.stderr}`)
+  const late = sleep(listensWithinMs, 'late' as const, { ref: false })
+  const url = await Promise.race([said, late, exited.then(() => 'ended' as const)])
+  if (url === 'late' || url === 'ended')
+    throw new Error(
+      `dist/main.js ${url === 'late' ? 'does not listen' : 'ended before it listened'}:\n${output.stdout}${output.stderr}`,
+    )
   return url
 }
 
