@@ -24,4 +24,18 @@ describe('lines of code', () => {
     expect(apart).to.be.within(1.4, 1.7)
     await visitor.context.close()
   })
+
+  it('have no ground of their own in a callout, unlike code within a line', async () => {
+    const text_content = '> [!tip] Run\n> This `code`:\n>\n> ```js\n> const first = 1\n> ```\n'
+    const { id } = await made(ann.post(`/orgs/${ann.org}/nodes`, { title: 'Called', text_content }))
+    const visitor = await newVisitor()
+    await signIn(visitor)
+    await visitor.open(pageAt(ann.org, id))
+    await reached(visitor.page, 'Called')
+    const groundOf = (selector: string) =>
+      visitor.page.locator(selector).evaluate((code) => getComputedStyle(code).backgroundColor)
+    expect(await groundOf('.callout pre code')).to.equal('rgba(0, 0, 0, 0)')
+    expect(await groundOf('.callout p code')).not.to.equal('rgba(0, 0, 0, 0)')
+    await visitor.context.close()
+  })
 })

@@ -246,7 +246,12 @@ describe('pages to read', () => {
     await open(pageAt(org))
     await page.keyboard.press('/')
     await page.keyboard.type('kri')
-    await page.getByRole('option', { name: 'Krill' }).waitFor()
+    await page.getByRole('option', { name: 'Krill', exact: true }).waitFor()
+    const look = await page.getByRole('listbox', { name: 'Results' }).evaluate((list) => {
+      const { borderTopStyle, rowGap, paddingTop } = getComputedStyle(list)
+      return { borderTopStyle, rowGap, isPadded: Number.parseFloat(paddingTop) > 8 }
+    })
+    expect(look).to.deep.equal({ borderTopStyle: 'solid', rowGap: 'normal', isPadded: false })
     await page.keyboard.press('ArrowDown')
     await expectSound(page)
     await page.keyboard.press('Enter')

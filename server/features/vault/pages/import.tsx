@@ -143,7 +143,7 @@ function ImportForm({ urls, org }: { urls: Urls; org: string }) {
           {(tied) => <textarea {...tied} rows={3} maxLength={4_000} spellcheck={false} />}
         </Field>
       </details>
-      <div class="drop" data-drop>
+      <div class="drop-zone" data-drop>
         <p class="drop-hint" data-drop-hint hidden>
           Drop a folder or a .zip here
         </p>
