@@ -10,7 +10,7 @@ export type GitErrorCode =
   | 'repo_missing'
   | 'repo_exists'
   | 'merge_conflict' // facts.paths
-  | 'path_conflict' // facts.path: a file is in the place of a directory, or the reverse
+  | 'path_conflict' // facts.path: a file is in the place of a directory, or the reverse; a rebase changes no such path
   | 'limit_exceeded'
   | 'not_offered' // a Git client uses a part of the protocol that is not served; the message names that part
   | 'malformed_request' // a Git client violates the protocol; the message is for that client

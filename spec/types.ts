@@ -271,8 +271,6 @@ export interface components {
         PageLimit: number;
         /** @description The `offset` of the request. */
         PageOffset: number;
-        /** @description An empty object. */
-        EmptyObject: Record<string, never>;
         /** @description A new account. Unknown fields are ignored. */
         NewAccount: {
             email: components["schemas"]["Email"];
@@ -2280,6 +2278,18 @@ export interface components {
             encoding: components["schemas"]["FileEncoding"];
             /** @description The file's bytes, encoded as `encoding` says. */
             content: string;
+        };
+        /** @description How to update the source of a pull request. */
+        BranchUpdate: {
+            /** @description The contents of files on which the two branches conflict. */
+            resolution?: {
+                /** @description The head of the source that was compared. */
+                expected_source_commit: components["schemas"]["Oid"];
+                /** @description The head of the target that was compared. */
+                expected_target_commit: components["schemas"]["Oid"];
+                /** @description The files as they are in the result. The pull request must change each. Each path occurs at most once. */
+                changes: components["schemas"]["FileChange"][];
+            };
         };
         /** @description A commit to make. */
         NewCommit: {
@@ -8050,7 +8060,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["EmptyObject"];
+                "application/json": components["schemas"]["BranchUpdate"];
             };
         };
         responses: {

@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = '2e2a77dd19ee'
+export const revision = '0307c969d28b'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',

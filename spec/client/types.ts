@@ -271,8 +271,6 @@ export interface components {
         readonly PageLimit: number;
         /** @description The `offset` of the request. */
         readonly PageOffset: number;
-        /** @description An empty object. */
-        readonly EmptyObject: Record<string, never>;
         /** @description A new account. Unknown fields are ignored. */
         readonly NewAccount: {
             readonly email: components["schemas"]["Email"];
@@ -2280,6 +2278,18 @@ export interface components {
             readonly encoding: components["schemas"]["FileEncoding"];
             /** @description The file's bytes, encoded as `encoding` says. */
             readonly content: string;
+        };
+        /** @description How to update the source of a pull request. */
+        readonly BranchUpdate: {
+            /** @description The contents of files on which the two branches conflict. */
+            readonly resolution?: {
+                /** @description The head of the source that was compared. */
+                readonly expected_source_commit: components["schemas"]["Oid"];
+                /** @description The head of the target that was compared. */
+                readonly expected_target_commit: components["schemas"]["Oid"];
+                /** @description The files as they are in the result. The pull request must change each. Each path occurs at most once. */
+                readonly changes: readonly components["schemas"]["FileChange"][];
+            };
         };
         /** @description A commit to make. */
         readonly NewCommit: {
@@ -8050,7 +8060,7 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
-                readonly "application/json": components["schemas"]["EmptyObject"];
+                readonly "application/json": components["schemas"]["BranchUpdate"];
             };
         };
         readonly responses: {

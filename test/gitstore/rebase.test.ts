@@ -98,4 +98,58 @@ describe('gitstore: rebase', () => {
     expect(say(['ls-tree', '--name-only', head])).to.equal('a\nb')
     expect((await readCommit(repo, head)).parents).to.deep.equal([main])
   })
+
+  describe('with decided contents', () => {
+    const decided = (files: Readonly<Record<string, string | null>>) => ({
+      decided: new Map(
+        Object.entries(files).map(([path, text]) => [path, text === null ? null : Buffer.from(text)] as const),
+      ),
+    })
+
+    /** Both sides write `a`. The source does so in its second commit, and again in its third. */
+    const conflict = async () => {
+      const { repo, git, say } = await bareRepo()
+      const base = await commitFiles(repo, { a: 'x', b: 'x' })
+      const main = await commitFiles(repo, { a: 'main', b: 'x' }, [base])
+      const one = await commitFiles(repo, { a: 'x', b: 'one' }, [base], 'One')
+      const two = await commitFiles(repo, { a: 'two', b: 'one' }, [one], 'Two')
+      const three = await commitFiles(repo, { a: 'three', b: 'one', c: 'c' }, [two], 'Three')
+      const run = (files: Readonly<Record<string, string | null>>) =>
+        rebase(repo, { commits: [one, two, three], onto: main, committer: ben, ...decided(files) })
+      return { repo, git, say, main, run }
+    }
+
+    it('gives a path its content from the first commit on that changes it, and keeps all commits', async () => {
+      const { git, say, main, run } = await conflict()
+      const head = await run({ a: 'both' })
+      git(['update-ref', 'refs/heads/main', head])
+      const commits = say(['rev-list', '--reverse', `${main}..${head}`]).split('\n')
+      expect(commits.map((commit) => say(['log', '-1', '--format=%s %an %cn', commit]))).to.deep.equal([
+        'One Änn Ben',
+        'Two Änn Ben',
+        'Three Änn Ben',
+      ])
+      expect(commits.map((commit) => say(['show', `${commit}:a`]))).to.deep.equal(['main', 'both', 'both'])
+      expect(say(['ls-tree', '--name-only', head])).to.equal('a\nb\nc')
+      expect(say(['fsck', '--full', '--strict', '--no-dangling'])).to.equal('')
+    })
+
+    it('can remove a file, and keep a commit that then changes nothing', async () => {
+      const { say, main, run } = await conflict()
+      const head = await run({ a: null, c: null })
+      expect(say(['ls-tree', '--name-only', head])).to.equal('b')
+      expect(say(['log', '--format=%s', `${main}..${head}`])).to.equal('Three\nTwo\nOne')
+    })
+
+    it('has no commit left if all of them together change nothing', async () => {
+      const { main, run } = await conflict()
+      expect(await run({ a: 'main', b: 'x', c: null })).to.equal(main)
+    })
+
+    it('refuses a path that no commit changes, and a conflict at another path', async () => {
+      const { run } = await conflict()
+      expect(await refusal(run({ a: 'both', d: 'd' }))).to.deep.include({ code: 'path_conflict', facts: { path: 'd' } })
+      expect(await refusal(run({ b: 'b' }))).to.deep.include({ code: 'merge_conflict' })
+    })
+  })
 })

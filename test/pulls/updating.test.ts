@@ -64,6 +64,58 @@ describe('pull requests', () => {
       expect(node.git.head('draft')).to.equal(head)
     })
 
+    it('ends conflicts with the contents of a resolution', async () => {
+      const { node, path, pr } = await aProposal()
+      await bob
+        .post(`${node.at}/tree/draft/commits`, {
+          message: 'By Bob',
+          changes: [{ action: 'put', path: 'both.txt', content: 'Bob' }],
+        })
+        .then(expecting(201))
+      const source = node.git.head('draft')
+      const main = await node.commit('main', { 'both.txt': 'main' })
+      const update = (content: string, more: object = {}) =>
+        ann.post(`${path}/update-branch`, {
+          resolution: {
+            expected_source_commit: source,
+            expected_target_commit: main,
+            changes: [{ action: 'put', path: 'both.txt', content }],
+            ...more,
+          },
+        })
+      const moved = { expected_target_commit: pr.target_commit }
+      expect((await update('both', moved)).body).to.include({ code: 'head_moved', current_head: main })
+      const stale = { expected_source_commit: pr.source_commit }
+      expect((await update('both', stale)).body).to.include({ code: 'head_moved', current_head: source })
+      const files = ['both.txt', 'other.txt'].map((name) => ({ action: 'put', path: name, content: '' }))
+      const elsewhere = await update('', { changes: files })
+      expect(elsewhere).to.deep.include({ status: 422 })
+      expect(elsewhere.body.detail[0]).to.deep.include({
+        loc: ['body', 'resolution', 'changes', 1, 'path'],
+        msg: 'The pull request does not change this path',
+      })
+      expect(node.git.head('draft')).to.equal(source)
+
+      const resolved = (await update('both').then(expecting(200))).body.pr
+      expect(resolved).to.include({
+        merge_reason: 'mergeable',
+        source_commit: node.git.head('draft'),
+        commits_ahead: 2,
+      })
+      expect(node.git.say('show', 'draft:both.txt')).to.equal('both')
+      expect(node.git.lines('log', '--format=%an %cn %s', 'main..draft')).to.deep.equal([
+        'Bob Ann By Bob',
+        'Ann Ann Propose draft',
+      ])
+      const again = {
+        expected_source_commit: resolved.source_commit,
+        expected_target_commit: main,
+      }
+      expect((await update('more', again)).body).to.include({ code: 'no_changes' })
+      await ann.post(`${path}/merge`).then(expecting(200))
+      expect(node.git.say('show', 'main:both.txt')).to.equal('both')
+    })
+
     it('leaves nothing to merge if the target already has the same changes', async () => {
       const { node, path, source } = await aProposal()
       const main = await node.commit('main', { 'draft.txt': 'draft\n' }, 'The same')

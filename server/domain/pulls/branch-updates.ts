@@ -4,11 +4,13 @@ import { rebase } from '../../../gitstore/history/rebase.ts'
 import { type RefName, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import { AppError } from '../../base/errors.ts'
+import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess, requireRole } from '../access.ts'
 import { callerOf, type Person } from '../actor.ts'
 import { addsParents, headMovedError, problemsOf, refuseProblems, withGraphLockIf } from '../branches/branch-commits.ts'
+import { type Change, type FileChange, fileChanges } from '../branches/commit-changes.ts'
+import { pathProblems } from '../branches/ref-rules.ts'
 import { readTree } from '../branches/revisions.ts'
 import { requireBytesLeft } from '../byte-quota.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
@@ -22,7 +24,7 @@ import { branchRef, ledgerRef, main } from '../layout.ts'
 import { changedBy } from '../ledger/changed-by.ts'
 import { appendPushed } from '../ledger/ledger.ts'
 import type { Ctx, RequestCtx } from '../services.ts'
-import type { Path, PullAt } from '../targets.ts'
+import type { Body, Path, PullAt } from '../targets.ts'
 import { trailerOf } from '../via.ts'
 import { type PullRequest, sentence, toPull } from './pull-state.ts'
 import { findPullRow, pullAfter } from './pulls.ts'
@@ -35,14 +37,27 @@ export const semaphore = createCallerSemaphore({
   refusal: 'Too many pull requests are being updated or undone; try again in a moment',
 })
 
+export interface UpdateInput {
+  /** How the conflicts between two commits end. */
+  readonly resolution?: {
+    readonly expected_source_commit: string
+    readonly expected_target_commit: string
+    readonly changes: readonly Change[]
+  }
+}
+
 /**
- * Rebases the source onto the target.
+ * Rebases the source onto the target. Files of the resolution have its contents in the result.
  *
  * @throws AppError merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected,
- *   source_branch_missing, target_branch_missing, too_many_commits, pull_request_required, busy, quota_exceeded; the reason of `signal`, after which nothing
- *   moves
+ *   source_branch_missing, target_branch_missing, too_many_commits, pull_request_required, busy, quota_exceeded,
+ *   no_changes (nothing to resolve); the reason of `signal`, after which nothing moves
+ * @throws ValidationError a change of the resolution is invalid, or its path is not one of the pull request
  */
-export async function updatePullBranch(ctx: RequestCtx<Person>, { path }: Path<PullAt>): Promise<PullRequest> {
+export async function updatePullBranch(
+  ctx: RequestCtx<Person>,
+  { path, body: { resolution } }: Path<PullAt> & Body<UpdateInput>,
+): Promise<PullRequest> {
   const { signal } = ctx.request
   const access = await authorizeNode(ctx, path, 'contributor')
   const { repo, history } = access
@@ -55,7 +70,12 @@ export async function updatePullBranch(ctx: RequestCtx<Person>, { path }: Path<P
   const onto = readRef(repo, branchRef(row.target_branch))
   if (!from) throw new AppError('source_branch_missing', sentence.source_branch_missing)
   if (!onto) throw new AppError('target_branch_missing', sentence.target_branch_missing)
-  if (await history.contains(from, onto)) return toPull(ctx, access, row)
+  if (resolution) requireExpected(resolution, { from, onto })
+  const files = resolution && fileChanges(resolution.changes, inResolution)
+  if (await history.contains(from, onto)) {
+    if (files) throw new AppError('no_changes', 'The source contains the target, so nothing is left to resolve')
+    return toPull(ctx, access, row)
+  }
   await requireFreeBranch(ctx, path, { ref: source.ref, head: from })
   if (source.ref === main) {
     if (!(await history.contains(onto, from))) throw new AppError('branch_protected', '`main` cannot be rewritten')
@@ -67,7 +87,7 @@ export async function updatePullBranch(ctx: RequestCtx<Person>, { path }: Path<P
       `The pull request has ${ahead} commits; the service can rebase at most ${limits.rebasedCommits}`,
     )
   const head = await semaphore.run({ caller: callerOf(ctx), signal }, () =>
-    rebased(ctx, access, { from, onto, signal }),
+    rebased(ctx, access, { from, onto, files, signal }),
   )
   signal.throwIfAborted()
   const adds = source.ref === main && (await addsParents(repo, await readTree(repo, from), await readTree(repo, head)))
@@ -77,7 +97,10 @@ export async function updatePullBranch(ctx: RequestCtx<Person>, { path }: Path<P
         throw headMovedError('The source branch has moved since the update began; nothing was changed', current(source))
       await recheckCommit(ctx, path, { ref: source.ref, head: from })
       refuseProblems(
-        await problemsOf(ctx, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head)),
+        [
+          ...(files ? await pathProblems(repo, await readTree(repo, onto), await readTree(repo, head)) : []),
+          ...(await problemsOf(ctx, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head))),
+        ],
         () => ['body'],
       )
       const before = current(ledger) ?? access.node.ledger
@@ -102,20 +125,44 @@ async function keepPushers(
   return appendPushed(access.repo, ledger, { commits, userIds: [...pushers], ...changedBy(ctx, ctx.actor) })
 }
 
+const inResolution = ['body', 'resolution', 'changes'] as const
+
+/** The resolution was made for these commits. @throws AppError head_moved */
+function requireExpected(
+  { expected_source_commit, expected_target_commit }: NonNullable<UpdateInput['resolution']>,
+  { from, onto }: Pick<Update, 'from' | 'onto'>,
+): void {
+  if (expected_source_commit !== from) throw headMovedError('The source branch has moved; nothing was changed', from)
+  if (expected_target_commit !== onto) throw headMovedError('The target branch has moved; nothing was changed', onto)
+}
+
 interface Update {
   readonly from: Oid
   readonly onto: Oid
+  /** The files of a resolution. */
+  readonly files: readonly FileChange[] | undefined
   readonly signal: AbortSignal
 }
 
-async function rebased(ctx: Ctx<Person>, { repo, history }: NodeAccess, { from, onto, signal }: Update): Promise<Oid> {
+async function rebased(
+  ctx: Ctx<Person>,
+  { repo, history }: NodeAccess,
+  { from, onto, files, signal }: Update,
+): Promise<Oid> {
   const commits = [...(await history.between(onto, from))].reverse()
+  const decided = files && { decided: new Map(files.map(({ path, bytes }) => [path, bytes])) }
   try {
     const reword = (message: string) => withVia(message, trailerOf(ctx, ctx.actor))
-    return await rebase(repo, { commits, onto, committer: signature(ctx.actor, ctx.now()), reword, signal })
+    return await rebase(repo, { commits, onto, committer: signature(ctx.actor, ctx.now()), reword, ...decided, signal })
   } catch (error) {
     if (isGitError(error, 'limit_exceeded'))
       throw tooManyCommits('The folders that the commits change are too large to rebase here')
+    if (isGitError(error, 'path_conflict')) {
+      const at = files?.findIndex(({ path }) => path === error.facts.path) ?? -1
+      const says =
+        at < 0 ? 'A file and a folder cannot have the same path' : 'The pull request does not change this path'
+      throw invalid([...inResolution, Math.max(at, 0), 'path'], says, files?.[at]?.path)
+    }
     if (!isGitError(error, 'merge_conflict')) throw error
     throw new AppError('merge_conflict', 'Both branches changed the same paths; nothing was changed', {
       paths: error.facts.paths,
