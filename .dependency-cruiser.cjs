@@ -293,8 +293,8 @@ module.exports = {
     ),
     never(
       'pages-are-made-of-parts',
-      'Parts, texts and scripts of pages import no page.',
-      '^server/pages/(parts|text|client)/',
+      'Parts, texts, scripts and the kit of pages import no page.',
+      '^server/pages/(kit|parts|text|client)/',
       '^server/pages/pages(/|\\.ts$)',
     ),
     never(

@@ -60,12 +60,12 @@ import { showProposal, takeProposal } from './pages/proposal.tsx'
 import { showProposals } from './pages/proposal-list.tsx'
 import { showRename, takeRename } from './pages/rename.tsx'
 import { showRestore, takeRestore } from './pages/restore.tsx'
-import { showSessions, takeSessions } from './pages/sessions.tsx'
+import { sessionsPage } from './pages/sessions.tsx'
 import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './pages/sign-in.tsx'
 import { showSubpages } from './pages/subpages.tsx'
 import { showTable } from './pages/table.tsx'
 import { showTags } from './pages/tags.tsx'
-import { showTokens, takeTokens } from './pages/tokens.tsx'
+import { tokensPage } from './pages/tokens.tsx'
 import { showTrash, takeTrash } from './pages/trash.tsx'
 import { showUndo, takeUndo } from './pages/undo.tsx'
 import { showUndoEmail, showVerify, takeUndoEmail, takeVerify } from './pages/verify.tsx'
@@ -105,14 +105,14 @@ const routes: readonly PageRoute[] = [
   { at: '/sign-out', take: takeSignOut },
   { at: '/robots.txt', show: showRobots },
   { at: '/new', show: showNewOrg, take: takeNewOrg },
-  { at: '/me/tokens', show: showTokens, take: takeTokens },
+  { at: '/me/tokens', ...tokensPage },
   { at: '/docs', show: showDocs },
   { at: '/join', show: showJoin, take: takeJoin },
   { at: '/me/invitation', show: leadToJoin },
   { at: '/me/password', show: showPassword, take: takePassword },
   { at: '/me/profile', show: showProfile, take: takeProfile },
   { at: '/me/identities', show: showIdentities, take: takeIdentities },
-  { at: '/me/sessions', show: showSessions, take: takeSessions },
+  { at: '/me/sessions', ...sessionsPage },
   { at: '/goodbye', show: showGoodbye },
   { at: '/admin', show: leadToAdmin },
   { at: '/admin/accounts', show: showAccounts },

@@ -44,13 +44,13 @@ describe('the pages of bots', () => {
 
   it('create a token, show it once, and revoke it', async () => {
     const { id, at } = await create('Clerk')
-    const answer = await visit.send(at, { act: 'token', token_name: 'CI', access: 'write', days: 'never' })
+    const answer = await visit.send(at, { act: 'token', name: 'CI', access: 'write', expires_at: 'never' })
     const token = /data-token[^>]*>\s*(grv_[0-9A-Za-z]{43})/.exec(answer.body)?.[1] ?? ''
     expect((await client(grove, token).get(`/orgs/${ann.org}`)).status).to.equal(200)
     const again = mainOf(await visit.open(at))
     expect(again).to.include('can read and change').and.include('never expires').and.not.include(token)
     const { tokens } = await made(ann.get(`/orgs/${ann.org}/bots/${id}/tokens`))
-    expect((await visit.send(at, { act: 'revoke', token: tokens[0].id })).status).to.equal(303)
+    expect((await visit.send(at, { act: 'revoke', token_id: tokens[0].id })).status).to.equal(303)
     expect((await client(grove, token).get(`/orgs/${ann.org}`)).status).to.equal(401)
   })
 
@@ -58,11 +58,11 @@ describe('the pages of bots', () => {
     const { id, at } = await create('Gardener')
     expect((await visit.send(at, { act: 'change', name: 'Farmer', role: 'reader' })).status).to.equal(303)
     expect((await bots()).at(-1)).to.include({ id, name: 'Farmer[bot]', role: 'reader' })
-    expect((await visit.send(at, { act: 'change', name: 'Farmer', role: 'owner' })).status).to.equal(400)
+    expect((await visit.send(at, { act: 'change', name: 'Farmer', role: 'owner' })).status).to.equal(422)
     expect((await visit.send(at, { act: 'delete' })).status).to.equal(303)
     expect((await bots()).map((bot: { id: string }) => bot.id)).to.not.include(id)
     expect((await visit.open(at)).status).to.equal(404)
-    expect(mainOf(await visit.open(`${page}?deleted`))).to.include('The bot was deleted')
+    expect(mainOf(await visit.open(`${page}?saved=deleted`))).to.include('The bot was deleted')
   })
 
   it('show other members nothing of them', async () => {

@@ -89,20 +89,20 @@ describe('the profile of a user', () => {
     const shown = await pages.open('/me/sessions')
     expect(mainOf(shown)).to.contain('4 sessions.')
     expect(mainOf(shown).split('This browser')).to.have.length(2)
-    const ids = [...mainOf(shown).matchAll(/name="session" value="([^"]+)"/g)].map(([, id = '']) => id)
+    const ids = [...mainOf(shown).matchAll(/name="session_id" value="([^"]+)"/g)].map(([, id = '']) => id)
     expect(ids).to.have.length(3)
     // The newest is first.
-    expect(ledTo(await pages.send('/me/sessions', { act: 'end', session: ids[0] ?? '' }))).to.deep.equal([
+    expect(ledTo(await pages.send('/me/sessions', { act: 'end', session_id: ids[0] ?? '' }))).to.deep.equal([
       303,
-      '/me/sessions?saved=session',
+      '/me/sessions?saved=end',
     ])
     expect((await third.open('/me/profile')).status).to.equal(401)
     expect((await second.open('/me/profile')).status).to.equal(200)
-    const again = await pages.send('/me/sessions', { act: 'end', session: ids[0] ?? '' })
+    const again = await pages.send('/me/sessions', { act: 'end', session_id: ids[0] ?? '' })
     expect([again.status, alertIn(again)]).to.deep.equal([404, 'Session not found.'])
     const bob = await signUp(grove, `Bob ${randomUUID()}`)
     const theirs = (await bob.get('/auth/sessions').then(expecting(200))).body.sessions[0].id
-    expect((await pages.send('/me/sessions', { act: 'end', session: theirs })).status).to.equal(404)
+    expect((await pages.send('/me/sessions', { act: 'end', session_id: theirs })).status).to.equal(404)
     expect((await bob.get('/auth/me')).status).to.equal(200)
     expect((await pages.send('/me/sessions', { act: 'end-others' })).status).to.equal(303)
     expect((await second.open('/me/profile')).status).to.equal(401)

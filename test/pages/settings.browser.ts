@@ -159,7 +159,7 @@ describe('pages of settings', () => {
     await page.getByRole('button', { name: 'Create' }).click()
     const agent = client(grove, (await page.locator('[data-token]').textContent()) ?? '')
     expect(await page.locator('li', { hasText: 'Agent' }).textContent()).to.include(
-      'can read, and propose changes to, all',
+      'can read and propose changes in all',
     )
     const { id } = await made(ann.post(`/orgs/${org}/nodes`, { title: 'Plankton' }))
     const branches = `/orgs/${org}/nodes/${id}/branches`

@@ -5,8 +5,8 @@ import { createdAt, withSecret } from '../../http/responses/responses.ts'
 import type { Feature } from '../feature.ts'
 import { createBotToken, listBotTokens, revokeBotToken } from './bot-tokens.ts'
 import { createBot, deleteBot, listBots, updateBot } from './bots.ts'
-import { showBot, takeBot } from './pages/bot.tsx'
-import { showBots, takeBots } from './pages/bots.tsx'
+import { botPage } from './pages/bot.tsx'
+import { botsPage } from './pages/bots.tsx'
 
 const operations = {
   createBot: createdAt('/orgs/{org_id}/bots/{id}', createBot),
@@ -21,7 +21,7 @@ const operations = {
 export const bots = {
   operations,
   pages: [
-    { at: '/o/{org}/settings/bots', show: showBots, take: takeBots },
-    { at: '/o/{org}/settings/bots/{bot}', show: showBot, take: takeBot },
+    { at: '/o/{org}/settings/bots', ...botsPage },
+    { at: '/o/{org}/settings/bots/{bot}', ...botPage },
   ],
 } satisfies Feature

@@ -7,7 +7,7 @@ import { endMyConnection, forgetDeadConnections, listMyConnections } from './con
 import { getAuthorizationServer, getOpenidConfiguration, readProtectedResource } from './discovery-documents.ts'
 import { consentsFor } from './http/consents.ts'
 import { oauthEndpoints } from './http/oauth-door.ts'
-import { showConnections, takeConnections } from './pages/connections.tsx'
+import { connectionsPage } from './pages/connections.tsx'
 import { showConsent, takeConsent } from './pages/consent.tsx'
 
 const discovery = { 'Cache-Control': 'public, max-age=300' }
@@ -26,7 +26,7 @@ export const oauth = {
   endpoints: oauthEndpoints,
   consents: consentsFor,
   pages: [
-    { at: '/me/connections', show: showConnections, take: takeConnections },
+    { at: '/me/connections', ...connectionsPage },
     { at: '/oauth/authorize', show: showConsent, take: takeConsent, formBytes: 16_384 },
   ],
   jobs: () => [

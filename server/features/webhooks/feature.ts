@@ -4,8 +4,8 @@ import type { Handlers } from '../../http/contract/operations.ts'
 import { createdAt, withSecret } from '../../http/responses/responses.ts'
 import type { Feature } from '../feature.ts'
 import { forgetDeliveries, getDelivery, listDeliveries, redeliverDelivery, redeliverFailed } from './deliveries.ts'
-import { showDelivery, showWebhook, takeDelivery, takeWebhook } from './pages/webhook.tsx'
-import { showWebhooks, takeWebhooks } from './pages/webhooks.tsx'
+import { deliveryPage, webhookPage } from './pages/webhook.tsx'
+import { webhooksPage } from './pages/webhooks.tsx'
 import { countAllPending } from './rows/deliveries.ts'
 import { findOldestPlanned } from './rows/hook-states.ts'
 import { sendWebhooks } from './sender.ts'
@@ -36,9 +36,9 @@ const operations = {
 export const webhooks = {
   operations,
   pages: [
-    { at: '/o/{org}/settings/webhooks', show: showWebhooks, take: takeWebhooks },
-    { at: '/o/{org}/settings/webhooks/{webhook}', show: showWebhook, take: takeWebhook },
-    { at: '/o/{org}/settings/webhooks/{webhook}/{delivery}', show: showDelivery, take: takeDelivery },
+    { at: '/o/{org}/settings/webhooks', ...webhooksPage },
+    { at: '/o/{org}/settings/webhooks/{webhook}', ...webhookPage },
+    { at: '/o/{org}/settings/webhooks/{webhook}/{delivery}', ...deliveryPage },
   ],
   jobs: () => [
     {

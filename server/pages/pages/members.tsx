@@ -2,6 +2,7 @@
 
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { readAsMember, SettingsTabs } from '../kit/scene-frames.tsx'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { BotMark } from '../parts/bots.tsx'
 import { plural, When } from '../parts/dates.tsx'
@@ -9,7 +10,6 @@ import { EmailField, Field, field, showFormErrors, submitForm, type Trouble, Tro
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { RoleOptions, roleOf, roles } from '../parts/roles.tsx'
 import { createInvitation, Invitations, type MadeInvitation, readInvitations } from './invitations.tsx'
-import { readAsMember, SettingsTabs } from './org-settings.tsx'
 
 type Member = AnswerOf<'listMembers'>['members'][number]
 /** Members on a page. */

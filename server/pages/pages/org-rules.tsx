@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { readAsMember, SettingsTabs } from '../kit/scene-frames.tsx'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
 import { plural } from '../parts/dates.tsx'
 import { field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
@@ -22,7 +23,6 @@ import {
 import { type Draft, RuleForm, ruleFields } from '../parts/rule-form.tsx'
 import { describeRule, type Rule, type RuleNames } from '../text/rule-words.ts'
 import type { Urls } from '../urls.ts'
-import { readAsMember, SettingsTabs } from './org-settings.tsx'
 
 type Org = AnswerOf<'getOrg'>
 

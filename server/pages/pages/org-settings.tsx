@@ -3,14 +3,15 @@
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { readAsMember, SettingsTabs } from '../kit/scene-frames.tsx'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { ApiId } from '../parts/api-id.tsx'
-import { Field, field, submitForm, Tabs, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { Field, field, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { MeaningChoice, meaningChoice, meaningFacts } from '../parts/meaning-choice.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { mayDelete, mayWrite } from '../parts/rights.ts'
 import { sizeOf } from '../text/sizes.ts'
-import type { SettingsPage, Urls } from '../urls.ts'
+import type { Urls } from '../urls.ts'
 import { HomeRule } from './home-text.tsx'
 
 type Org = AnswerOf<'getOrg'>
@@ -123,18 +124,6 @@ function changeOf(form: URLSearchParams) {
     default:
       throw new AppError('bad_request', 'The form does not name a known action')
   }
-}
-
-/** Reads the organisation for a member. @throws AppError unauthenticated, forbidden: the user is not a member */
-export async function readAsMember(
-  { api, person, params }: PageContext,
-  what: 'settings' | 'members' = 'settings',
-): Promise<Org> {
-  const org = await api.getOrg({ path: { org_id: params.org ?? '' } })
-  if (org.role !== undefined) return org
-  throw person === undefined
-    ? new AppError('unauthenticated', `Sign in to see the ${what}`)
-    : new AppError('forbidden', `Only members can see the ${what}`)
 }
 
 async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page> {
@@ -334,17 +323,4 @@ function Deletion({ org, action, trouble }: DeletionProps) {
       </details>
     </section>
   )
-}
-
-export function SettingsTabs({ urls, org, here }: { urls: Urls; org: string; here: SettingsPage }) {
-  const tabs = [
-    { title: 'General', href: urls.settings(org, 'general'), isHere: here === 'general' },
-    { title: 'Members', href: urls.settings(org, 'members'), isHere: here === 'members' },
-    { title: 'Rules', href: urls.settings(org, 'rules'), isHere: here === 'rules' },
-    { title: 'Types', href: urls.settings(org, 'types'), isHere: here === 'types' },
-    { title: 'Bots', href: urls.settings(org, 'bots'), isHere: here === 'bots' },
-    { title: 'Webhooks', href: urls.settings(org, 'webhooks'), isHere: here === 'webhooks' },
-    { title: 'Audit', href: urls.settings(org, 'audit'), isHere: here === 'audit' },
-  ]
-  return <Tabs label="Settings" tabs={tabs} />
 }

@@ -1,6 +1,7 @@
 /** The members of an organisation, for its members. Owners manage them in the settings. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
+import { readAsMember } from '../kit/scene-frames.tsx'
 import type { Page, PageContext } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
@@ -8,7 +9,6 @@ import { Pages, pageOffset } from '../parts/paging.tsx'
 import { initial } from '../parts/people.tsx'
 import { rights } from '../parts/roles.tsx'
 import type { Urls } from '../urls.ts'
-import { readAsMember } from './org-settings.tsx'
 
 type Org = AnswerOf<'getOrg'>
 type Member = AnswerOf<'listMembers'>['members'][number]

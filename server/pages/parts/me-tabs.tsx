@@ -3,7 +3,7 @@
 import type { Urls } from '../urls.ts'
 import { Tabs } from './forms.tsx'
 
-type MePage = 'profile' | 'password' | 'identities' | 'tokens' | 'connections' | 'sessions'
+export type MePage = 'profile' | 'password' | 'identities' | 'tokens' | 'connections' | 'sessions'
 
 interface MeTabsProps {
   readonly urls: Urls

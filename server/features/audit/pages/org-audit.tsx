@@ -1,8 +1,8 @@
 /** The audit of an organisation, for its owners. */
 
 import type { AnswerOf } from '../../../http/in-process.ts'
+import { readAsMember, SettingsTabs } from '../../../pages/kit/scene-frames.tsx'
 import type { Page, PageContext } from '../../../pages/page-context.ts'
-import { readAsMember, SettingsTabs } from '../../../pages/pages/org-settings.tsx'
 import { AuditRows, auditWords } from '../../../pages/parts/audit-rows.tsx'
 import { countOpen, OrgTabs } from '../../../pages/parts/org-tabs.tsx'
 
