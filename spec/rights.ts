@@ -139,6 +139,7 @@ export const rights = {
   putCheck: { authorization: 'required', token: 'write', maintenance: 'refused', fullDisk: 'refused' },
   listEvents: { authorization: 'required', token: 'read', maintenance: 'served', fullDisk: 'served' },
   listInbox: { authorization: 'required', token: 'read', maintenance: 'served', fullDisk: 'served' },
+  listUnread: { authorization: 'required', token: 'read', maintenance: 'served', fullDisk: 'served' },
   listOrgInbox: { authorization: 'required', token: 'read', maintenance: 'served', fullDisk: 'served' },
   putInboxMark: { authorization: 'required', token: 'none', maintenance: 'served', fullDisk: 'refused' },
   putOrgInboxMark: { authorization: 'required', token: 'none', maintenance: 'served', fullDisk: 'refused' },

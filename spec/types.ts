@@ -3655,6 +3655,21 @@ export interface components {
             /** @description The `after` of the next page. Absent if there are no older events. */
             next?: components["schemas"]["InboxCursor"];
         };
+        /** @description The unread items of an inbox. */
+        UnreadItems: {
+            /** @description The items, at most 100. */
+            items: {
+                /** @description The `id` of the item in `GET /inbox`. It changes when more happens. */
+                id: string;
+                org_id: components["schemas"]["Uuid"];
+                /** @description Absent if the item is about the organisation itself. */
+                node_id?: components["schemas"]["Uuid"];
+                /** @description The number of the pull request. Absent if the item is not about one. */
+                number?: number;
+            }[];
+            /** @description True if there may be more. A response reads a bounded part of the log. */
+            more: boolean;
+        };
         /** @description The token of an inbox feed. */
         NewFeedToken: {
             /** @description The token. */
@@ -8909,6 +8924,27 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InboxPage"];
+                };
+            };
+        };
+    };
+    listUnread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The unread items. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnreadItems"];
                 };
             };
         };

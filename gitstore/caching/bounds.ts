@@ -83,6 +83,7 @@ export const bounds = {
   program_keys: entries(1_000, 4_000),
   recorded_refs: sizes(200_000, 150),
   signed_requests: entries(10_000, 800),
+  unread_items: sizes(20_000, 300),
   verified_tokens: entries(10_000, 800),
 
   // Models and databases

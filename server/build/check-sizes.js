@@ -13,6 +13,7 @@ const limits = kibibytes({
   shortcuts: 2,
   cards: 3,
   invitation: 1,
+  bell: 1,
   copy: 1,
   times: 1,
   menu: 1,

@@ -7,7 +7,7 @@ import { AppError } from '../base/errors.ts'
 import type { Services } from '../domain/services.ts'
 import type { Consents } from '../http/consents.ts'
 import type { SentFile } from '../http/contract/multipart.ts'
-import type { Credential } from '../http/in-process.ts'
+import type { AnswerOf, Credential } from '../http/in-process.ts'
 import type { OidcVisit } from '../http/oidc/visit.ts'
 import type { PageTurn } from '../http/page-turns.ts'
 import type { Urls } from './urls.ts'
@@ -16,6 +16,8 @@ export interface PageContext {
   readonly api: Api
   /** The signed-in user. */
   readonly person: NonNullable<Credential>['person'] | undefined
+  /** The unread items of the user's inbox. Undefined: unknown, or the visitor has none. */
+  readonly unread?: AnswerOf<'listUnread'> | undefined
   /** The parameters in the page's path, decoded. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams

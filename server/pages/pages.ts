@@ -70,6 +70,7 @@ import { showTrash, takeTrash } from './pages/trash.tsx'
 import { showUndo, takeUndo } from './pages/undo.tsx'
 import { showUndoEmail, showVerify, takeUndoEmail, takeVerify } from './pages/verify.tsx'
 import { pageHtml, sendResult, setPageHeaders } from './render.tsx'
+import { readUnread } from './unread.ts'
 import { Urls } from './urls.ts'
 
 type MakePage = (visit: PageContext) => Promise<PageResult>
@@ -252,17 +253,25 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   if (!isRead) res.set('Cache-Control', 'no-store')
   const credential = await credentialOf(parts, req, res, isOurs || isNavigation(req))
   await parts.countRequest(req, res, credential?.person.id)
-  const visit = visitOf(parts, { ...asking, credential }, { params: found?.params ?? {}, ...sent })
-  showErrorsTo(visit, res)
-  if (make === undefined) throw noPageError()
+  const known = visitOf(parts, { ...asking, credential }, { params: found?.params ?? {}, ...sent })
   const send = async () => {
+    const visit = await withUnread(parts, known, credential)
+    showErrorsTo(visit, res)
+    if (make === undefined) throw noPageError()
     const result = await make(visit).catch(asMissing)
     const moved = isRead && found !== undefined ? newAddress(visit, found, path) : undefined
     if (moved !== undefined && isShown(result)) res.redirect(301, moved + req.url.slice(path.length))
     else await sendResult(req, res, visit, result)
   }
   // Forms have the limits of the operations that they call.
-  await (isRead ? pageReads.run(visit.turn, send) : send())
+  await (isRead ? pageReads.run(known.turn, send) : send())
+}
+
+/** Adds the unread items of a user. A program with a token sees no number. */
+async function withUnread({ deps }: Parts, visit: PageContext, credential: Credential): Promise<PageContext> {
+  if (credential === undefined || credential.scope !== undefined) return visit
+  const failed = (error: unknown) => deps.log.error({ err: error }, 'the number of unread items could not be read')
+  return { ...visit, unread: await readUnread(visit, failed) }
 }
 
 /** True if the visitor may read it. Only then may a redirect show the titles. */

@@ -10,6 +10,7 @@ import { renderings } from '../http/page-turns.ts'
 import { assetsVersion } from './assets.ts'
 import type { Page, PageContext, PageResult, Text } from './page-context.ts'
 import { Frame } from './parts/frame.tsx'
+import { unreadNumber } from './text/unread-number.ts'
 
 /** Allows nothing inline and nothing from other hosts. */
 const policy =
@@ -72,11 +73,12 @@ export function pageHtml(visit: PageContext, { head, place, isSignedOut = false,
   return `<!doctype html>${html}`
 }
 
-/** Computes the ETag. The same user, facts and assets make the same page. */
-function tagOf({ person, here, canSignIn, maintenance, demo }: PageContext, { head, place, facts }: Page): string {
+/** Computes the ETag. The same user, number, facts and assets make the same page. */
+function tagOf(visit: PageContext, { head, place, facts }: Page): string {
+  const { person, here, canSignIn, maintenance, demo } = visit
   const { id, name, isAdmin } = person ?? {}
   const all = JSON.stringify([
-    ...[assetsVersion(), id, name, isAdmin, here, canSignIn, maintenance, demo],
+    ...[assetsVersion(), id, name, isAdmin, unreadNumber(visit.unread), here, canSignIn, maintenance, demo],
     ...[head, place, facts],
   ])
   return weakTag(all)

@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = '0307c969d28b'
+export const revision = '72639806b858'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',
@@ -142,6 +142,7 @@ export const operations = {
   putCheck: 'PUT /orgs/{org_id}/nodes/{node_id}/checks/{commit_id}/{name}',
   listEvents: 'GET /orgs/{org_id}/events',
   listInbox: 'GET /inbox',
+  listUnread: 'GET /inbox-unread',
   listOrgInbox: 'GET /orgs/{org_id}/inbox',
   putInboxMark: 'PUT /inbox-mark',
   putOrgInboxMark: 'PUT /orgs/{org_id}/inbox-mark',

@@ -3655,6 +3655,21 @@ export interface components {
             /** @description The `after` of the next page. Absent if there are no older events. */
             readonly next?: components["schemas"]["InboxCursor"];
         };
+        /** @description The unread items of an inbox. */
+        readonly UnreadItems: {
+            /** @description The items, at most 100. */
+            readonly items: readonly {
+                /** @description The `id` of the item in `GET /inbox`. It changes when more happens. */
+                readonly id: string;
+                readonly org_id: components["schemas"]["Uuid"];
+                /** @description Absent if the item is about the organisation itself. */
+                readonly node_id?: components["schemas"]["Uuid"];
+                /** @description The number of the pull request. Absent if the item is not about one. */
+                readonly number?: number;
+            }[];
+            /** @description True if there may be more. A response reads a bounded part of the log. */
+            readonly more: boolean;
+        };
         /** @description The token of an inbox feed. */
         readonly NewFeedToken: {
             /** @description The token. */
@@ -8909,6 +8924,27 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["InboxPage"];
+                };
+            };
+        };
+    };
+    readonly listUnread: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The unread items. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["UnreadItems"];
                 };
             };
         };

@@ -542,6 +542,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   listEvents: { need: 'reader', attempt: () => ({}) },
 
   listInbox: { need: 'person', attempt: () => ({}) },
+  listUnread: { need: 'person', attempt: () => ({}) },
   listOrgInbox: { need: 'reader', attempt: () => ({}) },
   getInboxFeed: {
     need: 'anyone',

@@ -11,9 +11,11 @@ import { putInboxMarks, putOrgInboxMark } from './marks.ts'
 import { showInboxFeed } from './pages/feed.ts'
 import { showInbox, takeInbox } from './pages/inbox.tsx'
 import { showUnsubscribe, takeUnsubscribe } from './pages/unsubscribe.tsx'
+import { listUnread } from './unread.ts'
 
 const operations = {
   listInbox,
+  listUnread,
   listOrgInbox,
   getInboxFeed,
   createFeedToken: withSecret(createFeedToken),

@@ -70,19 +70,33 @@ interface PageOf {
   readonly logs: readonly Log[]
   readonly names: ReadonlyMap<string, string>
   readonly query: InboxQuery
-  readonly orgId?: string
+  readonly orgId?: string | undefined
 }
 
 async function readPage(ctx: Ctx<Person>, { logs, names, query, orgId }: PageOf) {
-  const budget = { ...rowsOfPage }
-  const streams = await openStreams(ctx, { logs, query, budget, ...(orgId !== undefined && { orgId }) })
-  const found = await collect(streams, query.limit)
+  const { streams, found } = await readItems(ctx, { logs, query, orgId }, rowsOfPage)
   const items = await toViews(ctx, found, names)
   const now = encodeInboxCursor(logs.map(({ org_id, seq }) => [org_id, seq]))
   const next = streams.every(({ isOver }) => isOver)
     ? undefined
     : encodeInboxCursor(streams.map(({ orgId: id, next: seq }) => [id, seq]))
   return { items, now, ...(next !== undefined && { next }) }
+}
+
+interface ReadItems {
+  /** They say whether and where there is more. */
+  readonly streams: readonly OrgStream[]
+  readonly found: readonly InboxItem[]
+}
+
+/** Reads the newest items. @param budget the rows that it may read */
+export async function readItems(
+  ctx: Ctx<Person>,
+  { logs, query, orgId }: Pick<PageOf, 'logs' | 'query' | 'orgId'>,
+  budget: Readonly<Budget>,
+): Promise<ReadItems> {
+  const streams = await openStreams(ctx, { logs, query, budget: { ...budget }, ...(orgId !== undefined && { orgId }) })
+  return { streams, found: await collect(streams, query.limit) }
 }
 
 /** Opens a stream for each organisation. A page that continues another has only the organisations of that one. */

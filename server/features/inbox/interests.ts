@@ -10,15 +10,15 @@ import { type Interests, keyOfPull } from './reasons.ts'
 import { listFollows } from './rows/follows.ts'
 
 /** The most follows of a user, and muted conversations. */
-const mostRows = 1_000
+export const mostInterests = 1_000
 
 /** Reads the interests of a user in each organisation, or in one. */
 export async function readInterests(ctx: Ctx<Person>, orgId?: string): Promise<(orgId: string) => Interests> {
   const { read } = ctx.credentials
-  const follows = await listFollows(read, ctx.actor.id, { orgId }, { limit: mostRows, offset: 0 })
+  const follows = await listFollows(read, ctx.actor.id, { orgId }, { limit: mostInterests, offset: 0 })
   const pulls = await listInvolved(ctx.index.read, { userId: ctx.actor.id, orgId, limit: limits.inboxPulls })
   const muted = new Set(
-    (await listMuted(read, ctx.actor.id, mostRows)).map(({ node_id, number }) => keyOfPull(node_id, number)),
+    (await listMuted(read, ctx.actor.id, mostInterests)).map(({ node_id, number }) => keyOfPull(node_id, number)),
   )
   const followsBy = groupedBy(follows, ({ org_id }) => org_id)
   const pullsBy = groupedBy(pulls, ({ org_id }) => org_id)

@@ -8,22 +8,18 @@ import { showWelcome } from './welcome.tsx'
 
 /** Maximum organisations on the page. */
 const mostOrgs = 100
-/** Unread items that are counted. */
-const mostUnread = 10
 
 export async function showHome(visit: PageContext): Promise<Page> {
   return visit.person === undefined ? showWelcome(visit) : mine(visit)
 }
 
 async function mine(visit: PageContext): Promise<Page> {
-  const { api, urls, person } = visit
+  const { api, urls, person, unread } = visit
   const { orgs, total } = await api.listOrgs({ query: { limit: mostOrgs } })
   for (const { id, name } of orgs) urls.learn(id, name)
   const waiting = await readWaiting(visit, orgs)
-  const { items } = await api.listInbox({ query: { limit: mostUnread, unread: true } })
-  const unread = items.length
   return {
-    ...{ kind: 'page', head: { title: 'Grove', noIndex: true }, place: {}, facts: { orgs, total, waiting, unread } },
+    ...{ kind: 'page', head: { title: 'Grove', noIndex: true }, place: {}, facts: { orgs, total, waiting } },
     body: () => (
       <main id="main" class="wide home">
         <div class="hero">

@@ -3,14 +3,16 @@
 import type { ComponentChildren } from 'preact'
 import { assetName } from '../assets.ts'
 import type { Head, MaintenanceNotice, PageContext, PagePlace } from '../page-context.ts'
+import { numbered, unreadNumber } from '../text/unread-number.ts'
 import type { Urls } from '../urls.ts'
+import { Bell, UnreadNumber } from './bell.tsx'
 import { When } from './dates.tsx'
 import { DemoBanner } from './demo-banner.tsx'
 import { Icon } from './icons.tsx'
 import { initial } from './people.tsx'
 
 interface FrameProps {
-  readonly visit: Pick<PageContext, 'urls' | 'person' | 'here' | 'query' | 'maintenance' | 'oidc' | 'demo'>
+  readonly visit: Pick<PageContext, 'urls' | 'person' | 'here' | 'query' | 'maintenance' | 'oidc' | 'demo' | 'unread'>
   readonly head: Head
   readonly place: PagePlace
   readonly children: ComponentChildren
@@ -21,7 +23,7 @@ export function Frame({ visit, head, place, children }: FrameProps) {
   const hasQuick = visit.person !== undefined || place.org !== undefined
   return (
     <html lang="en">
-      <HeadOf head={head} urls={visit.urls} hasSide={place.hasSide} hasQuick={hasQuick} />
+      <HeadOf head={head} visit={visit} hasSide={place.hasSide} hasQuick={hasQuick} />
       <body
         data-org={place.org?.id}
         data-name={place.org?.name}
@@ -62,24 +64,24 @@ function Maintenance({ notice: { message, until } }: { readonly notice: Maintena
 
 function HeadOf({
   head,
-  urls,
+  visit,
   hasSide = false,
   hasQuick,
 }: {
   readonly head: Head
-  readonly urls: Urls
+  readonly visit: Pick<FrameProps['visit'], 'urls' | 'person' | 'unread'>
   readonly hasSide?: boolean | undefined
   /** True if the page loads the switcher on demand. */
   readonly hasQuick: boolean
 }) {
   const { title, description, canonical, kind, data, alternates = [], noIndex, script, refresh, movesTo } = head
   const { hasNoScript = false } = head
-  const asset = (name: string) => urls.asset(assetName(name))
+  const asset = (name: string) => visit.urls.asset(assetName(name))
   return (
     <head>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
-      <title>{title}</title>
+      <title>{visit.person ? numbered(title, unreadNumber(visit.unread)) : title}</title>
       {description && <meta name="description" content={description} />}
       {noIndex && <meta name="robots" content="noindex" />}
       {canonical && <link rel="canonical" href={canonical} />}
@@ -170,7 +172,7 @@ function Crumbs({ urls, place }: { readonly urls: Urls; readonly place: PagePlac
 }
 
 /** The buttons at the end of the top bar. */
-function Tools({ visit: { urls, person, here, oidc }, head, place: { org, node } }: BarProps) {
+function Tools({ visit: { urls, person, here, oidc, unread }, head, place: { org, node } }: BarProps) {
   return (
     <div class="tools">
       {!org && person && (
@@ -194,6 +196,7 @@ function Tools({ visit: { urls, person, here, oidc }, head, place: { org, node }
           <Icon name="graph" size={18} />
         </a>
       )}
+      {person && <Bell urls={urls} unread={unread} />}
       <button
         class="icon"
         type="button"
@@ -213,7 +216,7 @@ function Tools({ visit: { urls, person, here, oidc }, head, place: { org, node }
         ?
       </button>
       {person ? (
-        <PersonMenu urls={urls} person={person} hasServices={oidc.services.length > 0} />
+        <PersonMenu urls={urls} person={person} unread={unread} hasServices={oidc.services.length > 0} />
       ) : (
         <a class="btn quiet" href={urls.signIn(head.noIndex && !org ? undefined : here)}>
           Sign in
@@ -226,11 +229,12 @@ function Tools({ visit: { urls, person, here, oidc }, head, place: { org, node }
 interface PersonMenuProps {
   readonly urls: Urls
   readonly person: NonNullable<PageContext['person']>
+  readonly unread: PageContext['unread']
   /** True if users can sign in through other services. */
   readonly hasServices: boolean
 }
 
-function PersonMenu({ urls, person, hasServices }: PersonMenuProps) {
+function PersonMenu({ urls, person, unread, hasServices }: PersonMenuProps) {
   return (
     <details class="menu">
       <summary class="me" aria-label={`Signed in as ${person.name}`}>
@@ -239,7 +243,9 @@ function PersonMenu({ urls, person, hasServices }: PersonMenuProps) {
       <form method="post" action={urls.signOut()} data-sign-out>
         <p>{person.name}</p>
         <a href={urls.home()}>Organisations</a>
-        <a href={urls.me('inbox')}>Inbox</a>
+        <a href={urls.me('inbox')}>
+          Inbox <UnreadNumber unread={unread} />
+        </a>
         <a href={urls.newOrg()}>New organisation</a>
         <a href={urls.me('profile')}>Profile</a>
         <a href={urls.me('password')}>Password</a>

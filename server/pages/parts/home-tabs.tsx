@@ -1,23 +1,18 @@
 /** The tabs of the home page and the inbox. */
 
-import type { Urls } from '../urls.ts'
+import type { PageContext } from '../page-context.ts'
+import { unreadNumber } from '../text/unread-number.ts'
 import { Tabs } from './forms.tsx'
 
-interface Props {
-  readonly urls: Urls
+interface Props extends Pick<PageContext, 'urls' | 'unread'> {
   readonly here: 'home' | 'inbox'
-  /** Unread items, up to 10. */
-  readonly unread?: number
 }
 
-/** Numbers up to this are shown. */
-const mostShown = 9
-
-export function HomeTabs({ urls, here, unread = 0 }: Props) {
-  const count = unread === 0 ? '' : ` (${unread > mostShown ? `${mostShown}+` : unread})`
+export function HomeTabs({ urls, here, unread }: Props) {
+  const number = unreadNumber(unread)
   const tabs = [
     { title: 'Waiting and organisations', href: urls.home(), isHere: here === 'home' },
-    { title: `Inbox${count}`, href: urls.me('inbox'), isHere: here === 'inbox' },
+    { title: number ? `Inbox (${number})` : 'Inbox', href: urls.me('inbox'), isHere: here === 'inbox' },
   ]
   return <Tabs label="Home" tabs={tabs} />
 }

@@ -64,7 +64,7 @@ async function inboxPage(visit: PageContext, feed?: Feed): Promise<Page> {
     body: () => (
       <main id="main" class="wide home inbox">
         <h1>Inbox</h1>
-        <HomeTabs urls={urls} here="inbox" />
+        <HomeTabs urls={urls} here="inbox" unread={visit.unread} />
         <Items visit={visit} read={read} isFirst={after === undefined} />
         <Followed visit={visit} follows={follows} total={total} />
         {visit.sendsMail && <DigestSection visit={visit} me={me} />}
