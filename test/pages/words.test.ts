@@ -44,7 +44,10 @@ describe('the difference in words', () => {
     // The last line with text is next to the change.
     expect(
       parts.flatMap((part) => (part.kind === 'fold' ? [[part.lines, part.rows.length, part.more]] : [])),
-    ).to.deep.equal([[17, 9, 0]])
+    ).to.deep.equal([[18, 9, 0]])
+    const between = diffWords(`\n${before}\n\n\nEnd.\n\n`, `New.\n${before}\n\n\nEnd.\n\n`)?.parts ?? []
+    // After the change and the line next to it: 19 lines, two blank ones, the last sentence, and one blank line.
+    expect(between.map((part) => (part.kind === 'fold' ? part.lines : part.kind))).to.deep.equal(['added', 'same', 22])
   })
 
   it('costs no more for many lines, or texts, than for some: then lines are shown whole', () => {

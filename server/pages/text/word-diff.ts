@@ -95,7 +95,7 @@ export function diffWords(
     rows.filter((row) => row.kind === kind).flatMap(({ pieces }) => pieces.filter(({ isChanged }) => isChanged))
   const parts = folded(
     rows.filter((row) => isTold(row) || isKept(row)),
-    isKept,
+    { isKept, lines: newLine - 1 },
   )
   return {
     parts,
@@ -198,8 +198,14 @@ function countWords(pieces: readonly Piece[]): number {
   return pieces.reduce((sum, { text }) => sum + wordsIn(text), 0)
 }
 
+interface Folding {
+  readonly isKept: (row: Row) => boolean
+  /** The number of lines of the new version. */
+  readonly lines: number
+}
+
 /** Folds unchanged lines that are not next to a change. */
-function folded(rows: readonly Row[], isKept: (row: Row) => boolean): (Row | Fold)[] {
+function folded(rows: readonly Row[], { isKept, lines }: Folding): (Row | Fold)[] {
   const isFoldable = (row: Row | undefined) => row?.kind === 'same' && !isKept(row)
   const parts: (Row | Fold)[] = []
   let from = 0
@@ -224,7 +230,8 @@ function folded(rows: readonly Row[], isKept: (row: Row) => boolean): (Row | Fol
         ...rows.slice(from, start),
         {
           ...{ kind: 'fold', rows: shown, more: hidden.length - shown.length },
-          ...{ lines: spanOf(hidden), heading: headingIn(hidden) },
+          // Blank lines have no rows, and are hidden also where they begin or end the part.
+          ...{ lines: (rows[end]?.line ?? lines + 1) - (rows[start - 1]?.line ?? 0) - 1, heading: headingIn(hidden) },
         },
         ...rows.slice(end, to),
       )
@@ -232,12 +239,6 @@ function folded(rows: readonly Row[], isKept: (row: Row) => boolean): (Row | Fol
     from = to
   }
   return parts
-}
-
-/** Returns the number of lines from the first row to the last one. Blank lines have no rows. */
-function spanOf(rows: readonly Row[]): number {
-  const [first, last] = [rows[0], rows.at(-1)]
-  return first && last ? last.line - first.line + 1 : 0
 }
 
 function headingIn(rows: readonly Row[]): string {
