@@ -81,7 +81,7 @@ describe('editing without script', () => {
     const node = await whales()
     await open(editOf(node))
     await press('Propose changes')
-    expect(await page.getByRole('alert').textContent()).to.include('already has exactly this content')
+    expect(await page.getByRole('alert').textContent()).to.include('You have not changed anything.')
     expect((await made(ann.get(`/orgs/${org}/nodes/${node}/branches`))).total).to.equal(1)
     await write(text.replace('large', 'huge'))
     await page.getByLabel('Summary').fill('Say how large')

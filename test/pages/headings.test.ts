@@ -17,4 +17,10 @@ describe('headings of a text', () => {
     expect(shown('# Krill\n\n## Food\n\n### Plants\n')).to.deep.equal(kept)
     expect(shown('## Food\n\n### Plants\n')).to.deep.equal(kept)
   })
+
+  it('are not in the list without words, and the link to such a heading has a name', () => {
+    const text = '## Food\n\n## ![](a.png)\n'
+    expect(shown(text).listed).to.deep.equal(['2 Food'])
+    expect(renderText(text, '', () => undefined).html).to.include('aria-label="Link to this heading"')
+  })
 })

@@ -12,6 +12,7 @@ const file = (name: string, media?: Target['media']): Target => ({
 
 const targets: Readonly<Record<string, Target>> = {
   'a.png': file('a.png', { kind: 'picture', size: 9, width: 800, height: 400 }),
+  'an-otter-1.jpg': file('an-otter-1.jpg', { kind: 'picture', size: 9 }),
   'icon.svg': file('icon.svg', { kind: 'picture', size: 9, width: 24, height: 24 }),
   'unknown.png': file('unknown.png', { kind: 'picture', size: 9 }),
   's.mp3': file('s.mp3', { kind: 'audio', size: 3_141_592 }),
@@ -56,6 +57,8 @@ describe('a picture in a text', () => {
     const caption = '<figcaption aria-hidden="true">An otter &amp; &lt;b&gt;</figcaption>'
     expect(html('![An *otter* & <b>|300](a.png)')).to.equal(figure(one + caption))
     expect(html('![[a.png|An otter & <b>|300]]')).to.equal(figure(one + caption))
+    for (const alt of ['an otter 1', 'an otter 1.jpg'])
+      expect(html(`![${alt}](an-otter-1.jpg)`), alt).not.to.include('figcaption')
     expect(html('![A](a.png)')).to.equal(figure(linked('a.png', 'A', ' width="800" height="400"')))
     const size = ' width="800" height="400"'
     expect(html('Text\n![An otter](a.png)  \n![An otter](a.png)\nmore ^id')).to.equal(
@@ -68,7 +71,9 @@ describe('a picture in a text', () => {
     expect(html('> [!note]\n> ![[a.png]]\n> text')).to.include(
       `</p>${figure(linked('a.png', 'a.png', size))}<p>text</p>`,
     )
-    expect(html('- one\n  ![[a.png]]')).to.equal(`<ul>\n<li>one${figure(linked('a.png', 'a.png', size))}</li>\n</ul>\n`)
+    expect(html('- one\n  ![[a.png]]')).to.equal(
+      `<ul dir="auto">\n<li>one${figure(linked('a.png', 'a.png', size))}</li>\n</ul>\n`,
+    )
     expect(html('Press ![[icon.svg]] now')).to.equal(
       `<p>Press ${img('icon.svg', 'icon.svg', ' width="24" height="24"')} now</p>\n`,
     )

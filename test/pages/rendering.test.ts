@@ -190,6 +190,6 @@ describe('the title of a callout', () => {
   it('ends at the first line break that no link and no emphasis spans', () => {
     expect(html('> [!note] *a\n> b* c\n> text')).to.include('</svg><em>a\nb</em> c</p><p>text</p>')
     expect(html('> [!note] [a\nb](ftp://c.example)\n> text')).to.match(/a\nb<\/span><\/p><p>text<\/p>/)
-    expect(html('>[!e][\n](ftp://x)')).to.include('<div class="callout note">')
+    expect(html('>[!e][\n](ftp://x)')).to.include('<div class="callout note" dir="auto">')
   })
 })

@@ -2,7 +2,7 @@
 
 import { defineLanguageFacet, HighlightStyle, Language, syntaxHighlighting } from '@codemirror/language'
 import type { Extension } from '@codemirror/state'
-import { EditorView } from '@codemirror/view'
+import { Decoration, EditorView, ViewPlugin } from '@codemirror/view'
 import { styleTags, tags } from '@lezer/highlight'
 import { type MarkdownConfig, parser, Strikethrough, Table, TaskList } from '@lezer/markdown'
 
@@ -69,6 +69,29 @@ const look = EditorView.theme({
   '.cm-completionMatchedText': { textDecoration: 'none', fontWeight: '650' },
 })
 
+const autoDirection = Decoration.line({ attributes: { dir: 'auto' } })
+
+/** Gives each line the direction of its text. */
+const directions = ViewPlugin.define(
+  (view) => ({
+    decorations: directionsOf(view),
+    update({ docChanged, viewportChanged, view }) {
+      if (docChanged || viewportChanged) this.decorations = directionsOf(view)
+    },
+  }),
+  { decorations: ({ decorations }) => decorations },
+)
+
+function directionsOf({ state: { doc }, viewport }: EditorView) {
+  const lines = []
+  for (let at = viewport.from; at <= viewport.to; ) {
+    const line = doc.lineAt(at)
+    lines.push(autoDirection.range(line.from))
+    at = line.to + 1
+  }
+  return Decoration.set(lines)
+}
+
 export function markdownLook(): Extension {
-  return [markdown, syntaxHighlighting(style), look]
+  return [markdown, syntaxHighlighting(style), look, directions, EditorView.perLineTextDirection.of(true)]
 }

@@ -56,6 +56,7 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
         Title
         <input
           {...{ name: 'title', required: true, maxLength: most.title, value: title, class: 'as-title' }}
+          dir="auto"
           autocomplete="off"
           autofocus={focus === 'title'}
         />
@@ -94,7 +95,15 @@ function Writing({ text, isFocused }: { readonly text: string; readonly isFocuse
       <div class="panes">
         <div class="pane" data-pane id="pane-write" role="tabpanel" aria-label="Write">
           {/* HTML parsers drop a newline at the start of a textarea. */}
-          <textarea id="text" name="text" rows={22} spellcheck data-text autofocus={isFocused}>{`\n${text}`}</textarea>
+          <textarea
+            id="text"
+            name="text"
+            rows={22}
+            dir="auto"
+            spellcheck
+            data-text
+            autofocus={isFocused}
+          >{`\n${text}`}</textarea>
         </div>
         <div class="pane prose" data-preview id="pane-preview" role="tabpanel" aria-label="Preview" hidden />
       </div>
@@ -185,6 +194,7 @@ export function problemOf(error: unknown): [says: string, status: number] {
   }
   if (error instanceof EntryError) return [error.message, 422]
   if (!(error instanceof AppError)) throw error
+  if (error.code === 'no_changes') return ['You have not changed anything.', 409]
   return [asSentence(error.message), statuses[error.code] ?? 409]
 }
 

@@ -227,7 +227,7 @@ rules.heading_open = (tokens, index, _options, env) => {
 rules.heading_close = (tokens, index, _options, env) => {
   const { tag = 'h2' } = tokens[index] ?? {}
   const { id = '', text } = envOf(env).headings.at(-1) ?? {}
-  const name = escapeHtml(`Link to “${text}”`)
+  const name = escapeHtml(text ? `Link to “${text}”` : 'Link to this heading')
   const anchor = `<a class="anchor" href="#${encodeURIComponent(id)}" aria-label="${name}"></a></div>`
   return `</${tag}>${hasAnchors(env) ? anchor : ''}\n`
 }
@@ -240,10 +240,16 @@ function hasAnchors(env: unknown): boolean {
 // The content security policy forbids `style` attributes, so alignment is a class.
 rules.th_open = (tokens, index) => `<th${alignment(tokens[index])}>`
 rules.td_open = (tokens, index) => `<td${alignment(tokens[index])}>`
-rules.table_open = () => '<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>\n'
+rules.table_open = () => '<div class="scroll" role="region" aria-label="Table" tabindex="0" dir="auto"><table>\n'
 rules.table_close = () => '</table></div>\n'
 rules.fence = (tokens, index) => code(tokens[index])
 rules.code_block = (tokens, index) => code(tokens[index])
+for (const rule of ['bullet_list_open', 'ordered_list_open', 'blockquote_open'])
+  rules[rule] = (tokens, index, options, _env, self) => {
+    // An inner list has the direction of the outer one.
+    if (tokens[index]?.level === 0) tokens[index].attrSet('dir', 'auto')
+    return self.renderToken(tokens, index, options)
+  }
 addMathRules(markdown)
 addMermaid(markdown)
 

@@ -141,8 +141,14 @@ export function pictureBlock(shown: Shown, embedded: Embedded, isCaptioned: bool
   return `<figure class="picture">${picture(shown, embedded, false)}${caption}</figure>\n`
 }
 
+/** Folds a name, also as `attached-names.ts` changes the names of files. */
 function folded(name: string): string {
-  return name.trim().toLowerCase()
+  return (
+    name
+      .normalize('NFC')
+      .toLowerCase()
+      .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
+  ).join('-')
 }
 
 /** Returns the element that plays a file. @param fragment the part of the target after `#` */

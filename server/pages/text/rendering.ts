@@ -94,7 +94,10 @@ export function* writing(tokens: Tokens, env: Env, longest: number): Generator<u
 }
 
 function contentsOf({ headings }: Env): readonly Heading[] {
-  return headings.filter(({ level }) => level === 2 || level === 3).slice(0, limits.contentsHeadings)
+  // A heading that is only a picture has no words to list.
+  return headings
+    .filter(({ level, text }) => (level === 2 || level === 3) && text !== '')
+    .slice(0, limits.contentsHeadings)
 }
 
 function summaryOf(tokens: Tokens): string {
