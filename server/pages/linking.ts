@@ -172,8 +172,21 @@ function isOf(connection: Connection, name: string): boolean {
   return slug === keyOfName(name) || (slug === slugOf(name) && folded(connection.target_title) === folded(name))
 }
 
+/** Returns the connection of a node to the page that a wiki link names. @param written the target of the link */
+export function connectionNamed(
+  node: { readonly id: string; readonly connections: readonly Connection[] },
+  written: string,
+): Connection | undefined {
+  const name = nameOf(written.split('#', 1)[0] ?? '')
+  const own = node.connections.filter(({ source }) => source === node.id)
+  return (
+    own.find((one) => isMade(one) && isOf(one, name)) ??
+    own.find(({ target_title }) => folded(target_title) === folded(name))
+  )
+}
+
 /** True if the connection was made from a link. */
-function isMade({ id, type, target }: Connection): boolean {
+export function isMade({ id, type, target }: Connection): boolean {
   return slugIn({ id, type, target }) !== undefined || id === connectionId('', type, target)
 }
 

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { connectionOf } from '../../server/pages/linking.ts'
 import { fitted } from '../../server/pages/parts/backlinks.tsx'
 import { made } from '../support/cast.ts'
 import { pageAt, readPage } from '../support/pages.ts'
@@ -49,6 +50,20 @@ describe('backlinks on pages', () => {
       'Whales 2: Food: <mark>Krill</mark>.',
       'Whales 10: Whales eat much <mark>small krill</mark> every day.',
     ])
+  })
+
+  it('say that a link is in the properties of a page, and such a link leads to its page', async () => {
+    const properties = { about: '[[Krill|small ones]] and [[Nobody]]', related: ['[[Krill#Food]]'] }
+    const { id } = await made(ann.post(`/orgs/${org}/nodes`, { title: 'Whales', properties }))
+    const connection = connectionOf('Krill', 'links_to', krill)
+    await made(ann.post(`/orgs/${org}/nodes/${id}/connections`, connection))
+    expect((await see()).items).to.deep.equal(['Whales: Linked in its properties'])
+    const { body } = await readPage(ann, pageAt(org, id))
+    const shown = /<section class="properties"[\s\S]*?<\/section>/.exec(body)?.[0] ?? ''
+    const to = pageAt(org, krill)
+    expect(shown).to.include(`<a href="${to}">small ones</a> and <span class="missing"`)
+    expect(shown).to.include(`<a href="${to}">Krill#Food</a>`)
+    expect(shown).not.to.include('[[')
   })
 
   it('say what connections outside a text mean, on both pages', async () => {

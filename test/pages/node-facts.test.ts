@@ -99,6 +99,28 @@ describe('a page says what holds', () => {
     expect((await page(`${pageAt(org, empty.id)}/edit`)).match(/<h1[^>]*>/g)).to.have.length(1)
   })
 
+  it('of its neighbours: the drawing has each once, with an arrow for each way', async () => {
+    const { id } = await add({ title: 'Centre' })
+    for (const [title, ways] of [
+      ['Both', 2],
+      ['Only to', 1],
+    ] as const) {
+      const other = await add({ title })
+      await made(ann.post(`/orgs/${org}/nodes/${id}/connections`, { target: other.id, type: 'links_to' }))
+      if (ways === 2)
+        await made(ann.post(`/orgs/${org}/nodes/${other.id}/connections`, { target: id, type: 'links_to' }))
+    }
+    const drawing = /<svg class="local"[\s\S]*?<\/svg>/.exec(await page(pageAt(org, id)))?.[0] ?? ''
+    const drawn = [...drawing.matchAll(/<g>(.*?)<\/g>/gs)].map(([, part = '']) => [
+      textOf(part).trim(),
+      part.match(/marker-(start|end)=/g)?.length,
+    ])
+    expect(drawn).to.deep.equal([
+      ['Both', 2],
+      ['Only to', 1],
+    ])
+  })
+
   it('of proposals, also when none is open', async () => {
     const { id } = await add({ title: 'Seals', text_content: 'Seals.\n' })
     const proposals = async () => (await page(pageAt(org, id))).match(/href="([^"]*\/proposals[^"]*)"/)?.[1]

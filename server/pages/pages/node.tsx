@@ -24,6 +24,7 @@ import { readTree, TreeSide } from '../parts/tree.tsx'
 import { readTypedNode } from '../parts/typed-node.ts'
 import { resolver } from '../text/links.ts'
 import { type ShownText, showText } from '../text/texts.ts'
+import type { Urls } from '../urls.ts'
 import { findEmbeds, showEmbeds } from './embedding.ts'
 import { readVersion } from './version.ts'
 
@@ -128,22 +129,29 @@ function Article({ visit, read, html }: ArticleProps) {
   return (
     <article class="page">
       <Above visit={visit} org={org} path={tree.path} />
-      <h1 data-recent={isMain ? node.id : undefined}>{version.title}</h1>
+      <div class="titled">
+        <h1 dir="auto" data-recent={isMain ? node.id : undefined}>
+          {version.title}
+        </h1>
+        <Acts
+          {...{ urls, node, isMain }}
+          may={{ edit: mayEdit(org.role, node.head), write: mayWrite(org.role) }}
+          menu={
+            <PageMenu {...{ visit, node, revision }} role={org.role} textPath={version.textPath} follow={read.follow} />
+          }
+        />
+      </div>
       {description(node) && <p class="lede">{description(node)}</p>}
       <Meta
         visit={visit}
-        may={{ edit: mayEdit(org.role, node.head), write: mayWrite(org.role) }}
         node={node}
         revision={revision}
         commits={history.total}
         latest={latest}
         time={isMain ? node.updated_at : latest?.created_at}
         proposals={read.proposals}
-        menu={
-          <PageMenu {...{ visit, node, revision }} role={org.role} textPath={version.textPath} follow={read.follow} />
-        }
       />
-      {isMain && read.typed === undefined && <PropertyList properties={node.properties} />}
+      {isMain && read.typed === undefined && <PropertyList {...{ urls, node }} />}
       {read.typed && (
         <NodeFields {...{ urls, node }} typed={read.typed} seesProblems={org.role !== undefined}>
           {mayEdit(org.role, node.head) && <a href={fieldsUrl(urls, org.id, node.id)}>Edit fields</a>}
@@ -282,17 +290,15 @@ function Above({
 interface MetaProps {
   readonly visit: PageContext
   readonly node: Node
-  readonly may: { readonly edit: boolean; readonly write: boolean }
   readonly revision: string
   readonly commits: number
   readonly latest: AnswerOf<'listCommits'>['history'][number] | undefined
   /** The time of the last change. */
   readonly time: string | undefined
   readonly proposals: Proposals
-  readonly menu: VNode
 }
 
-function Meta({ visit: { urls }, node, may, revision, commits, latest, time, proposals, menu }: MetaProps) {
+function Meta({ visit: { urls }, node, revision, commits, latest, time, proposals }: MetaProps) {
   const { org_id, id, tags } = node
   const { open, all } = proposals
   return (
@@ -313,25 +319,43 @@ function Meta({ visit: { urls }, node, may, revision, commits, latest, time, pro
           {open > 0 ? plural(open, 'open proposal') : plural(all, 'proposal')}
         </a>
       )}
-      {tags.slice(0, mostTags).map((tag) => (
-        <a class="tag" href={urls.tags(org_id, tag)}>
-          {tag}
+      {tags.length > 0 && (
+        <div class="tags-line">
+          {tags.slice(0, mostTags).map((tag) => (
+            <a class="tag" href={urls.tags(org_id, tag)}>
+              {tag}
+            </a>
+          ))}
+        </div>
+      )}
+    </div>
+  )
+}
+
+interface ActsProps {
+  readonly urls: Urls
+  readonly node: Node
+  readonly isMain: boolean
+  readonly may: { readonly edit: boolean; readonly write: boolean }
+  readonly menu: VNode
+}
+
+/** The buttons next to the title. */
+function Acts({ urls, node: { org_id, id }, isMain, may, menu }: ActsProps) {
+  return (
+    <div class="act">
+      {isMain && may.write && (
+        <a class="btn small" href={urls.newNode(org_id, { parent: id })}>
+          New subpage
         </a>
-      ))}
-      <div class="act">
-        {revision === 'main' && may.write && (
-          <a class="btn small" href={urls.newNode(org_id, { parent: id })}>
-            New subpage
-          </a>
-        )}
-        {revision === 'main' && may.edit && (
-          <a class="btn small" href={urls.edit(org_id, id)} data-key="e">
-            <Icon name="pen" size={14} />
-            {may.write ? 'Edit' : 'Propose a change'}
-          </a>
-        )}
-        {menu}
-      </div>
+      )}
+      {isMain && may.edit && (
+        <a class="btn small" href={urls.edit(org_id, id)} data-key="e">
+          <Icon name="pen" size={14} />
+          {may.write ? 'Edit' : 'Propose a change'}
+        </a>
+      )}
+      {menu}
     </div>
   )
 }

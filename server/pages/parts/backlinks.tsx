@@ -2,6 +2,7 @@
 
 import type { Api } from '../../../spec/client/api.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { isMade } from '../linking.ts'
 import type { Urls } from '../urls.ts'
 import { plural } from './dates.tsx'
 import { unlessBusy } from './degraded.ts'
@@ -95,7 +96,8 @@ function outsideText(connections: readonly Connection[]): string {
     [isPlain(type) ? '' : words(type), label].filter((part) => part !== '').join(' · '),
   )
   const said = [...new Set(meanings)].filter((meaning) => meaning !== '').join('; ')
-  return `Linked outside its text${said && `: ${said}`}`
+  const where = connections.some(isMade) ? 'in its properties' : 'outside its text'
+  return `Linked ${where}${said && `: ${said}`}`
 }
 
 function byTitle(a: Backlink, b: Backlink): number {

@@ -3,7 +3,7 @@
 import { kindOf } from '../field-kinds.ts'
 import type { FieldSchema } from '../text/type-labels.ts'
 import { dayOf, When } from './dates.tsx'
-import { Value } from './property-list.tsx'
+import { type LinkOf, Value } from './property-list.tsx'
 
 /** Items of a list that are shown. */
 const mostItems = 50
@@ -11,17 +11,19 @@ const mostItems = 50
 interface ValueProps {
   readonly schema: FieldSchema
   readonly value: unknown
+  /** Absent where links stay text. */
+  readonly linkOf?: LinkOf | undefined
 }
 
 /** Shows a value of another kind as that of any other property. */
-export function FieldValue({ schema, value }: ValueProps) {
+export function FieldValue({ schema, value, linkOf }: ValueProps) {
   const inner = schema.items
   if (Array.isArray(value) && inner !== undefined && value.length > 1 && value.every(isText)) {
     return (
       <ul class="items">
         {value.slice(0, mostItems).map((item) => (
           <li>
-            <Single schema={inner} value={item} />
+            <Single {...{ linkOf }} schema={inner} value={item} />
           </li>
         ))}
         {value.length > mostItems && <li>and {(value.length - mostItems).toLocaleString('en')} more</li>}
@@ -29,17 +31,17 @@ export function FieldValue({ schema, value }: ValueProps) {
     )
   }
   if (Array.isArray(value) && value.length === 1 && inner !== undefined)
-    return <Single schema={inner} value={value[0]} />
-  return <Single {...{ schema, value }} />
+    return <Single {...{ linkOf }} schema={inner} value={value[0]} />
+  return <Single {...{ schema, value, linkOf }} />
 }
 
 function isText(value: unknown): value is string {
   return typeof value === 'string'
 }
 
-function Single({ schema, value }: ValueProps) {
+function Single({ schema, value, linkOf }: ValueProps) {
   const kind = kindOf(schema)?.name
-  if (typeof value !== 'string') return <Value value={value} />
+  if (typeof value !== 'string') return <Value {...{ value, linkOf }} />
   if (kind === 'date' && isDay(value))
     return (
       <time datetime={value} title={value}>
@@ -53,7 +55,7 @@ function Single({ schema, value }: ValueProps) {
         <bdi>{value}</bdi>
       </a>
     )
-  return <Value value={value} />
+  return <Value {...{ value, linkOf }} />
 }
 
 /** True for a day that exists. */

@@ -98,7 +98,10 @@ const drawn = 6
 const size = { width: 256, row: 24, top: 22, middle: 128, left: 98, right: 158, label: 15 } as const
 
 export function NeighbourDrawing({ title, from, to }: Neighbours & { readonly title: string }) {
-  const rows = Math.max(1, Math.min(drawn, Math.max(from.length, to.length)))
+  const [linking, linked] = [from, to].map((nodes) => new Set(nodes.map(({ id }) => id)))
+  // A node that links both ways is drawn once, on the right.
+  const left = from.filter(({ id }) => !linked?.has(id))
+  const rows = Math.max(1, Math.min(drawn, Math.max(left.length, to.length)))
   const height = (rows - 1) * size.row + 2 * size.top
   const middle = height / 2
   if (from.length + to.length === 0) return null
@@ -106,11 +109,16 @@ export function NeighbourDrawing({ title, from, to }: Neighbours & { readonly ti
     const some = nodes.slice(0, drawn)
     const first = middle - ((some.length - 1) * size.row) / 2
     const bend = (x + size.middle) / 2
-    return some.map(({ title: name, types }, at) => {
+    return some.map(({ id, title: name, types }, at) => {
+      const isBoth = !isLeft && linking?.has(id)
       const y = first + at * size.row
       return (
         <g>
-          <path d={`M${x} ${y} C ${bend} ${y} ${bend} ${middle} ${size.middle} ${middle}`} />
+          <path
+            d={`M${x} ${y} C ${bend} ${y} ${bend} ${middle} ${size.middle} ${middle}`}
+            marker-start={isLeft ? undefined : 'url(#arrow)'}
+            marker-end={isLeft || isBoth ? 'url(#arrow)' : undefined}
+          />
           <circle cx={x} cy={y} r="3.5" class="dot" data-c={slotOf(types[0] ?? '')} />
           <text x={isLeft ? x - 8 : x + 8} y={y + 3.5} text-anchor={isLeft ? 'end' : 'start'}>
             {short(name)}
@@ -124,7 +132,18 @@ export function NeighbourDrawing({ title, from, to }: Neighbours & { readonly ti
     <section>
       <h2>Local graph</h2>
       <svg class="local" viewBox={`0 0 ${size.width} ${height}`} role="img" aria-label={label}>
-        {side(from, size.left, true)}
+        <marker
+          id="arrow"
+          viewBox="0 0 6 6"
+          refX="13"
+          refY="3"
+          markerWidth="6"
+          markerHeight="6"
+          orient="auto-start-reverse"
+        >
+          <path d="M0 0 6 3 0 6z" />
+        </marker>
+        {side(left, size.left, true)}
         {side(to, size.right, false)}
         <circle class="me-n" cx={size.middle} cy={middle} r="6" />
       </svg>

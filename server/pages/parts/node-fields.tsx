@@ -6,7 +6,7 @@ import { connectionsOf, fieldsOf, keyOfProblem, type SaidProblem, sayProblem } f
 import type { Urls } from '../urls.ts'
 import { cut } from './chips.tsx'
 import { FieldValue } from './field-value.tsx'
-import { PropertyRows, shownProperties } from './property-list.tsx'
+import { linksOf, PropertyRows, shownProperties } from './property-list.tsx'
 import { Said } from './type-problems.tsx'
 import type { LinkedPage, TypedNode } from './typed-node.ts'
 
@@ -45,6 +45,7 @@ export function NodeFields({ urls, node, typed: { type, inverse }, seesProblems,
     ...others.map(([name]) => `properties/${name}`),
   ]
   const rest = [...problems].flatMap(([key, some]) => (own.includes(key) ? [] : some))
+  const linkOf = linksOf(urls, node)
   const say = (key: string) => (problems.get(key) ?? []).map((problem) => sayProblem(definition, problem))
   return (
     <section class="properties typed" aria-label="Fields">
@@ -59,7 +60,7 @@ export function NodeFields({ urls, node, typed: { type, inverse }, seesProblems,
         </div>
         {fields.map(({ name, label, schema }) => (
           <FieldRow label={label} problems={say(`properties/${name}`)} isEmpty={isEmpty(values.get(name))}>
-            <FieldValue schema={schema} value={values.get(name)} />
+            <FieldValue schema={schema} value={values.get(name)} linkOf={linkOf} />
           </FieldRow>
         ))}
         {connections.map(({ name, label }) => {
@@ -82,7 +83,7 @@ export function NodeFields({ urls, node, typed: { type, inverse }, seesProblems,
       {others.length > 0 && (
         <details open={others.some(([name]) => problems.has(`properties/${name}`))}>
           <summary>Other properties ({others.length.toLocaleString('en')})</summary>
-          <PropertyRows of={others} />
+          <PropertyRows of={others} linkOf={linkOf} />
           <OtherProblems problems={others.flatMap(([name]) => say(`properties/${name}`))} />
         </details>
       )}
