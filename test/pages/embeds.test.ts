@@ -44,7 +44,7 @@ describe('a page that embeds others', () => {
     const home = '<a class="outside" href="https://example.org" rel="nofollow noopener">Home</a>'
     const food = `<p class="heading heading-2">Food</p>\n<p>Algae.</p>\n<p class="heading heading-3">More</p>\n<p>Yes.</p>\n`
     const table =
-      '<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>\n<thead>\n<tr>\n<th>a</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>b</td>\n</tr>\n</tbody>\n</table></div>\n'
+      '<div class="scroll" role="region" aria-label="Table" tabindex="0" dir="auto"><table>\n<thead>\n<tr>\n<th>a</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>b</td>\n</tr>\n</tbody>\n</table></div>\n'
     const shows = async (written: string, expected: string) =>
       expect(await prose(await add(`Of ${written}`, `![[${written}]]`)), written).to.equal(expected)
     await shows('Krill#Food', card(url(krill, '#food'), 'Krill › Food', food))
@@ -55,10 +55,10 @@ describe('a page that embeds others', () => {
     await shows('Krill#^algae', card(url(krill, '#block-algae'), 'Krill', '<p>Algae.</p>\n'))
     await shows(
       'Krill#^two',
-      card(url(krill, '#block-two'), 'Krill', '<ul>\n<li>two\n<ul>\n<li>below</li>\n</ul>\n</li>\n</ul>\n'),
+      card(url(krill, '#block-two'), 'Krill', '<ul dir="auto">\n<li>two\n<ul>\n<li>below</li>\n</ul>\n</li>\n</ul>\n'),
     )
     await shows('Krill#^table', card(url(krill, '#block-table'), 'Krill', table))
-    await shows('Krill#^said', card(url(krill, '#block-said'), 'Krill', '<blockquote>\n<p>said</p>\n</blockquote>\n'))
+    await shows('Krill#^said', card(url(krill, '#block-said'), 'Krill', '<blockquote dir="auto">\n<p>said</p>\n</blockquote>\n'))
     const whole = await prose(await add('Of all', 'Before\n![[Krill]]\nafter'))
     expect(whole).to.include(`<p>Before</p>\n<blockquote class="embed">`)
     expect(whole).to.include(`<div class="embed-text">\n<p>Small. ${home}</p>\n${food}`)

@@ -44,7 +44,7 @@ const cases: [what: string, text: string, html: string][] = [
   [
     'parts that unfold',
     '<details><summary>A *b*</summary>\n\n- c\n\n</details>\nd',
-    '<details>\n<summary>A <em>b</em></summary>\n<ul>\n<li>c</li>\n</ul>\n</details>\n<p>d</p>\n',
+    '<details>\n<summary>A <em>b</em></summary>\n<ul dir="auto">\n<li>c</li>\n</ul>\n</details>\n<p>d</p>\n',
   ],
   [
     'parts that are open, in one line, nested, and without summary',
@@ -61,7 +61,7 @@ const cases: [what: string, text: string, html: string][] = [
   [
     'tasks',
     '- [ ] a\n- [x] *b*\n- [y] c\n',
-    '<ul>\n<li class="task"><input type="checkbox" disabled aria-label="Open task"> a</li>\n' +
+    '<ul dir="auto">\n<li class="task"><input type="checkbox" disabled aria-label="Open task"> a</li>\n' +
       '<li class="task"><input type="checkbox" disabled checked aria-label="Completed task"> <em>b</em></li>\n<li>[y] c</li>\n</ul>\n',
   ],
 ]
