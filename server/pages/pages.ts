@@ -70,7 +70,7 @@ import { showTrash, takeTrash } from './pages/trash.tsx'
 import { showUndo, takeUndo } from './pages/undo.tsx'
 import { showUndoEmail, showVerify, takeUndoEmail, takeVerify } from './pages/verify.tsx'
 import { pageHtml, sendResult, setPageHeaders } from './render.tsx'
-import { readUnread } from './unread.ts'
+import { markOpened, readUnread } from './unread.ts'
 import { Urls } from './urls.ts'
 
 type MakePage = (visit: PageContext) => Promise<PageResult>
@@ -81,6 +81,8 @@ export interface PageRoute {
   readonly show?: MakePage
   /** True if the path must have the words of its titles. Without them, or with others, it redirects. */
   readonly hasWords?: boolean
+  /** True if opening the page reads the items of the inbox about it. */
+  readonly isOpening?: boolean
   /** Handles a form that was sent. */
   readonly take?: MakePage
   /** True if the page itself reads the form, as a stream. */
@@ -120,7 +122,7 @@ const routes: readonly PageRoute[] = [
   { at: '/admin/accounts/new', show: showNewAccount, take: takeNewAccount },
   { at: '/admin/accounts/{account}', show: showAccount, take: takeAccount },
   { at: '/admin/health', show: showHealth },
-  { at: '/o/{org}', show: showOrg, hasWords: true },
+  { at: '/o/{org}', show: showOrg, hasWords: true, isOpening: true },
   { at: '/o/{org}/example', take: takeExample },
   { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: limits.formTextBytes },
   { at: '/o/{org}/settings/general', show: showGeneral, take: takeGeneral },
@@ -131,15 +133,15 @@ const routes: readonly PageRoute[] = [
   { at: '/o/{org}/nodes', show: showTable },
   { at: '/o/{org}/proposals', show: showOrgProposals },
   { at: '/o/{org}/changes', show: showOrgChanges },
-  { at: '/o/{org}/activity', show: showOrgActivity },
+  { at: '/o/{org}/activity', show: showOrgActivity, isOpening: true },
   { at: '/o/{org}/members', show: showPeople },
   { at: '/o/{org}/tags', show: showTags },
   { at: '/o/{org}/trash', show: showTrash, take: takeTrash },
   { at: '/o/{org}/changes.atom', show: showFeed },
   { at: '/o/{org}/sitemap.xml', show: showSitemap },
-  { at: '/o/{org}/{node}', show: showNode, hasWords: true },
-  { at: '/o/{org}/{node}/history', show: showHistory },
-  { at: '/o/{org}/{node}/activity', show: showNodeActivity },
+  { at: '/o/{org}/{node}', show: showNode, hasWords: true, isOpening: true },
+  { at: '/o/{org}/{node}/history', show: showHistory, isOpening: true },
+  { at: '/o/{org}/{node}/activity', show: showNodeActivity, isOpening: true },
   { at: '/o/{org}/{node}/compare', show: showCompare },
   { at: '/o/{org}/{node}/commits/{id}', show: showCommit },
   { at: '/o/{org}/{node}/commits/{id}/restore', show: showRestore, take: takeRestore },
@@ -150,7 +152,10 @@ const routes: readonly PageRoute[] = [
   { at: '/o/{org}/{node}/settings', show: showNodeSettings, take: takeNodeSettings, hasUploads: true },
   { at: '/o/{org}/{node}/subpages', show: showSubpages },
   { at: '/o/{org}/{node}/proposals', show: showProposals },
-  { at: '/o/{org}/{node}/proposals/{number}', show: showProposal, take: takeProposal, formBytes: limits.formTextBytes },
+  {
+    ...{ at: '/o/{org}/{node}/proposals/{number}', show: showProposal, isOpening: true },
+    ...{ take: takeProposal, formBytes: limits.formTextBytes },
+  },
   { at: '/o/{org}/{node}/proposals/{number}/undo', show: showUndo, take: takeUndo },
 ]
 
@@ -261,6 +266,8 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
     const result = await make(visit).catch(asMissing)
     const moved = isRead && found !== undefined ? newAddress(visit, found, path) : undefined
     if (moved !== undefined && isShown(result)) res.redirect(301, moved + req.url.slice(path.length))
+    else if (found?.route.isOpening && isOpened(req) && isShown(result))
+      await sendResult(req, res, { ...visit, unread: await markOpened(visit) }, result)
     else await sendResult(req, res, visit, result)
   }
   // Forms have the limits of the operations that they call.
@@ -272,6 +279,11 @@ async function withUnread({ deps }: Parts, visit: PageContext, credential: Crede
   if (credential === undefined || credential.scope !== undefined) return visit
   const failed = (error: unknown) => deps.log.error({ err: error }, 'the number of unread items could not be read')
   return { ...visit, unread: await readUnread(visit, failed) }
+}
+
+/** True if somebody opens the page. A script that asks for it again shows only a part of it. */
+function isOpened(req: Request): boolean {
+  return req.method === 'GET' && isNavigation(req) && req.headers['sec-purpose'] === undefined
 }
 
 /** True if the visitor may read it. Only then may a redirect show the titles. */

@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = '72639806b858'
+export const revision = 'e2d60d25d38f'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',

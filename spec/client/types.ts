@@ -3549,12 +3549,14 @@ export interface components {
             /** @description The `now` of a page. */
             readonly cursor: components["schemas"]["InboxCursor"];
         };
-        /** @description Up to where the inbox was read, or an item that was read. Send one of them. */
+        /** @description Up to where the inbox was read, or items that were read. Send one of them. */
         readonly OrgInboxMark: {
             /** @description The `now` of a page. */
             readonly cursor?: components["schemas"]["InboxCursor"];
             /** @description The `id` of an item. */
             readonly item?: string;
+            /** @description The `id` of several items. */
+            readonly items?: readonly string[];
         };
         /** @description A follow of a node. */
         readonly NewFollow: {
@@ -3667,6 +3669,8 @@ export interface components {
                 /** @description The number of the pull request. Absent if the item is not about one. */
                 readonly number?: number;
             }[];
+            /** @description The ends of the logs, to mark all as read. Empty without organisations. */
+            readonly now: string;
             /** @description True if there may be more. A response reads a bounded part of the log. */
             readonly more: boolean;
         };

@@ -32,7 +32,7 @@ describe('the number of unread items', () => {
 
   it('is that of the unread items, whatever changes it', async () => {
     await follow(bob, node)
-    expect((await unread(bob)).body).to.deep.equal({ items: [], more: false })
+    expect((await unread(bob)).body).to.deep.equal({ items: [], more: false, now: (await page(bob)).now })
     await edit(ann, node, 'A')
     const [item] = await inbox(bob, '&unread=true')
     expect((await unread(bob)).body.items).to.deep.equal([{ id: item.id, org_id: ann.org, node_id: node.id }])

@@ -76,11 +76,15 @@ interface PageOf {
 async function readPage(ctx: Ctx<Person>, { logs, names, query, orgId }: PageOf) {
   const { streams, found } = await readItems(ctx, { logs, query, orgId }, rowsOfPage)
   const items = await toViews(ctx, found, names)
-  const now = encodeInboxCursor(logs.map(({ org_id, seq }) => [org_id, seq]))
   const next = streams.every(({ isOver }) => isOver)
     ? undefined
     : encodeInboxCursor(streams.map(({ orgId: id, next: seq }) => [id, seq]))
-  return { items, now, ...(next !== undefined && { next }) }
+  return { items, now: endsOf(logs), ...(next !== undefined && { next }) }
+}
+
+/** Returns the ends of logs as a cursor. */
+export function endsOf(logs: readonly Log[]): string {
+  return encodeInboxCursor(logs.map(({ org_id, seq }) => [org_id, seq]))
 }
 
 interface ReadItems {

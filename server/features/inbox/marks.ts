@@ -92,23 +92,25 @@ export interface InboxMarkInput {
   readonly cursor?: string
   /** The id of an item: only this is read. */
   readonly item?: string
+  /** The ids of several. */
+  readonly items?: readonly string[]
 }
 
-/** Marks everything up to a position, or one item, as read. @throws errors of `authorizeOrg`; ValidationError */
+/** Marks everything up to a position, or some items, as read. @throws errors of `authorizeOrg`; ValidationError */
 export async function putOrgInboxMark(
   ctx: Ctx<Person>,
   { path, body }: Path<OrgAt> & Body<InboxMarkInput>,
 ): Promise<void> {
-  const { cursor, item } = body
-  if ((cursor === undefined) === (item === undefined))
-    throw invalid(['body'], 'Send either the cursor up to which all is read, or the item that is read')
+  const { cursor, item, items = item === undefined ? undefined : [item] } = body
+  if (Object.keys(body).length !== 1)
+    throw invalid(['body'], 'Send either the cursor up to which all is read, or the items that are read')
   const numbers = cursor === undefined ? undefined : parseInboxCursor(cursor, ['body', 'cursor'])
   await authorizeOrg(ctx, path, 'reader')
   const log = await findLog(ctx.events.read, path.org_id)
   if (log === undefined) return
   await readMarks(ctx, [log])
   if (numbers) await markAll(ctx, log, numbers)
-  else if (item !== undefined) await markItem(ctx, log, item)
+  else if (items) await markItems(ctx, log, items)
 }
 
 /** Marks everything up to a position as read, in all organisations of the caller here. @throws ValidationError */
@@ -134,16 +136,21 @@ async function markAll(ctx: Ctx<Person>, log: Log, numbers: LogNumbers): Promise
   })
 }
 
-async function markItem(ctx: Ctx<Person>, log: Log, item: string): Promise<void> {
-  const [, number = '', subject = ''] = /^([1-9][0-9]{0,14})\.([0-9a-f]{16})$/.exec(item) ?? []
-  const seq = Math.min(Number(number), log.seq)
+async function markItems(ctx: Ctx<Person>, log: Log, items: readonly string[]): Promise<void> {
+  const read = items.map((item) => {
+    const [, number = '', subject = ''] = /^([1-9][0-9]{0,14})\.([0-9a-f]{16})$/.exec(item) ?? []
+    return [subject, Math.min(Number(number), log.seq)] as const
+  })
   await change(ctx, log.org_id, (now) => {
     const mark = now ?? { ...baseOf(log), read_items: '[]' }
-    const items = parseItems(mark.read_items)
-    const known = items.find(([one]) => one === subject)?.[1] ?? mark.seq
-    if (known >= seq) return undefined
-    const others = items.filter(([one]) => one !== subject)
-    const kept = [...others, [subject, seq] as const].slice(-limits.readItems)
-    return { seq: mark.seq, chain: mark.chain, read_items: JSON.stringify(kept) }
+    const kept = new Map(parseItems(mark.read_items))
+    for (const [subject, seq] of read) {
+      if ((kept.get(subject) ?? mark.seq) >= seq) continue
+      // The latest are at the end.
+      kept.delete(subject)
+      kept.set(subject, seq)
+    }
+    const read_items = JSON.stringify([...kept].slice(-limits.readItems))
+    return read_items === mark.read_items ? undefined : { seq: mark.seq, chain: mark.chain, read_items }
   })
 }

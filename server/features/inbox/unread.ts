@@ -5,7 +5,7 @@ import { listMuted } from '../../../index/credentials/read-marks.ts'
 import type { Log } from '../../../index/log/events.ts'
 import type { Person } from '../../domain/actor.ts'
 import type { Ctx, Services } from '../../domain/services.ts'
-import { readItems } from './inbox.ts'
+import { endsOf, readItems } from './inbox.ts'
 import { listInboxOrgs } from './inbox-orgs.ts'
 import { mostInterests } from './interests.ts'
 import { listFollows } from './rows/follows.ts'
@@ -19,6 +19,8 @@ const rowsOfCount = { ofOrg: 1_000, rows: 5_000 } as const
 
 export interface UnreadView {
   readonly items: readonly UnreadItem[]
+  /** The ends of the logs. */
+  readonly now: string
   /** True if there may be more. */
   readonly more: boolean
 }
@@ -52,7 +54,7 @@ export async function listUnread(ctx: Ctx<Person>): Promise<UnreadView> {
     ...(nodeId !== null && { node_id: nodeId }),
     ...(number !== undefined && { number }),
   }))
-  const answer = { items, more: streams.some(({ isOver }) => !isOver) }
+  const answer = { items, now: endsOf(logs), more: streams.some(({ isOver }) => !isOver) }
   all.set(ctx.actor.id, { basis, answer })
   return answer
 }
