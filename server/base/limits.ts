@@ -232,9 +232,10 @@ export const mapForceNodes = 2_500
 export const mapForceEdges = 30_000
 export const mapAreas = 1_000
 export const mapAreasWithoutColumns = 100
-export const markdownUnits = 128 * 1024
-/** A usual text of 128 KiB has 19,000. */
-export const markdownBlocks = 60_000
+/** Links of longer texts are not listed. */
+export const markdownBytes = 512 * 1024
+/** A usual text of 512 KiB has 76,000. */
+export const markdownBlocks = 80_000
 export const htmlUnits = 1_572_864
 export const talkHtmlUnits = 524_288
 export const contentsHeadings = 500

@@ -44,7 +44,7 @@ const cases: [what: string, text: string, html: string][] = [
   [
     'parts that unfold',
     '<details><summary>A *b*</summary>\n\n- c\n\n</details>\nd',
-    '<details>\n<summary>A <em>b</em></summary>\n<ul dir="auto">\n<li>c</li>\n</ul>\n</details>\n<p>d</p>\n',
+    '<details>\n<summary>A <em>b</em></summary>\n<ul>\n<li>c</li>\n</ul>\n</details>\n<p>d</p>\n',
   ],
   [
     'parts that are open, in one line, nested, and without summary',

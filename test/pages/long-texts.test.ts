@@ -46,6 +46,23 @@ describe('a page of long texts', () => {
     expect((await client(grove).get(whole)).headers['content-length']).to.equal(String(3 * 1_048_577))
   })
 
+  it('leads to the editor only if that opens the text, and says why not', async () => {
+    const cy = await signUp(grove, 'Cy')
+    const long = await newNode(grove, cy, { title: 'Long', text_content: 'word '.repeat(52_429) })
+    const at = pageAt(long.org, long.id)
+    const page = (await readPage(cy, at, html)).body
+    expect(page).to.include('This text has more than 262,144 characters').and.not.to.include(`/edit"`)
+    const refused = await readPage(cy, `${at}/edit`, html)
+    expect(refused.status).to.equal(403)
+    expect(refused.body).to.include('This text has more than 262,144 characters, too many to edit here.')
+    const binary = await newNode(grove, cy, { title: 'Latin' })
+    const files = { 'content.md': Buffer.from([0x63, 0xe9]) }
+    binary.git.point('main', binary.git.commit({ files, parents: [binary.git.head()] }))
+    expect((await readPage(cy, `${pageAt(binary.org, binary.id)}/edit`, html)).body).to.include(
+      'This text is not UTF-8.',
+    )
+  })
+
   it('folds 500 lines at most, and counts all', () => {
     const diff = diffWords(lines(2_000).join('\n'), lines(2_000).with(1_000, 'other').join('\n'))
     expect(diff?.rows).to.equal(500 + 4)

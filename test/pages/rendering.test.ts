@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { markdown, type Resolve } from '../../server/pages/text/markdown.ts'
+import { markdown, type Resolve, readingBlocks } from '../../server/pages/text/markdown.ts'
 import { newEnv, parsing, renderText, writing } from '../../server/pages/text/rendering.ts'
 import { renderInTurns, showText } from '../../server/pages/text/texts.ts'
 import { countTurns } from '../support/turns.ts'
@@ -72,11 +72,42 @@ describe('a text that is written block by block', () => {
   })
 })
 
+describe('a text whose blocks are parsed one by one', () => {
+  it('has the blocks that markdown-it finds at once', () => {
+    const line = fc.constantFrom(
+      '',
+      'a',
+      '# b',
+      '- c',
+      '  - d',
+      '> e',
+      '```',
+      '    f',
+      '|g|',
+      '|-|',
+      '1. h',
+      '[^1]: i',
+      '---',
+    )
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 20 }), (lines) => {
+        const text = `${lines.join('\n')}\n`
+        const env = () => newEnv(() => undefined)
+        const once: ReturnType<typeof markdown.parse> = []
+        markdown.block.parse(text, markdown, env(), once)
+        const state = new markdown.core.State(text, markdown, env())
+        ended(readingBlocks(state))
+        expect(state.tokens).to.deep.equal(once)
+      }),
+    )
+  })
+})
+
 describe('a text that would make a large page', () => {
   const card = { title: 'A', html: '<p>word</p>'.repeat(20_000) }
   const resolve = (target: string) => ({ href: `/${target}`, kind: 'node', name: target, card }) as const
 
-  it('has a bounded size, and is shown as its source beyond it', () => {
+  it.deep('has a bounded size, and is shown as its source beyond it', () => {
     const wide = (cells: number, rows: number) => `${'|a'.repeat(cells)}\n${'|-'.repeat(cells)}\n${'|a\n'.repeat(rows)}`
     const texts = [
       filledWith('# a\n'),
@@ -94,6 +125,14 @@ describe('a text that would make a large page', () => {
       )
       expect(html.length + headings.length).to.be.below(4 * longest)
     }
+  })
+
+  it('has all of a text of 512 KiB, and is shown as its source beyond it, also by its bytes', () => {
+    const usual = '- [page](https://a.example) has some words in *a* line of a list\n'
+    const long = usual.repeat((4 * longest) / usual.length)
+    expect(renderText(long, '', resolve).html.match(/<li>/g)?.length).to.be.above(8_000)
+    for (const text of [`${long}${usual}`, 'é '.repeat(200_000)])
+      expect(renderText(text, '', resolve).html).to.include('This text is longer than 512 KiB')
   })
 
   it('has all of a usual text, and the first 500 headings in its contents', () => {

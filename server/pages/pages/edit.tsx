@@ -45,8 +45,7 @@ export async function showEdit(visit: PageContext): Promise<Page> {
   const branch = await readEditedBranch(visit, at)
   if ('says' in branch) return refused(visit, at, branch.says, branch.status)
   const source = await sourceAt(visit.api, at, branch.head)
-  if (source === undefined)
-    return refused(visit, at, 'This text is not UTF-8, or is too long to edit here. Edit it in a clone.')
+  if (typeof source === 'string') return refused(visit, at, `This text ${source}. Edit it in a clone.`)
   const own = branch.pull === undefined ? await findOwnPulls(visit, at) : []
   return editPage(visit, at, { branch, own, source, written: { ...source, message: '', panel: branch.panel } })
 }
@@ -60,8 +59,7 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
   if ('says' in branch) return keptPage(visit, sent, { ...branch, says: `${branch.says} Your text is still here.` })
   const head = headIn(form.get('head') ?? '')
   const start = await sourceAt(api, at, head)
-  if (start === undefined)
-    return refused(visit, at, 'This text is not UTF-8, or is too long to edit here. Edit it in a clone.')
+  if (typeof start === 'string') return refused(visit, at, `This text ${start}. Edit it in a clone.`)
   const written = { ...sent, text: asBegun(sent.text, start.text) }
   const again = (problem: string, status: number) =>
     editPage(visit, at, { branch, source: start, written, problem, status })
@@ -99,8 +97,9 @@ async function redoPage(visit: PageContext, at: AtNode, name: string): Promise<P
   const start = await sourceAt(api, at, base ?? null)
   const theirs = await sourceAt(api, at, branch.head)
   const yours = await sourceAt(api, at, pull.source_commit)
-  if (start === undefined || theirs === undefined || yours === undefined)
-    return refused(visit, at, 'This text is not UTF-8, or is too long to edit here. Merge with Git.')
+  const sources = [start, theirs, yours]
+  if (typeof start === 'string' || typeof theirs === 'string' || typeof yours === 'string')
+    return refused(visit, at, `This text ${sources.find((one) => typeof one === 'string')}. Merge with Git.`)
   const proposed = await panelAt(api, at.path, pull.source_commit)
   const isSame = base && panelKey(await panelAt(api, at.path, base)) === panelKey(proposed)
   const panel = isSame ? branch.panel : proposed
@@ -134,8 +133,8 @@ async function comparedPage(
   const branch = await readEditedBranch(visit, at)
   if ('says' in branch) return keptPage(visit, written, { ...branch, says: `${branch.says} Your text is still here.` })
   const theirs = await sourceAt(api, at, branch.head)
-  if (theirs === undefined)
-    return refused(visit, at, 'This text is no longer UTF-8, or has become too long to edit here.')
+  if (typeof theirs === 'string')
+    return refused(visit, at, `The text has changed, and now ${theirs}. Edit it in a clone.`)
   // The form was sent twice, and the first request has saved it.
   const sent = changedFields(written)
   const isSaved =
@@ -280,13 +279,18 @@ function keptPage(visit: PageContext, written: Written, { says: problem, status 
   }
 }
 
-/** Reads the node at a commit; undefined if a form cannot hold its text. */
-export async function sourceAt(api: Api, { path, node }: AtNode, head: string | null): Promise<Source | undefined> {
+/** Why a form cannot hold a text, after "This text". */
+type Unfit = string
+
+const tooLong: Unfit = `has more than ${most.text.toLocaleString('en')} characters, too many to edit here`
+
+/** Reads the node at a commit. */
+export async function sourceAt(api: Api, { path, node }: AtNode, head: string | null): Promise<Source | Unfit> {
   if (head === null) return { head, title: node.title, text: '', textPath: 'content.md' }
   const title = head === node.head ? node.title : await readTitle(api, path, head, node.title)
   for (const textPath of ['content.md', 'README.md']) {
     const text = await readText(api, path, head, textPath)
-    if (text === 'unfit') return undefined
+    if (typeof text === 'string') return text
     if (text !== undefined) return { head, title, ...text, textPath }
   }
   return { head, title, text: '', textPath: 'content.md' }
@@ -297,14 +301,15 @@ async function readText(
   path: NodePath,
   head: string,
   file: string,
-): Promise<{ text: string } | 'unfit' | undefined> {
+): Promise<{ text: string } | Unfit | undefined> {
   try {
     const { content, encoding } = await api.getFile({ path: { ...path, branch: head, path: file } })
-    return encoding === 'utf-8' && content.length <= most.text ? { text: content } : 'unfit'
+    if (encoding !== 'utf-8') return 'is not UTF-8'
+    return content.length <= most.text ? { text: content } : tooLong
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     if (error.code === 'file_not_found') return undefined
-    if (error.code === 'too_large') return 'unfit'
+    if (error.code === 'too_large') return tooLong
     throw error
   }
 }

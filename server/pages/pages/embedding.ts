@@ -12,7 +12,7 @@ import { type Tools, toolsFor } from '../text/drawing.ts'
 import { asQuoted, type Card, fewCards, firstBlocks } from '../text/embeds.ts'
 import { cardKey, resolver } from '../text/links.ts'
 import { type Env, TooMuchError } from '../text/markdown.ts'
-import { newEnv, parsing, withoutTitle, writing } from '../text/rendering.ts'
+import { isTooLong, newEnv, parsing, withoutTitle, writing } from '../text/rendering.ts'
 import { type Part, partOf } from '../text/sections.ts'
 import { inTurns } from '../text/texts.ts'
 import type { Urls } from '../urls.ts'
@@ -146,7 +146,7 @@ function* partOfText(
   tools: Tools,
 ): Generator<undefined, Rendered, undefined> {
   const units = text.length
-  if (units > limits.markdownUnits) return { html: undefined, ...tooLong, units: 0 }
+  if (isTooLong(text)) return { html: undefined, ...tooLong, units: 0 }
   try {
     const tokens = yield* parsing(text, env, tools)
     const whole = part.heading === undefined && part.block === undefined ? withoutTitle(tokens, title) : tokens

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { ComponentChildren, VNode } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { roughFormulas, roughMarks } from '../../markdown/rough-grammar.ts'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
@@ -126,6 +127,7 @@ function Article({ visit, read, html }: ArticleProps) {
   const { node, org, revision, version, history, tree, restorable } = read
   const isMain = revision === 'main'
   const latest = history.history[0]
+  const isTooLong = node.text_content.length > limits.pageText
   return (
     <article class="page">
       <Above visit={visit} org={org} path={tree.path} />
@@ -135,9 +137,15 @@ function Article({ visit, read, html }: ArticleProps) {
         </h1>
         <Acts
           {...{ urls, node, isMain }}
-          may={{ edit: mayEdit(org.role, node.head), write: mayWrite(org.role) }}
+          may={{ edit: mayEdit(org.role, node.head) && !isTooLong, write: mayWrite(org.role) }}
           menu={
-            <PageMenu {...{ visit, node, revision }} role={org.role} textPath={version.textPath} follow={read.follow} />
+            <PageMenu
+              {...{ visit, node, revision }}
+              role={org.role}
+              opensEditor={!isTooLong}
+              textPath={version.textPath}
+              follow={read.follow}
+            />
           }
         />
       </div>
@@ -167,6 +175,12 @@ function Article({ visit, read, html }: ArticleProps) {
         <p class="why">
           This text is too long to show in full:{' '}
           <a href={urls.raw(org.id, node.id, revision, version.wholeText)}>read the whole text</a>
+        </p>
+      )}
+      {isMain && isTooLong && mayEdit(org.role, node.head) && (
+        <p class="why">
+          This text has more than {limits.pageText.toLocaleString('en')} characters, too many to edit here. Edit it in a
+          clone.
         </p>
       )}
       {version.text.trim() === '' && (

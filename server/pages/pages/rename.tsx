@@ -103,8 +103,8 @@ async function renameOne(
   const { title, slug } = node
   try {
     const source = await sourceAt(api, { org, node, path }, head)
-    if (source === undefined)
-      return { id, title, outcome: { kind: 'failed', why: 'Its text cannot be edited here. Edit it in a clone.' } }
+    if (typeof source === 'string')
+      return { id, title, outcome: { kind: 'failed', why: `Its text ${source}. Edit it in a clone.` } }
     const propose = !maySave(org, node) ? { branches: org.branch_prefix ?? '' } : undefined
     const outcome = await renameIn(api, renamed, { path, source: { ...source, head }, slug, propose })
     return { id, title, outcome }

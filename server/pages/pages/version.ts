@@ -2,9 +2,9 @@
 
 import type { Api } from '../../../spec/client/api.ts'
 import { AppError } from '../../base/errors.ts'
-import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { unlessBusy } from '../parts/degraded.ts'
+import { isTooLong } from '../text/rendering.ts'
 
 type Node = AnswerOf<'getNode'>
 type Links = AnswerOf<'listLinks'>['links']
@@ -46,7 +46,7 @@ export async function readVersion(api: Api, path: NodePath, node: Node, revision
   // A long list may not contain the file, but a text always comes from one.
   const textPath = textPaths.find((name) => paths.includes(name)) ?? (text === '' ? undefined : textPaths[0])
   const version = {
-    ...{ title, text, links: text.length > limits.markdownUnits ? [] : links, files: named },
+    ...{ title, text, links: isTooLong(text) ? [] : links, files: named },
     ...(textPath && { textPath }),
   }
   if (text.length <= most.text || textPath === undefined) return version

@@ -17,6 +17,8 @@ interface MenuProps {
     readonly head?: string
   }
   readonly role: string | undefined
+  /** False if the text is too long for the editor. */
+  readonly opensEditor: boolean
   /** The branch, tag or commit that is shown. */
   readonly revision: string
   /** The file with the text; undefined without one. */
@@ -25,7 +27,7 @@ interface MenuProps {
   readonly follow: Follow | null | undefined
 }
 
-export function PageMenu({ visit, node, role, revision, textPath, follow }: MenuProps) {
+export function PageMenu({ visit, node, role, opensEditor, revision, textPath, follow }: MenuProps) {
   const { urls } = visit
   const { org_id, id, title, slug, head } = node
   const isMain = revision === 'main'
@@ -38,7 +40,7 @@ export function PageMenu({ visit, node, role, revision, textPath, follow }: Menu
       <div class="menu-items">
         {isMain && mayEdit(role, head) && head !== undefined && (
           <div>
-            <a href={urls.edit(org_id, id)}>Rename</a>
+            {opensEditor && <a href={urls.edit(org_id, id)}>Rename</a>}
             {section('move')}
             {section('tags')}
             {section('properties')}

@@ -109,6 +109,25 @@ markdown.core.ruler.before('inline', 'long_blocks', (state) => {
 
 type CoreState = InstanceType<typeof markdown.core.State>
 
+/** Parses the blocks as markdown-it does. Yields after each block that is in no other. */
+export function* readingBlocks({ src, env, tokens }: CoreState): Generator<undefined> {
+  const state = new markdown.block.State(src, markdown, env, tokens)
+  const rules = markdown.block.ruler.getRules('')
+  for (;;) {
+    const line = state.skipEmptyLines(state.line)
+    if (line >= state.lineMax) return
+    state.line = line
+    rules.some((rule) => rule(state, line, state.lineMax, false))
+    yield
+  }
+}
+
+/** The block rule of markdown-it. `rendering.ts` replaces it by `readingBlocks`, step by step. */
+export const readBlocks = (state: CoreState): void => {
+  for (const _ of readingBlocks(state));
+}
+markdown.core.ruler.at('block', readBlocks)
+
 /** Parses the inline content of the blocks. Yields after each block. */
 export function* readingInline({ tokens, env }: CoreState): Generator<undefined> {
   for (const { type, content, children } of tokens) {

@@ -9,7 +9,9 @@ import {
   markdown,
   plainText,
   type Resolve,
+  readBlocks,
   readInline,
+  readingBlocks,
   readingInline,
   TooMuchError,
   titleText,
@@ -45,6 +47,11 @@ export function newEnv(resolve: Resolve, scope?: string): Env {
   return { ...(scope === undefined ? {} : { scope }), resolve, ids: new Map(), headings: [], closings: [] }
 }
 
+/** True if a text is shown as source, without its links. */
+export function isTooLong(text: string): boolean {
+  return text.length > limits.markdownBytes || new TextEncoder().encode(text).length > limits.markdownBytes
+}
+
 /** Renders a text in steps of some milliseconds. A text beyond a limit is shown as source. */
 export function* rendering(
   text: string,
@@ -52,7 +59,7 @@ export function* rendering(
   env: Env,
   tools: Tools,
 ): Generator<undefined, ShownText, undefined> {
-  if (text.length > limits.markdownUnits) return asSource(text, 'is longer than 128 KiB')
+  if (isTooLong(text)) return asSource(text, 'is longer than 512 KiB')
   try {
     const tokens = belowTitle(withoutTitle(yield* parsing(text, env, tools), title))
     const html = yield* writing(tokens, env, limits.htmlUnits)
@@ -68,6 +75,7 @@ export function* parsing(text: string, env: Env, tools: Tools): Generator<undefi
   const state = new markdown.core.State(withoutHead(text), markdown, env)
   for (const rule of markdown.core.ruler.getRules('')) {
     if (rule === readInline) yield* readingInline(state)
+    else if (rule === readBlocks) yield* readingBlocks(state)
     else rule(state)
     yield
   }
