@@ -13,13 +13,15 @@ describe('the pages of the audit', () => {
   let bob: PersonClient
   let visit: Visit
   let page: string
+  let whales: string
 
   before(async () => {
     bob = await signUp(grove, 'Bob')
     await made(ann.put(`/orgs/${ann.org}/members/${bob.user.email}`, { role: 'editor' }))
     for (let n = 0; n < 60; n++) await made(ann.post(`/orgs/${ann.org}/invitations`, { role: 'reader' }))
     await cliDone('member', 'add', ann.org, bob.user.email, 'maintainer')
-    await newNode(grove, { ...bob, org: ann.org }, { title: 'Whales' })
+    whales = (await newNode(grove, { ...bob, org: ann.org }, { title: 'Whales' })).id
+    await ann.delete(`/orgs/${ann.org}/nodes/${(await newNode(grove, ann, { title: 'Gone' })).id}`)
     visit = await visitOf(grove, ann)
     page = `${pageAt(ann.org)}/settings/audit`
   })
@@ -34,6 +36,10 @@ describe('the pages of the audit', () => {
     const first = await visit.open(page)
     expect(mainOf(first)).to.include('by the operator').and.include('Gave a role').and.include('node.created')
     expect(hrefOf(first, 'Newest')).to.equal('')
+    const words = mainOf(first).replace(/\s+/g, ' ')
+    expect(words).to.match(/Created a page<\/strong> by Bob: <a href="[^"]*"/)
+    expect(words).to.include(`title="${whales}">Whales</a>`)
+    expect(words).to.match(/Deleted a page<\/strong> by Ann: <span title="[\da-f-]{36}">Gone \(deleted\)<\/span>/)
     const older = await visit.open(hrefOf(first, 'Older'))
     expect(mainOf(older)).to.include('Created an invitation').and.not.include('Gave a role')
     expect(hrefOf(older, 'Newest')).to.equal(page)

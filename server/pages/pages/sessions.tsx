@@ -4,6 +4,7 @@ import { hidden } from '../kit/controls.tsx'
 import { Row, Rows } from '../kit/parts.tsx'
 import { meFrame } from '../kit/scene-frames.tsx'
 import { act, settings } from '../kit/settings.tsx'
+import { readAuditNames } from '../parts/activity-names.ts'
 import { AuditRows } from '../parts/audit-rows.tsx'
 import { plural, When } from '../parts/dates.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
@@ -19,16 +20,21 @@ export const sessionsPage = settings({
   frame: meFrame('sessions'),
   title: 'Sessions',
   says: { end: 'The session has ended.', 'end-others': 'All other sessions have ended.' },
-  async read({ api, query }) {
+  async read(visit) {
+    const { api, query } = visit
     const offset = pageOffset(query.get('from'))
     const { entries } = await api.listMyAudit({ query: { limit: mostEntries } })
-    return { entries, ...(await api.listSessions({ query: { limit: size, offset } })) }
+    return {
+      entries,
+      names: await readAuditNames(visit, entries),
+      ...(await api.listSessions({ query: { limit: size, offset } })),
+    }
   },
   acts: {
     end: act('End', { session_id: hidden }, ({ api }, path) => api.endSession({ path })),
     'end-others': act('Sign out everywhere else', {}, ({ api }) => api.endOtherSessions({}), 'stop'),
   },
-  view: ({ sessions, total, offset, entries }, { form, ask, visit: { urls, oidc, person } }) => (
+  view: ({ sessions, total, offset, entries, names }, { form, ask, visit: { urls, oidc, person } }) => (
     <>
       <p class="why">
         {plural(total, 'session')}. If you do not recognise one, end it and{' '}
@@ -59,7 +65,7 @@ export const sessionsPage = settings({
       <Pages base={urls.me('sessions')} {...{ offset, size, total }} />
       {total > 1 && ask('end-others', 'All other sessions end immediately. Tokens stay valid.')}
       <h2>Activity of your account</h2>
-      <AuditRows entries={entries} urls={urls} {...(person && { ownId: person.id })} />
+      <AuditRows {...{ entries, urls, names }} {...(person && { ownId: person.id })} />
     </>
   ),
 })

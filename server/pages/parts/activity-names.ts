@@ -1,6 +1,7 @@
 /** The names and titles that the lines of the activity show, as they are now. */
 
 import { AppError } from '../../base/errors.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
 import type { Act, ActivityEvent } from '../text/activity-acts.ts'
 import { unlessBusy } from './degraded.ts'
@@ -17,8 +18,10 @@ export interface ActivityNames {
   readonly members: Readonly<Record<string, string>>
 }
 
-/** `listed`: items of the lists of pages and proposals. `single`: other pages, which are read one by one. */
-const most = { listed: 200, single: 20 } as const
+export type PageNames = Pick<ActivityNames, 'pages' | 'deleted'>
+
+/** `listed`: items of the lists of pages and proposals. `single`: other pages, which are read one by one. `orgs`: of entries of an account. */
+const most = { listed: 200, single: 20, orgs: 5 } as const
 
 export const proposalKey = (node: string, number: number) => `${node} ${number}`
 
@@ -50,12 +53,45 @@ const noPulls: { pull_requests: readonly { node_id: string; number: number; titl
 const noMembers: { members: readonly { user_id: string; name: string }[] } = { members: [] }
 const noNodes: { nodes: readonly { id: string; title: string }[] } = { nodes: [] }
 
+type AuditEntry = AnswerOf<'listMyAudit'>['entries'][number]
+
+/** Reads the titles of the pages in entries of the audit. Pages that cannot be read have none. */
+export async function readAuditNames(visit: PageContext, entries: readonly AuditEntry[]): Promise<PageNames> {
+  const orgs = [...new Set(entries.flatMap(({ org_id, target }) => (target?.type === 'node' && org_id) || []))]
+  const found = await Promise.all(
+    orgs.slice(0, most.orgs).map((org) => {
+      const own = entries.filter(({ org_id, target }) => org_id === org && target?.type === 'node')
+      const events = own.map(({ target, action, detail: { title } }) => ({
+        ...{ node: target?.id, type: action },
+        data: typeof title === 'string' ? { title } : {},
+      }))
+      return readPages(visit, org, events).catch(nothingIfRefused)
+    }),
+  )
+  return {
+    pages: Object.assign({}, ...found.map(({ pages }) => pages)),
+    deleted: found.flatMap(({ deleted }) => deleted),
+  }
+}
+
+/** The user may have left the organisation. */
+function nothingIfRefused(error: unknown): PageNames {
+  if (error instanceof AppError) return { pages: {}, deleted: [] }
+  throw error
+}
+
+interface TitledEvent {
+  readonly node: string | undefined
+  readonly type: string
+  readonly data: { readonly title?: string }
+}
+
 /** Reads the titles of pages. The last changed ones are read at once, and some others one by one. */
 async function readPages(
   { api, urls }: PageContext,
   org_id: string,
-  events: readonly ActivityEvent[],
-): Promise<Pick<ActivityNames, 'pages' | 'deleted'>> {
+  events: readonly TitledEvent[],
+): Promise<PageNames> {
   const ids = new Set(events.flatMap(({ node }) => node ?? []))
   const pages: Record<string, string> = {}
   const deleted: string[] = []

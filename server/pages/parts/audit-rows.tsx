@@ -1,9 +1,11 @@
 /** Entries of the audit as a list. */
 
 import { type AuditAction, auditCatalog } from '../../base/audit-actions.ts'
+import { eventCatalog } from '../../base/event-types.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { clientName } from '../text/client-name.ts'
 import type { Urls } from '../urls.ts'
+import type { PageNames } from './activity-names.ts'
 import { When } from './dates.tsx'
 
 type AuditEntry = AnswerOf<'listOrgAudit'>['entries'][number]
@@ -11,11 +13,12 @@ type AuditEntry = AnswerOf<'listOrgAudit'>['entries'][number]
 interface RowsProps {
   readonly entries: readonly AuditEntry[]
   readonly urls: Urls
+  readonly names: PageNames
   /** The signed-in user, who is not named. */
   readonly ownId?: string
 }
 
-export function AuditRows({ entries, urls, ownId }: RowsProps) {
+export function AuditRows({ entries, urls, names, ownId }: RowsProps) {
   return (
     <ul class="rows audit">
       {entries.map((entry) => (
@@ -23,7 +26,7 @@ export function AuditRows({ entries, urls, ownId }: RowsProps) {
           <div>
             <strong title={entry.action}>{auditWords(entry.action)}</strong>
             {(ownId === undefined || entry.actor.id !== ownId) && ` by ${actorName(entry)}`}
-            <Target entry={entry} urls={urls} />
+            <Target {...{ entry, urls, names }} />
             <small>
               <When time={entry.at} as="on" /> <When time={entry.at} as="clock" />
               {factsOf(entry).map((fact) => ` · ${fact}`)}
@@ -35,17 +38,44 @@ export function AuditRows({ entries, urls, ownId }: RowsProps) {
   )
 }
 
-/** Events and actions of other versions are called by their names. */
+/** Actions of other versions are called by their names. */
 export function auditWords(action: string): string {
-  return auditCatalog[action as AuditAction]?.says ?? action
+  return auditCatalog[action as AuditAction]?.says ?? (action in eventCatalog ? eventWords(action) : action)
 }
 
-function Target({ entry: { org_id, target }, urls }: { readonly entry: AuditEntry; readonly urls: Urls }) {
+/** What pages call the subject of an event, if that is not the first part of its type. */
+const nouns: Readonly<Record<string, string>> = {
+  node: 'page',
+  org: 'organisation',
+  pull_request: 'proposal',
+  tag: 'Git tag',
+}
+
+/** Says an event as a sentence: `node.created` is "Created a page". */
+function eventWords(type: string): string {
+  const [subject = '', did = ''] = type.replaceAll('_', ' ').split('.')
+  const noun = nouns[subject.replaceAll(' ', '_')] ?? subject
+  return `${did.charAt(0).toUpperCase()}${did.slice(1)} ${/^[aeio]/.test(noun) ? 'an' : 'a'} ${noun}`
+}
+
+interface TargetProps extends Pick<RowsProps, 'urls' | 'names'> {
+  readonly entry: AuditEntry
+}
+
+/** The page that an entry is about. Its id is in the tooltip. */
+function Target({ entry: { org_id, target }, urls, names: { pages, deleted } }: TargetProps) {
   if (org_id === undefined || target?.type !== 'node') return null
+  const title = pages[target.id]
   return (
     <>
       {': '}
-      <a href={urls.node(org_id, target.id)}>{target.id}</a>
+      {deleted.includes(target.id) ? (
+        <span title={target.id}>{title === undefined ? 'a deleted page' : `${title} (deleted)`}</span>
+      ) : (
+        <a href={urls.node(org_id, target.id)} title={target.id}>
+          {title ?? 'a page'}
+        </a>
+      )}
     </>
   )
 }

@@ -3,6 +3,7 @@
 import type { AnswerOf } from '../../../http/in-process.ts'
 import { readAsMember, SettingsTabs } from '../../../pages/kit/scene-frames.tsx'
 import type { Page, PageContext } from '../../../pages/page-context.ts'
+import { readAuditNames } from '../../../pages/parts/activity-names.ts'
 import { AuditRows, auditWords } from '../../../pages/parts/audit-rows.tsx'
 import { countOpen, OrgTabs } from '../../../pages/parts/org-tabs.tsx'
 
@@ -43,6 +44,7 @@ export async function showAudit(visit: PageContext): Promise<Page> {
   const list = isOwner
     ? await api.listOrgAudit({ path, query: { ...filter, ...(after !== null && { after }), limit: size } })
     : undefined
+  const names = await readAuditNames(visit, list?.entries ?? [])
   const { members } = isOwner
     ? await api.listMembers({ path, query: { limit: mostMembers, offset: 0 } })
     : { members: [] }
@@ -52,7 +54,7 @@ export async function showAudit(visit: PageContext): Promise<Page> {
     return asked.size > 0 ? `${base}?${asked}` : base
   }
   return {
-    ...{ kind: 'page', place: { org, crumb: 'Settings' }, facts: { org, open, list, members } },
+    ...{ kind: 'page', place: { org, crumb: 'Settings' }, facts: { org, open, list, members, names } },
     head: { title: `Audit · ${org.name}`, noIndex: true },
     body: () => (
       <>
@@ -65,7 +67,7 @@ export async function showAudit(visit: PageContext): Promise<Page> {
             <>
               <FilterForm action={base} members={members} filter={filter} />
               {list.entries.length === 0 && <p>Nothing{filter.action || filter.actor ? ' on this page' : ''}.</p>}
-              <AuditRows entries={list.entries} urls={urls} />
+              <AuditRows {...{ urls, names }} entries={list.entries} />
               <p class="acts">
                 {after !== null && (
                   <a class="btn" href={link({})}>
