@@ -27,8 +27,8 @@ import { isFromPage, isNavigation } from './cookie-auth.ts'
 import { diagramFrame, sendDiagramFrame } from './diagram-frame.ts'
 import { noPageError, type PageContext, type PageResult } from './page-context.ts'
 import { showNodeActivity, showOrgActivity } from './pages/activity.tsx'
-import { showAccount, takeAccount } from './pages/admin-account.tsx'
-import { leadToAdmin, showAccounts, showNewAccount, takeNewAccount } from './pages/admin-accounts.tsx'
+import { accountPage } from './pages/admin-account.tsx'
+import { accountsPage, leadToAdmin, newAccountPage } from './pages/admin-accounts.tsx'
 import { showHealth } from './pages/admin-health.tsx'
 import { showBacklinks } from './pages/backlinks.tsx'
 import { showBlame } from './pages/blame.tsx'
@@ -40,9 +40,9 @@ import { showFind } from './pages/find.tsx'
 import { showForgot, takeForgot } from './pages/forgot.tsx'
 import { showCommit, showHistory } from './pages/history.tsx'
 import { showHome } from './pages/home.tsx'
-import { showIdentities, takeIdentities } from './pages/identities.tsx'
+import { identitiesPage } from './pages/identities.tsx'
 import { leadToJoin, showJoin, takeJoin } from './pages/join.tsx'
-import { showMembers, takeMembers } from './pages/members.tsx'
+import { membersPage } from './pages/members.tsx'
 import { errorPage } from './pages/missing.tsx'
 import { showNew, takeNew } from './pages/new-node.tsx'
 import { showNode } from './pages/node.tsx'
@@ -52,10 +52,10 @@ import { showOrg, takeExample } from './pages/org.tsx'
 import { showOrgChanges } from './pages/org-changes.tsx'
 import { showOrgProposals } from './pages/org-proposals.tsx'
 import { showRules, takeRules } from './pages/org-rules.tsx'
-import { showGeneral, showNewOrg, takeGeneral, takeNewOrg } from './pages/org-settings.tsx'
-import { showPassword, takePassword } from './pages/password.tsx'
+import { generalPage, newOrgPage } from './pages/org-settings.tsx'
+import { passwordPage } from './pages/password.tsx'
 import { showPeople } from './pages/people.tsx'
-import { showGoodbye, showProfile, takeProfile } from './pages/profile.tsx'
+import { profilePage, showGoodbye } from './pages/profile.tsx'
 import { showProposal, takeProposal } from './pages/proposal.tsx'
 import { showProposals } from './pages/proposal-list.tsx'
 import { showRename, takeRename } from './pages/rename.tsx'
@@ -107,27 +107,27 @@ const routes: readonly PageRoute[] = [
   { at: '/forgot', show: showForgot, take: takeForgot },
   { at: '/sign-out', take: takeSignOut },
   { at: '/robots.txt', show: showRobots },
-  { at: '/new', show: showNewOrg, take: takeNewOrg },
+  { at: '/new', ...newOrgPage },
   { at: '/me/tokens', ...tokensPage },
   { at: '/docs', show: showDocs },
   { at: '/join', show: showJoin, take: takeJoin },
   { at: '/me/invitation', show: leadToJoin },
-  { at: '/me/password', show: showPassword, take: takePassword },
-  { at: '/me/profile', show: showProfile, take: takeProfile },
-  { at: '/me/identities', show: showIdentities, take: takeIdentities },
+  { at: '/me/password', ...passwordPage },
+  { at: '/me/profile', ...profilePage },
+  { at: '/me/identities', ...identitiesPage },
   { at: '/me/sessions', ...sessionsPage },
   { at: '/goodbye', show: showGoodbye },
   { at: '/admin', show: leadToAdmin },
-  { at: '/admin/accounts', show: showAccounts },
-  { at: '/admin/accounts/new', show: showNewAccount, take: takeNewAccount },
-  { at: '/admin/accounts/{account}', show: showAccount, take: takeAccount },
+  { at: '/admin/accounts', show: accountsPage.show },
+  { at: '/admin/accounts/new', ...newAccountPage },
+  { at: '/admin/accounts/{account}', ...accountPage },
   { at: '/admin/health', show: showHealth },
   { at: '/o/{org}', show: showOrg, hasWords: true, isOpening: true },
   { at: '/o/{org}/example', take: takeExample },
   { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: limits.formTextBytes },
-  { at: '/o/{org}/settings/general', show: showGeneral, take: takeGeneral },
+  { at: '/o/{org}/settings/general', ...generalPage },
   { at: '/o/{org}/settings/rules', show: showRules, take: takeRules },
-  { at: '/o/{org}/settings/members', show: showMembers, take: takeMembers },
+  { at: '/o/{org}/settings/members', ...membersPage },
   { at: '/o/{org}/find', show: showFind },
   { at: '/o/{org}/subpages', show: showSubpages },
   { at: '/o/{org}/nodes', show: showTable },

@@ -128,7 +128,7 @@ describe('a service in maintenance mode', () => {
       expect(body, path).to.include('Grove is in maintenance').and.to.include(message)
       expect(/<body[^>]* class="still"/.test(body), path).to.equal(path.startsWith('/o/'))
     }
-    const refused = await visit.send('/new', { name: 'New' })
+    const refused = await visit.send('/new', { act: 'create', name: 'New' })
     expect(refused.status).to.equal(503)
     expect(refused.body).to.include(message)
   })

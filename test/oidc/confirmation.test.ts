@@ -43,13 +43,13 @@ describe('a user without a password', () => {
     expect(page.html)
       .to.include('href="/sign-in/oidc/acme?purpose=confirm&amp;next=%2Fme%2Fpassword"')
       .and.not.include('name="old_password"')
-    const refused = await ann.send('/me/password', { new_password })
+    const refused = await ann.send('/me/password', { act: 'set', new_password })
     expect(refused.status).to.equal(403)
     expect(refused.html).to.include('Confirm first that it is you')
 
     const confirmed = await confirm(ann, { ...claims('ann'), auth_time: seconds() })
     expect([confirmed.status, confirmed.headers.location]).to.deep.equal([303, '/me/password'])
-    expect((await ann.send('/me/password', { new_password })).html).to.include('Your password was changed.')
+    expect((await ann.send('/me/password', { act: 'set', new_password })).html).to.include('Your password was changed.')
     expect((await ann.api('/auth/me')).body.has_password).not.to.equal(false)
     const login = { email: 'ann@acme.example', password: new_password }
     expect((await client(scene.grove).post('/auth/login', login)).status).to.equal(200)

@@ -74,7 +74,7 @@ describe('a user who comes back from a provider', () => {
     const unproved = await scene.pass(visitor, own, { purpose: 'link' })
     expect(problemIn(unproved)).to.deep.equal({ status: 403, code: 'confirmation_required' })
     const wrong = await visitor.send('/me/identities', { act: 'link', provider: 'acme', password: 'not this one' })
-    expect(wrong.status).to.equal(403)
+    expect(wrong.status).to.equal(422)
     const proved = await visitor.send('/me/identities', { act: 'link', provider: 'acme', password })
     expect(proved.html).to.include('href="/sign-in/oidc/acme?purpose=link"')
     const linked = await scene.pass(visitor, own, { purpose: 'link' })

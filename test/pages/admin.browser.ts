@@ -41,7 +41,7 @@ describe('an administrator in a browser', () => {
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Copied' }).waitFor()
     const link = await page.evaluate(() => navigator.clipboard.readText())
-    expect(link).to.equal((await page.locator('[data-reset-link]').textContent())?.trim())
+    expect(link).to.equal((await page.locator('[data-token]').textContent())?.trim())
 
     const zoe = await newVisitor({ viewport: { width: 390, height: 844 } })
     const requests: string[] = []
@@ -70,7 +70,7 @@ describe('an administrator in a browser', () => {
     const { page, open } = visitor
     const bob = await signUp(grove, 'Bob')
     await open(`/admin/accounts/${bob.user.id}`)
-    const confirm = page.getByLabel(`Type ${bob.user.email} to confirm`)
+    const confirm = page.getByLabel('E-mail address, to confirm')
     await confirm.fill('bob')
     await page.keyboard.press('Enter')
     await page.getByRole('alert').waitFor()

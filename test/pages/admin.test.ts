@@ -10,7 +10,7 @@ import { type Answer, client, type PersonClient, signUp } from '../support/peopl
 import { useWorld } from '../support/world.ts'
 import { alertIn, ledTo, mainOf, sendForm, type Visit, valueIn, visitOf } from './forms.ts'
 
-const linkIn = (answer: Answer) => /data-reset-link[^>]*>\s*([^<\s]+)/.exec(mainOf(answer))?.[1] ?? ''
+const linkIn = (answer: Answer) => /data-token[^>]*>\s*([^<\s]+)/.exec(mainOf(answer))?.[1] ?? ''
 
 describe('the pages of administrators', () => {
   const { grove, ada } = useWorld({ ada: 'owner' }, { signup: 'open', logLevel: 'info' })
@@ -46,7 +46,7 @@ describe('the pages of administrators', () => {
     }
     for (const act of ['admin', 'dismiss', 'disable', 'enable', 'reset', 'delete'])
       expect((await other.send(at(ada), { act, confirm: ada.user.email })).status, act).to.equal(403)
-    expect((await other.send('/admin/accounts/new', { email: 'x@example.org' })).status).to.equal(403)
+    expect((await other.send('/admin/accounts/new', { act: 'create', email: 'x@example.org' })).status).to.equal(403)
     expect((await ada.get('/admin/accounts')).status).to.equal(200)
   })
 
@@ -90,16 +90,16 @@ describe('the pages of administrators', () => {
 
   it('add an account, whose user opens the link and sets a password', async () => {
     const email = `${randomUUID()}@example.org`
-    const added = await pages.send('/admin/accounts/new', { email, name: 'Zoe', hide_email: 'on' })
+    const added = await pages.send('/admin/accounts/new', { act: 'create', email, name: 'Zoe', hide_email: 'on' })
     expect(added.status).to.equal(200)
     expect(added.headers['cache-control']).to.equal('no-store')
     const link = linkIn(added)
     expect(link).to.match(new RegExp(`^${grove.url}/reset#grv_reset_[\\w-]{20,}$`))
-    const again = await pages.send('/admin/accounts/new', { email, name: 'Zoe', is_admin: 'on' })
+    const again = await pages.send('/admin/accounts/new', { act: 'create', email, name: 'Zoe', is_admin: 'on' })
     expect([again.status, alertIn(again)]).to.deep.equal([409, 'There is an account with this e-mail address.'])
     expect([valueIn(again, 'email'), valueIn(again, 'name')]).to.deep.equal([email, 'Zoe'])
     expect(mainOf(again)).to.match(/name="is_admin"[^>]* checked/)
-    const wrong = await pages.send('/admin/accounts/new', { email: 'zoe', name: 'Zoe' })
+    const wrong = await pages.send('/admin/accounts/new', { act: 'create', email: 'zoe', name: 'Zoe' })
     expect([wrong.status, valueIn(wrong, 'email')]).to.deep.equal([422, 'zoe'])
     // Without script, the user pastes the whole link.
     expect((await client(grove).get('/reset', { accept: 'text/html' })).body).to.contain('copy the whole link')

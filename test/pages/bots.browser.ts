@@ -22,7 +22,7 @@ describe('bots in a browser', () => {
       await page.getByLabel('Role').selectOption('editor')
       await page.getByRole('button', { name: 'Create bot' }).click()
       await page.getByRole('heading', { name: 'Builder[bot]', level: 1 }).waitFor()
-      await page.getByLabel('Name of the token').fill('CI')
+      await page.locator('#token-name').fill('CI')
       await page.getByLabel('Access').selectOption('write')
       await page.getByRole('button', { name: 'Create token' }).click()
       const token = (await page.locator('[data-token]').textContent())?.trim() ?? ''
@@ -31,7 +31,7 @@ describe('bots in a browser', () => {
       const { id } = await made(as.post(`/orgs/${ann.org}/nodes`, { title: 'Whales' }))
       expect((await ann.get(`/orgs/${ann.org}/nodes/${id}`)).status).to.equal(200)
       await page.getByText('Delete…', { exact: true }).click()
-      await page.getByRole('button', { name: 'Delete Builder[bot]' }).click()
+      await page.getByRole('button', { name: 'Delete', exact: true }).click()
       await page.getByText('The bot was deleted.').waitFor()
       expect((await as.get(`/orgs/${ann.org}`)).status).to.equal(401)
       expect(visitor.faults).to.deep.equal([])

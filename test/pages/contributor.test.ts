@@ -129,7 +129,7 @@ describe('pages of a contributor', () => {
     ])
     const send = await formsOf(grove, ann)
     const bob = await signUp(grove, 'Bob')
-    const fields = { act: 'put', adding: '1', email: 'bob@example.org', role: 'contributor' }
+    const fields = { act: 'add', email: 'bob@example.org', role: 'contributor' }
     expect((await send(`${pageAt(ann.org)}/settings/members`, fields)).status).to.equal(303)
     expect(await made(bob.get(`/orgs/${ann.org}`))).to.include({ role: 'contributor', branch_prefix: prefixOf(bob) })
   })

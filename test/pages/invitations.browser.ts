@@ -96,6 +96,6 @@ describe('who opens the link of an invitation', () => {
     await page.getByRole('button', { name: 'Copy link' }).click()
     await page.getByRole('button', { name: 'Copied' }).waitFor()
     const copied = await page.evaluate(() => navigator.clipboard.readText())
-    expect(copied).to.equal(await page.locator('[data-invitation]').textContent())
+    expect(copied).to.equal(await page.locator('[data-token]').textContent())
   })
 })

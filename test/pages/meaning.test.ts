@@ -39,7 +39,7 @@ describe('search by meaning', () => {
   const model = (more: Partial<Embeddings> = {}): Embeddings => ({ ...modelElsewhere, ...more })
   const sectionOf = async (visitor = visit) =>
     /<section aria-labelledby="meaning">[\s\S]*?<\/section>/.exec(mainOf(await visitor.open(settings)))?.[0] ?? ''
-  const chosenIn = (html: string) => /value="(\w+)" checked/.exec(html)?.[1]
+  const chosenIn = (html: string) => /value="(\w+)" selected/.exec(html)?.[1]
   const choiceOf = async () => (await made(ann.get(`/orgs/${ann.org}`))).embeddings
 
   describe('in the settings of an organisation', () => {
@@ -52,11 +52,11 @@ describe('search by meaning', () => {
         ['default', undefined],
       ] as const) {
         const answer = await visit.send(settings, { act: 'embeddings', embeddings })
-        expect(ledTo(answer)).to.deep.equal([303, `${settings}?saved`])
+        expect(ledTo(answer)).to.deep.equal([303, `${settings}?saved=embeddings`])
         expect([await choiceOf(), chosenIn(await sectionOf())]).to.deep.equal([choice, embeddings])
       }
-      for (const fields of [{}, { embeddings: 'yes' }, { embeddings: 'toString' }])
-        expect((await visit.send(settings, { act: 'embeddings', ...fields })).status).to.equal(400)
+      for (const fields of [{ embeddings: 'yes' }, { embeddings: 'toString' }])
+        expect((await visit.send(settings, { act: 'embeddings', ...fields })).status).to.equal(422)
       expect(await choiceOf()).to.equal(undefined)
     })
 

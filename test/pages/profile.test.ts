@@ -113,15 +113,15 @@ describe('the profile of a user', () => {
   })
 
   it('deletes the account by its password, and signs out', async () => {
-    const wrong = await pages.send('/me/profile', { act: 'delete', delete_password: 'not this one' })
+    const wrong = await pages.send('/me/profile', { act: 'delete', password: 'not this one' })
     expect([wrong.status, alertIn(wrong)]).to.deep.equal([422, 'This is not your current password.'])
     expect(mainOf(wrong)).to.match(/<details open/)
     const bob = await signUp(grove, `Bob ${randomUUID()}`)
     await made(ann.put(`/orgs/${ann.org}/members/${bob.user.email}`, { role: 'editor' }))
-    const owner = await pages.send('/me/profile', { act: 'delete', delete_password: password })
+    const owner = await pages.send('/me/profile', { act: 'delete', password })
     expect([owner.status, alertIn(owner)?.includes('would have no owner')]).to.deep.equal([409, true])
     await made(ann.delete(`/orgs/${ann.org}/members/${bob.user.email}`))
-    const deleted = await pages.send('/me/profile', { act: 'delete', delete_password: password })
+    const deleted = await pages.send('/me/profile', { act: 'delete', password })
     expect(ledTo(deleted)).to.deep.equal([303, '/goodbye'])
     expect(deleted.headers['set-cookie']).to.match(/^grove=;/)
     expect((await client(grove).get('/goodbye', { accept: 'text/html' })).body).to.contain('Account deleted')

@@ -95,11 +95,11 @@ describe('pages of settings', () => {
       return members.map(({ name, role }: Record<string, string>) => `${name} ${role}`)
     }
     await open(`${pageAt(org)}/settings/members`)
-    await page.getByLabel(/^E-mail/).fill('nobody@example.org')
+    await page.locator('#add-email').fill('nobody@example.org')
     await page.getByRole('button', { name: 'Add' }).click()
     await page.getByRole('alert').waitFor()
-    expect(await page.getByLabel(/^E-mail/).inputValue()).to.equal('nobody@example.org')
-    await page.getByLabel(/^E-mail/).fill('bob@example.org')
+    expect(await page.locator('#add-email').inputValue()).to.equal('nobody@example.org')
+    await page.locator('#add-email').fill('bob@example.org')
     await page.getByRole('button', { name: 'Add' }).click()
     expect(await roles()).to.deep.equal(['Ann owner', 'Bob editor'])
     await page.getByLabel('Role of Bob', { exact: true }).selectOption('maintainer')
@@ -203,12 +203,12 @@ describe('pages of settings', () => {
     const invite = () => page.getByRole('button', { name: 'Create invitation' }).click()
     await page.locator('#invite-role').selectOption('reader')
     await invite()
-    const link = (await page.locator('[data-invitation]').textContent()) ?? ''
+    const link = (await page.locator('[data-token]').textContent()) ?? ''
     expect(link).to.match(/#token=grv_invite_[\w-]{43}$/)
     await open(`${pageAt(org)}/settings/members`)
     expect(await page.content()).not.to.include('#token=')
     await invite()
-    const other = (await page.locator('[data-invitation]').textContent()) ?? ''
+    const other = (await page.locator('[data-token]').textContent()) ?? ''
     await page.getByRole('button', { name: 'Revoke' }).last().click()
     await invited.open('/')
     await invited.page.getByRole('link', { name: 'Use an invitation' }).click()
@@ -229,7 +229,7 @@ describe('pages of settings', () => {
     const { id } = await made(ann.post('/orgs', { name: 'Short-lived' }))
     const { page, open } = visitor
     await open(`${pageAt(id)}/settings/general`)
-    await page.getByText('Delete…').click()
+    await page.getByText('Delete organisation…').click()
     await page.getByText('restore the repositories from the trash').waitFor()
     const repeated = page.getByLabel('Type its name to confirm')
     await repeated.fill('Long-lived')

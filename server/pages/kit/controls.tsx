@@ -4,7 +4,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { plural } from '../parts/dates.tsx'
-import { Field, type Trouble } from '../parts/forms.tsx'
+import { Field, Password, type Trouble } from '../parts/forms.tsx'
 
 /** A control of a form, by the name of its field in the API. */
 export interface Control<T> {
@@ -106,7 +106,7 @@ interface ChoiceLook<T> {
 export function choice<T extends string | number>(
   label: string,
   options: Options<T>,
-  { hint, start }: ChoiceLook<T> = {},
+  { hint, start }: ChoiceLook<NoInfer<T>> = {},
 ): Control<T> {
   const first = String(start ?? options[0]?.[0])
   return {
@@ -181,6 +181,39 @@ export function Check({ words, ...box }: CheckProps) {
       <span>{words}</span>
     </label>
   )
+}
+
+/** The password that proves who the user is. Users without one have no value. */
+export function proof(label: string): Control<string | undefined> {
+  return {
+    ...{ start: [], isProof: true, read: ([text]) => text, write: () => [] },
+    draw: ({ texts, ...shown }) => <Password {...{ label, ...shown }} autocomplete="current-password" />,
+  }
+}
+
+export const newPassword: Control<string> = {
+  start: [],
+  read: ([text = '']) => text,
+  write: () => [],
+  draw: ({ texts, ...shown }) => <Password label="New password" autocomplete="new-password" {...shown} />,
+}
+
+/** Several lines. */
+export function text(label: string, hint: string, most: number): Control<string> {
+  return {
+    start: [''],
+    read: ([typed = '']) => typed.replaceAll('\r\n', '\n').trim(),
+    write: (value) => [value],
+    draw: ({ texts: [value], ...shown }) => (
+      <Field {...{ label, hint, ...shown }}>
+        {(tied) => (
+          <textarea {...tied} rows={3} maxLength={most}>
+            {`\n${value}`}
+          </textarea>
+        )}
+      </Field>
+    ),
+  }
 }
 
 /** The id of what an act is for. */

@@ -50,30 +50,51 @@ export function Notice({ children }: { readonly children: ComponentChildren }) {
 }
 
 interface SecretProps {
-  /** The noun for it. */
-  readonly of: 'token' | 'secret'
-  readonly title: string
-  /** What it is for. */
-  readonly why?: string
+  /** The noun on the button that copies it. */
+  readonly what: 'token' | 'secret' | 'link'
+  /** Default: "New" and the noun. */
+  readonly label?: string
+  readonly title?: string
   readonly secret: string
   /** Lines to try it. */
   readonly lines?: readonly string[]
+  /** Default: that it is shown only once. */
+  readonly children?: ComponentChildren
 }
 
 /** A secret that is shown once. */
-export function Secret({ of, title, why, secret, lines = [] }: SecretProps) {
+export function Secret({ what, label = `New ${what}`, title, secret, lines = [], children }: SecretProps) {
   return (
-    <section class="made" aria-label={`New ${of}`}>
-      <h2>{title}</h2>
-      <p>
-        Copy the {of} now. It is shown only once. {why}
-      </p>
+    <section class="made" aria-label={label}>
+      {title && <h2>{title}</h2>}
+      {children ?? <p>Copy the {what} now. It is shown only once.</p>}
       <p class="copy" data-token>
         {secret}
+      </p>
+      <p>
+        <button type="button" class="btn" data-copy="[data-token]" hidden>
+          Copy {what}
+        </button>
       </p>
       {lines.map((line) => (
         <p class="copy">{line}</p>
       ))}
+    </section>
+  )
+}
+
+interface SectionProps {
+  readonly title: string
+  readonly why?: ComponentChildren
+  readonly children: ComponentChildren
+}
+
+export function Section({ title, why, children }: SectionProps) {
+  return (
+    <section>
+      <h2>{title}</h2>
+      {why && <p class="why">{why}</p>}
+      {children}
     </section>
   )
 }

@@ -5,7 +5,7 @@ import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
 import { Tabs } from '../parts/forms.tsx'
-import { type MePage, MeTabs } from '../parts/me-tabs.tsx'
+import { AdminTabs, type MePage, MeTabs } from '../parts/me-tabs.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import type { SettingsPage, Urls } from '../urls.ts'
 
@@ -25,7 +25,8 @@ interface Drawn {
   /** Default: the title of the page. */
   readonly crumb?: string
   readonly above?: VNode
-  readonly tabs: VNode
+  /** Undefined: a narrow page. */
+  readonly tabs?: VNode
   /** Shown instead of the content, which is not read. */
   readonly closed?: VNode | undefined
 }
@@ -67,6 +68,15 @@ export function meFrame(here: MePage): SceneFrame<undefined> {
     }),
   }
 }
+
+/** The frame of the pages for administrators. */
+export const adminFrame: SceneFrame<undefined> = {
+  read: async () => undefined,
+  draw: ({ urls }) => ({ of: 'Grove', crumb: 'Administration', tabs: <AdminTabs urls={urls} here="accounts" /> }),
+}
+
+/** A narrow page without tabs. */
+export const sheetFrame: SceneFrame<undefined> = { read: async () => undefined, draw: () => ({ of: 'Grove' }) }
 
 /** Reads the organisation for a member. @throws AppError unauthenticated, forbidden: the user is not a member */
 export async function readAsMember(

@@ -26,6 +26,8 @@ export function act<F extends Controls>(label: string, controls: F, run: Act<F>[
 interface Fill<F> {
   /** The values to change, and those of hidden controls. */
   readonly values?: Partial<Body<F>>
+  /** Controls that are not shown, and have no value. */
+  readonly without?: readonly (keyof F & string)[] | undefined
   /** The options of references. */
   readonly options?: { readonly [K in keyof F]?: Options<string> }
   /** The thing that the act changes, for names of buttons. */
@@ -118,14 +120,14 @@ async function scenePage<H, R, A>(scene: Scene<H, R, A>, visit: PageContext, out
     : await contentOf(scene, visit, home, outside.trouble)
   const [sent, saved] = [visit.form.get('act'), visit.query.get('saved') ?? '']
   const notice = sent === null && Object.hasOwn(says, saved) ? says[saved] : undefined
-  const fields = sent === null ? [] : Object.keys(actOf(acts, sent).controls)
+  const fields = sent === null ? [] : shownFields(actOf(acts, sent))
   return {
     ...{ kind: 'page', place: { crumb: crumb ?? title, ...(org && { org }) }, facts: [home, facts] },
     head: { title: `${title} · ${of}`, noIndex: true },
     body: () => (
       <>
         {above}
-        <main id="main" class="page settings">
+        <main id="main" class={tabs ? 'page settings' : 'sheet'}>
           <h1>{title}</h1>
           {tabs}
           {notice !== undefined && <Notice>{notice}</Notice>}
@@ -162,7 +164,7 @@ function uiOf<A>(acts: A, visit: PageContext, trouble: Trouble | undefined): Ui<
       const { of } = fill
       const isStop = one.look === 'stop' && of === undefined
       return (
-        <details open={hasFields(one) && trouble !== undefined && isSent(one, name, fill, visit)}>
+        <details open={shownFields(one).length > 0 && trouble !== undefined && isSent(one, name, fill, visit)}>
           <summary class={isStop ? 'btn stop' : 'btn'} {...(of && { 'aria-label': `${one.label} ${of}…` })}>
             {one.label}…
           </summary>
@@ -173,8 +175,9 @@ function uiOf<A>(acts: A, visit: PageContext, trouble: Trouble | undefined): Ui<
   }
 }
 
-function hasFields({ controls }: Act): boolean {
-  return Object.values(controls).some(({ isHidden }) => !isHidden)
+/** Returns the names of the controls that show their errors. */
+function shownFields({ controls }: Act): string[] {
+  return Object.keys(controls).filter((key) => !controls[key]?.isHidden)
 }
 
 /** True if this form was sent. Forms of one act differ in their hidden controls. */
@@ -193,10 +196,10 @@ interface FormProps {
 }
 
 function ActForm({ name, act, fill, visit, trouble, question }: FormProps) {
-  const { values = {}, options = {}, of } = fill
+  const { values = {}, options = {}, without = [], of } = fill
   const isAgain = trouble !== undefined && isSent(act, name, fill, visit)
-  const controls = Object.entries(act.controls)
-  const isFilled = hasFields(act)
+  const controls = Object.entries(act.controls).filter(([key]) => !without.includes(key))
+  const isFilled = controls.some(([, { isHidden }]) => !isHidden)
   const look = act.look ?? (isFilled ? 'go' : 'plain')
   const prefix = [name, ...controls.flatMap(([key, { isHidden }]) => (isHidden ? [values[key]] : []))].join('-')
   const isNamed = of !== undefined && question === undefined

@@ -39,7 +39,7 @@ function forgotPage({ urls, form, sendsMail }: PageContext, { trouble, isSent = 
         <TroubleOf trouble={trouble} fields={['email']} />
         {sendsMail ? (
           <form method="post" action={urls.forgot()} class="fields">
-            <EmailField autocomplete="username" value={field(form, 'email')} trouble={trouble} />
+            <EmailField value={field(form, 'email')} trouble={trouble} />
             <button class="btn go" type="submit">
               Send a mail
             </button>

@@ -1,202 +1,110 @@
 /** The members of an organisation: their roles, and adding, inviting and removing them. */
 
-import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { readAsMember, SettingsTabs } from '../kit/scene-frames.tsx'
-import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
+import { choice, hidden, line } from '../kit/controls.tsx'
+import { Row, Rows, Section } from '../kit/parts.tsx'
+import { orgFrame } from '../kit/scene-frames.tsx'
+import { act, settings } from '../kit/settings.tsx'
+import { type PageContext, param } from '../page-context.ts'
 import { BotMark } from '../parts/bots.tsx'
 import { plural, When } from '../parts/dates.tsx'
-import { EmailField, Field, field, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
-import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
-import { RoleOptions, roleOf, roles } from '../parts/roles.tsx'
-import { createInvitation, Invitations, type MadeInvitation, readInvitations } from './invitations.tsx'
+import { Pages, pageOffset } from '../parts/paging.tsx'
+import { roleOptions, roles } from '../parts/roles.tsx'
+import { InvitationRow, invite, revoke } from './invitations.tsx'
 
 type Member = AnswerOf<'listMembers'>['members'][number]
-/** Members on a page. */
-const pageMembers = 100
 
-export function showMembers(visit: PageContext): Promise<Page> {
-  return membersPage(visit)
+/** Members on a page, and open invitations listed. */
+const size = 100
+const role = choice('Role', roleOptions, { start: 'editor' })
+
+function put(visit: PageContext, { email, role }: Pick<Member, 'email' | 'role'>) {
+  return visit.api.putMember({ path: { org_id: param(visit, 'org'), email }, body: { role } })
 }
 
-export async function takeMembers(visit: PageContext): Promise<PageResult> {
-  const { api, form, urls, person } = visit
-  const email = field(form, 'email').trim()
-  const path = { org_id: param(visit, 'org'), email }
-  const again = (trouble: Trouble) => membersPage(visit, { trouble })
-  if (form.get('act') === 'invite')
-    try {
-      return await membersPage(visit, { made: await createInvitation(visit, path.org_id) })
-    } catch (error) {
-      return showFormErrors(error, again)
-    }
-  return submitForm(again, async () => {
-    switch (form.get('act')) {
-      case 'put':
-        await api.putMember({ path, body: { role: roleOf(form) } })
-        break
-      case 'remove':
-        await api.removeMember({ path })
-        if (email === person?.email) return urls.home()
-        break
-      case 'revoke':
-        await api.revokeInvitation({ path: { ...path, invitation_id: field(form, 'invitation') } })
-        break
-      default:
-        throw new AppError('bad_request', 'The form does not name a known action')
-    }
-    return urls.settings(path.org_id, 'members')
-  })
+async function remove(visit: PageContext, { email }: Pick<Member, 'email'>) {
+  await visit.api.removeMember({ path: { org_id: param(visit, 'org'), email } })
+  return email === visit.person?.email ? visit.urls.home() : undefined
 }
 
-interface More {
-  readonly trouble?: Trouble
-  readonly made?: MadeInvitation
-}
-
-async function membersPage(visit: PageContext, { trouble, made }: More = {}): Promise<Page> {
-  const read = await readMembers(visit)
-  const { org, open, invitations, isOwner } = read
-  const { urls, form } = visit
-  const action = urls.settings(org.id, 'members')
-  const isAdding = form.has('adding')
-  const isInviting = form.get('act') === 'invite'
-  return {
-    ...{ kind: 'page', place: { org, crumb: 'Settings' }, facts: { ...read, trouble, made: made?.id } },
-    head: { title: `Members · ${org.name}`, noIndex: true },
-    body: () => (
-      <>
-        <OrgTabs {...{ urls, org, open }} here="settings" />
-        <main id="main" class="page settings">
-          <h1>Members</h1>
-          <SettingsTabs urls={urls} org={org.id} here="members" />
-          <TroubleOf trouble={trouble} fields={isAdding || isInviting ? ['email'] : []} />
-          <MemberList visit={visit} read={read} action={action} />
-          {isOwner && (
-            <Invitations {...{ visit, action, made }} open={invitations} trouble={isInviting ? trouble : undefined} />
-          )}
-          {isOwner && <Addition form={form} action={action} isAgain={isAdding} trouble={trouble} />}
-        </main>
-      </>
+export const membersPage = settings({
+  frame: orgFrame('members'),
+  title: 'Members',
+  async read({ api, query }, { org }) {
+    const path = { org_id: org.id }
+    const offset = pageOffset(query.get('from'))
+    const list = await api.listMembers({ path, query: { limit: size, offset } })
+    const isOwner = org.role === 'owner'
+    const open = isOwner ? (await api.listInvitations({ path, query: { limit: size } })).invitations : []
+    return { ...list, isOwner, open }
+  },
+  acts: {
+    ...{ invite, revoke },
+    add: act(
+      'Add member',
+      { email: line('E-mail', { hint: 'of a user who has signed up here', type: 'email' }), role },
+      put,
     ),
-  }
-}
-
-type Read = Awaited<ReturnType<typeof readMembers>>
-
-async function readMembers(visit: PageContext) {
-  const { api, query } = visit
-  const org = await readAsMember(visit)
-  const open = await countOpen(visit, org)
-  const offset = pageOf(query) * pageMembers
-  const { members, total } = await api.listMembers({ path: { org_id: org.id }, query: { limit: pageMembers, offset } })
-  const isOwner = org.role === 'owner'
-  return {
-    org,
-    open,
-    members,
-    total,
-    offset,
-    isOwner,
-    invitations: isOwner ? await readInvitations(visit, org.id) : [],
-  }
-}
-
-interface MemberListProps {
-  readonly visit: PageContext
-  readonly read: Read
-  readonly action: string
-}
-
-function MemberList({ visit: { person, urls }, read, action }: MemberListProps) {
-  const { org, members, total, offset, isOwner } = read
-  return (
+    put: act('Change', { email: hidden, role }, put),
+    remove: act('Remove', { email: hidden }, remove, 'stop'),
+    leave: act('Leave', { email: hidden }, remove, 'stop'),
+  },
+  view: ({ members, total, offset, isOwner, open }, { form, ask, visit: { person, urls }, action }, { org }) => (
     <>
       <p class="why">{plural(total, 'member')}</p>
-      <ul class="rows">
-        {members.map((member) => (
-          <li>
-            <div>
-              <strong>{member.name}</strong> {member.is_bot && <BotMark />}
-              <small>
+      <Rows of={members}>
+        {(member) => (
+          <Row
+            title={
+              <>
+                <strong>{member.name}</strong> {member.is_bot && <BotMark />}
+              </>
+            }
+            facts={
+              <>
                 {member.email} · since <When time={member.created_at} as="day" />
-              </small>
-            </div>
+              </>
+            }
+          >
             {isOwner && !member.is_bot ? <RoleForm member={member} action={action} /> : <span>{member.role}</span>}
             {isOwner && member.is_bot && (
               <a class="btn" href={urls.bot(org.id, member.user_id)}>
                 Manage
               </a>
             )}
-            {!member.is_bot && (isOwner || member.email === person?.email) && (
-              <Removal member={member} action={action} isMe={member.email === person?.email} />
-            )}
-          </li>
-        ))}
-      </ul>
-      {offset + members.length < total && (
-        <p>
-          <a class="btn" href={`${action}?page=${offset / pageMembers + 2}`}>
-            Show more members
-          </a>
-        </p>
+            {isOwner &&
+              !member.is_bot &&
+              member.email !== person?.email &&
+              ask('remove', `${member.name} loses access immediately. Their contributions stay.`, {
+                ...{ values: { email: member.email }, of: member.name },
+              })}
+            {member.email === person?.email &&
+              ask('leave', 'You immediately lose access to everything that is not published.', {
+                values: { email: member.email },
+              })}
+          </Row>
+        )}
+      </Rows>
+      <Pages base={action} {...{ offset, size, total }} names={['Previous', 'Next']} />
+      {isOwner && (
+        <>
+          <Section title="Invite people" why="People join with a link. They do not need an account yet.">
+            <Rows of={open}>
+              {(one) => <InvitationRow of={one}>{form('revoke', { values: { invitation_id: one.id } })}</InvitationRow>}
+            </Rows>
+            {form('invite')}
+          </Section>
+          <Section title="Add a member">{form('add')}</Section>
+        </>
       )}
     </>
-  )
-}
+  ),
+})
 
-interface AdditionProps {
-  readonly form: URLSearchParams
-  readonly action: string
-  /** True if this form was sent and refused. */
-  readonly isAgain: boolean
-  readonly trouble: Trouble | undefined
-}
-
-/** The form that adds a user to the organisation. */
-function Addition({ form, action, isAgain, trouble }: AdditionProps) {
-  return (
-    <section>
-      <h2>Add a member</h2>
-      <form method="post" action={action} class="fields">
-        <input type="hidden" name="act" value="put" />
-        <input type="hidden" name="adding" value="1" />
-        <EmailField
-          hint="of a user who has signed up here"
-          autocomplete="off"
-          value={isAgain ? field(form, 'email') : ''}
-          trouble={isAgain ? trouble : undefined}
-        />
-        <Field label="Role" name="role">
-          {(tied) => (
-            <select {...tied}>
-              <RoleOptions chosen={isAgain ? form.get('role') : 'editor'} />
-            </select>
-          )}
-        </Field>
-        <button class="btn go" type="submit">
-          Add member
-        </button>
-      </form>
-    </section>
-  )
-}
-
-/** Returns the page number in the query, from 0. */
-function pageOf(query: URLSearchParams): number {
-  const text = query.get('page') ?? ''
-  return /^[1-9]\d{0,3}$/.test(text) ? Number(text) - 1 : 0
-}
-
-interface MemberProps {
-  readonly member: Member
-  readonly action: string
-}
-
-function RoleForm({ member, action }: MemberProps) {
+/** The role of a member, on one line. */
+function RoleForm({ member, action }: { readonly member: Member; readonly action: string }) {
   return (
     <form method="post" action={action} class="line">
-      <input type="hidden" name="act" value="put" />
       <input type="hidden" name="email" value={member.email} />
       <select name="role" aria-label={`Role of ${member.name}`}>
         {roles.map(({ role }) => (
@@ -205,31 +113,9 @@ function RoleForm({ member, action }: MemberProps) {
           </option>
         ))}
       </select>
-      <button class="btn" type="submit" aria-label={`Change the role of ${member.name}`}>
+      <button class="btn" type="submit" name="act" value="put" aria-label={`Change the role of ${member.name}`}>
         Change
       </button>
     </form>
-  )
-}
-
-function Removal({ member, action, isMe }: MemberProps & { readonly isMe: boolean }) {
-  const what = isMe ? 'Leave' : `Remove ${member.name}`
-  return (
-    <details>
-      <summary class="btn" aria-label={`${what}…`}>
-        {isMe ? 'Leave…' : 'Remove…'}
-      </summary>
-      <form method="post" action={action} class="ask">
-        <p>
-          {isMe
-            ? 'You immediately lose access to everything that is not published.'
-            : `${member.name} loses access immediately. Their contributions stay.`}
-        </p>
-        <input type="hidden" name="email" value={member.email} />
-        <button type="submit" class="btn stop" name="act" value="remove">
-          {what}
-        </button>
-      </form>
-    </details>
   )
 }

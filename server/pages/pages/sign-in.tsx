@@ -6,12 +6,11 @@ import { AppError, ValidationError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { purpose } from '../../base/purpose.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
-import { EmailField, Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { EmailField, Field, field, Password, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { oidcPath } from '../parts/oidc-path.ts'
 import { ownPath, type Urls } from '../urls.ts'
 import { Forgot } from './forgot.tsx'
 import { invitationIn, mostInvitation } from './invitations.tsx'
-import { Password } from './password.tsx'
 
 /** Maximum characters of the fields. */
 const most = { token: 4096 } as const
@@ -170,7 +169,7 @@ export function SignInForm({ visit, next, trouble }: SignInProps) {
         <input type="hidden" name="next" value={next} />
         {invitation !== '' && <input type="hidden" name="invitation" value={invitation} />}
         {invitation !== '' && <p class="notice">{goesAlong}</p>}
-        <EmailField autocomplete="username" value={field(form, 'email')} trouble={trouble} />
+        <EmailField value={field(form, 'email')} trouble={trouble} />
         <Password label="Password" name="password" autocomplete="current-password" trouble={trouble} />
         <button class="btn go" type="submit">
           Sign in
@@ -232,7 +231,7 @@ export function signUpPage(visit: PageContext, signup: Signup, trouble?: Trouble
         <form method="post" action={urls.signUp()} class="fields">
           <input type="hidden" name="next" value={next} />
           {isGiven && <p class="notice">{goesAlong}</p>}
-          <EmailField autocomplete="username" value={field(form, 'email')} trouble={trouble} />
+          <EmailField value={field(form, 'email')} trouble={trouble} />
           <Field label="Name" hint="shown as the author of your changes" name="name" trouble={trouble}>
             {(tied) => (
               <input {...tied} autocomplete="name" maxLength={limits.displayName} value={field(form, 'name')} />

@@ -27,7 +27,7 @@ export const tokensPage = settings({
       { ...controls, org_id: reference('Organisation'), node_id, expires_at },
       async (visit, body) => {
         const made = await visit.api.createToken({ body })
-        return <Secret of="token" title={made.name} secret={made.token} lines={await linesFor(visit, made)} />
+        return <Secret what="token" title={made.name} secret={made.token} lines={await linesFor(visit, made)} />
       },
     ),
     revoke: act('Revoke', { token_id: hidden }, ({ api }, path) => api.revokeToken({ path }), 'stop'),

@@ -142,19 +142,53 @@ export function Tabs({ label, tabs }: TabsProps) {
 }
 
 interface EmailFieldProps {
-  readonly label?: string
-  readonly hint?: string
-  readonly name?: string
-  readonly autocomplete: 'off' | 'email' | 'username'
   readonly value: string
   readonly trouble: Trouble | undefined
 }
 
-/** A required field for an e-mail address. */
-export function EmailField({ label = 'E-mail', hint, name = 'email', autocomplete, value, trouble }: EmailFieldProps) {
+/** The e-mail address of a user who signs in or up. */
+export function EmailField({ value, trouble }: EmailFieldProps) {
   return (
-    <Field label={label} hint={hint} name={name} trouble={trouble}>
-      {(tied) => <input {...{ ...tied, autocomplete, value }} type="email" required maxLength={limits.email} />}
+    <Field label="E-mail" name="email" trouble={trouble}>
+      {(tied) => (
+        <input {...{ ...tied, value }} type="email" autocomplete="username" required maxLength={limits.email} />
+      )}
+    </Field>
+  )
+}
+
+/** Minimum and maximum characters of a password. */
+const passwordLength = { least: 8, most: 256 } as const
+
+interface PasswordProps {
+  readonly label: string
+  readonly name: string
+  readonly autocomplete: 'current-password' | 'new-password'
+  readonly trouble?: Trouble | undefined
+  /** Prefix of the id, if another form has a field with this name. */
+  readonly of?: string
+}
+
+/** A password field. A new password has a minimum length. */
+export function Password({ label, name, autocomplete, trouble, of }: PasswordProps) {
+  const isNew = autocomplete === 'new-password'
+  return (
+    <Field
+      label={label}
+      hint={isNew ? `at least ${passwordLength.least} characters` : undefined}
+      name={name}
+      trouble={trouble}
+      {...(of === undefined ? {} : { of })}
+    >
+      {(tied) => (
+        <input
+          {...{ ...tied, autocomplete }}
+          {...(isNew ? { minLength: passwordLength.least } : {})}
+          type="password"
+          required
+          maxLength={passwordLength.most}
+        />
+      )}
     </Field>
   )
 }

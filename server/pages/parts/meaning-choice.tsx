@@ -1,8 +1,10 @@
 /** The owners' choice for search by meaning, in the settings of an organisation. */
 
-import { AppError } from '../../base/errors.ts'
+import type { VNode } from 'preact'
 import type { AnswerOf } from '../../http/in-process.ts'
-import type { PageContext } from '../page-context.ts'
+import { choice, type Options } from '../kit/controls.tsx'
+import { act } from '../kit/settings.tsx'
+import { type PageContext, param } from '../page-context.ts'
 
 type Org = AnswerOf<'getOrg'>
 
@@ -25,21 +27,38 @@ export function meaningFacts({ embeddings }: PageContext, { id }: Org): MeaningF
 }
 
 const choices = { allow: true, refuse: false, default: null } as const
+type Choice = keyof typeof choices
 
-/** Returns the choice that the form sends; null takes it back. @throws AppError bad_request */
-export function meaningChoice(form: URLSearchParams): boolean | null {
-  const found = Object.entries(choices).find(([name]) => name === form.get('embeddings'))
-  if (found === undefined) throw new AppError('bad_request', 'The form does not name a known choice')
-  return found[1]
+const words: Readonly<Record<Choice, string>> = {
+  allow: 'Allow',
+  refuse: 'Do not allow. The vectors of all pages are erased immediately',
+  default: 'As the service is configured',
 }
+
+/** Lets the owners choose. */
+export const chooseMeaning = act(
+  'Save choice',
+  {
+    embeddings: choice('Search by meaning in this organisation', Object.entries(words) as [Choice, string][]), // its keys
+  },
+  (visit, { embeddings }) =>
+    visit.api.updateOrg({ path: { org_id: param(visit, 'org') }, body: { embeddings: choices[embeddings] } }),
+  'plain',
+)
 
 interface ChoiceProps {
   readonly org: Org
   readonly facts: MeaningFacts | undefined
-  readonly action: string
+  /** Draws the form. */
+  readonly form: (fill: {
+    readonly values: { readonly embeddings: Choice }
+    readonly options: { readonly embeddings: Options<string> }
+  }) => VNode
 }
 
-export function MeaningChoice({ org, facts, action }: ChoiceProps) {
+export function MeaningChoice({ org, facts, form }: ChoiceProps) {
+  const chosen = org.embeddings === undefined ? 'default' : org.embeddings ? 'allow' : 'refuse'
+  const byDefault = `${words.default} (${facts?.isDefault === true ? 'allowed' : 'not allowed'})`
   return (
     <section aria-labelledby="meaning">
       <h2 id="meaning">Search by meaning</h2>
@@ -48,7 +67,11 @@ export function MeaningChoice({ org, facts, action }: ChoiceProps) {
       ) : (
         <Explained facts={facts} />
       )}
-      {(facts !== undefined || org.embeddings !== undefined) && <Choices org={org} facts={facts} action={action} />}
+      {(facts !== undefined || org.embeddings !== undefined) &&
+        form({
+          values: { embeddings: chosen },
+          options: { embeddings: Object.entries({ ...words, default: byDefault }) },
+        })}
     </section>
   )
 }
@@ -67,32 +90,5 @@ function Explained({ facts: { model, leavesMachine, isPossible } }: { readonly f
       </p>
       {!isPossible && <p>The operator has not enabled it for this organisation.</p>}
     </>
-  )
-}
-
-function Choices({ org, facts, action }: ChoiceProps) {
-  const byDefault = facts?.isDefault === true ? 'allowed' : 'not allowed'
-  const options = [
-    ['allow', 'Allow', undefined],
-    ['refuse', 'Do not allow', 'The vectors of all pages are erased immediately.'],
-    ['default', `As the service is configured (${byDefault})`, undefined],
-  ] as const
-  return (
-    <form method="post" action={action} class="ask">
-      <fieldset class="choice-list">
-        <legend>Search by meaning in this organisation</legend>
-        {options.map(([value, title, says]) => (
-          <label class="check">
-            <input type="radio" name="embeddings" value={value} checked={(org.embeddings ?? null) === choices[value]} />
-            <span>
-              {title} {says !== undefined && <small>{says}</small>}
-            </span>
-          </label>
-        ))}
-      </fieldset>
-      <button type="submit" class="btn" name="act" value="embeddings">
-        Save choice
-      </button>
-    </form>
   )
 }

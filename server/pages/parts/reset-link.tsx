@@ -1,5 +1,6 @@
 /** The link with which a user sets a password. It is shown once. */
 
+import { Secret } from '../kit/parts.tsx'
 import type { Urls } from '../urls.ts'
 import { When } from './dates.tsx'
 
@@ -12,20 +13,12 @@ interface ResetLinkProps {
 
 export function ResetLink({ urls, name, token: { reset_token, expires_at } }: ResetLinkProps) {
   return (
-    <section class="made" aria-label="Link to set a password">
+    <Secret what="link" label="Link to set a password" secret={resetUrl(urls, reset_token)}>
       <p>
         Send this link to {name} now. It is shown only once, works once, and expires on{' '}
         <When time={expires_at} as="day" />. Anyone who has it can take over the account.
       </p>
-      <p class="copy" data-reset-link>
-        {resetUrl(urls, reset_token)}
-      </p>
-      <p>
-        <button type="button" class="btn" data-copy="[data-reset-link]" hidden>
-          Copy link
-        </button>
-      </p>
-    </section>
+    </Secret>
   )
 }
 

@@ -1,6 +1,5 @@
 /** The roles of members, as forms offer them. */
 
-import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 
 export type Role = AnswerOf<'listMembers'>['members'][number]['role']
@@ -27,22 +26,5 @@ export function aRole(role: Role): string {
   return `${/^[eo]/.test(role) ? 'an' : 'a'} ${role}`
 }
 
-/** Reads the role from a form. @throws AppError bad_request */
-export function roleOf(form: URLSearchParams): Role {
-  const found = roles.find(({ role }) => role === form.get('role'))
-  if (found === undefined) throw new AppError('bad_request', 'There is no such role')
-  return found.role
-}
-
-/** The options of a role selection, each with its permissions. */
-export function RoleOptions({ chosen }: { readonly chosen: string | null }) {
-  return (
-    <>
-      {roles.map(({ role, may }) => (
-        <option value={role} selected={role === chosen}>
-          {role}: {may}
-        </option>
-      ))}
-    </>
-  )
-}
+/** The roles as options, each with its permissions. */
+export const roleOptions = roles.map(({ role, may }) => [role, `${role}: ${may}`] as const)

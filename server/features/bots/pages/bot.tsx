@@ -29,7 +29,7 @@ export const botPage = settings({
     change: act('Save', botControls, (visit, body) => visit.api.updateBot({ path: pathOf(visit), body })),
     token: act('Create token', tokenControls, async (visit, body) => {
       const { name, token } = await visit.api.createBotToken({ path: pathOf(visit), body })
-      return <Secret of="token" title={name} secret={token} />
+      return <Secret what="token" title={name} secret={token} />
     }),
     revoke: act(
       'Revoke',

@@ -29,7 +29,11 @@ export function HookSecret({
 }: {
   readonly of: { readonly url: string; readonly secret: string }
 }) {
-  return <Secret of="secret" title={url} why="The receiver needs it to verify what it gets." secret={secret} />
+  return (
+    <Secret what="secret" title={url} secret={secret}>
+      <p>Copy the secret now. It is shown only once. The receiver needs it to verify what it gets.</p>
+    </Secret>
+  )
 }
 
 export const urlControl = line('URL', { hint: 'a public host, with https', most: limits.webhookUrl, type: 'url' })
