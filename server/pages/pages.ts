@@ -59,6 +59,7 @@ import { profilePage, showGoodbye } from './pages/profile.tsx'
 import { showProposal, takeProposal } from './pages/proposal.tsx'
 import { showProposals } from './pages/proposal-list.tsx'
 import { showRename, takeRename } from './pages/rename.tsx'
+import { showResolve, takeResolve } from './pages/resolve.tsx'
 import { showRestore, takeRestore } from './pages/restore.tsx'
 import { sessionsPage } from './pages/sessions.tsx'
 import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './pages/sign-in.tsx'
@@ -156,6 +157,7 @@ const routes: readonly PageRoute[] = [
     ...{ at: '/o/{org}/{node}/proposals/{number}', show: showProposal, isOpening: true },
     ...{ take: takeProposal, formBytes: limits.formTextBytes },
   },
+  { at: '/o/{org}/{node}/proposals/{number}/resolve', show: showResolve, take: takeResolve },
   { at: '/o/{org}/{node}/proposals/{number}/undo', show: showUndo, take: takeUndo },
 ]
 

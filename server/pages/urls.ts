@@ -147,8 +147,6 @@ export class Urls {
   /** `branch`: of an open proposal. */
   readonly edit = (org: string, node: string, branch = 'main') =>
     `${this.node(org, node)}/edit${branch === 'main' ? '' : `?branch=${segment(branch)}`}`
-  /** The form that proposes the changes of an open proposal again. `branch`: its source. */
-  readonly redo = (org: string, node: string, branch: string) => `${this.node(org, node)}/edit?redo=${segment(branch)}`
   /** The settings of one node. `section`: the anchor in the page. */
   readonly nodeSettings = (org: string, node: string, section?: string) =>
     `${this.node(org, node)}/settings${section === undefined ? '' : `#${section}`}`
@@ -157,6 +155,7 @@ export class Urls {
   readonly proposals = (org: string, node: string, title?: string) => `${this.node(org, node, title)}/proposals`
   readonly proposal = (org: string, node: string, number: number, title?: string) =>
     `${this.proposals(org, node, title)}/${number}`
+  readonly resolve = (org: string, node: string, number: number) => `${this.proposal(org, node, number)}/resolve`
   readonly undo = (org: string, node: string, number: number) => `${this.proposal(org, node, number)}/undo`
   /** The raw bytes of a file. */
   readonly raw = (org: string, node: string, revision: string, path: string) =>

@@ -68,7 +68,7 @@ describe('a user of a provider, and an agent', () => {
     await open(`${pageAt(org, node)}/proposals/1`)
     await page.getByRole('heading', { name: title, level: 1 }).waitFor()
     expect(await page.locator('main').textContent()).to.match(/cleo\s+via Robin proposes 1 commit/)
-    await page.getByRole('button', { name: 'Merge into main' }).waitFor()
+    await page.getByRole('button', { name: 'Merge', exact: true }).waitFor()
 
     await open('/me/connections')
     const row = page.getByRole('listitem').filter({ hasText: 'Robin' })

@@ -46,7 +46,7 @@ describe('rules on the page of a proposal', () => {
     await review(bob, proposal, 'request_changes')
     const after = await shown(ann, proposal)
     expect(after).to.include({ title: 'Changes requested', mayMerge: true })
-    expect(words(after.box)).to.include('Bob asks for changes. No rule of main holds it up')
+    expect(words(after.box)).to.include('Bob asks for changes. No rule holds it up')
     expect(after.box).to.include('class="merge not"').and.not.include('btn go')
   })
 
@@ -55,7 +55,7 @@ describe('rules on the page of a proposal', () => {
     await bob.put(`${proposal.node.at}/checks/${proposal.head}/links`, { state: 'failure' }).then(expecting(200))
     const { title, mayMerge, box, consent } = await shown(ann, proposal)
     expect({ title, mayMerge }).to.deep.equal({ title: 'A check has failed', mayMerge: true })
-    expect(words(box)).to.include('The check links has failed. No rule of main holds it up')
+    expect(words(box)).to.include('The check links has failed. No rule holds it up')
     expect(consent).to.include('links failed').and.not.include('required')
   })
 
@@ -78,11 +78,11 @@ describe('rules on the page of a proposal', () => {
     for (const said of [
       '1 of 2 approvals',
       'Bob approved',
-      'Di asked for a review',
-      'Cy asked by a rule',
+      'Waiting for Di',
+      'Waiting for Cy, because a rule asks',
       'links has not been reported · required',
       '1 open thread , which must be resolved',
-      'Maintainers and owners merge it',
+      'Merged by maintainers and owners',
     ])
       expect(consent.replaceAll(' ,', ','), said).to.include(said.replaceAll(' ,', ','))
     await proposal.node.commit('draft', { 'content.md': 'Whales sing loudly.\n' })

@@ -196,39 +196,80 @@ describe('editing a proposal', () => {
     expect(connections()).to.equal(made1)
   })
 
-  it('leads from a conflict to a new proposal with both versions', async () => {
-    if (!ann) throw new Error('Nobody has signed up')
-    await made(ann.patch(`/orgs/${ann.org}`, { require_pull_requests: false }))
-    const main = await node.commit('main', { 'content.md': text.replace('sing', 'roar') })
-    await node.commit('main', { 'node.json': JSON.stringify({ title: 'Whales', tags: ['roar'] }) })
-    await made(ann.patch(`/orgs/${ann.org}`, { require_pull_requests: true }))
-    const refused = await visits.cy.send(`${page}/proposals/1`, { act: 'update' })
-    expect(refused.status).to.equal(409)
-    const redo = `${page}/edit?redo=${encodeURIComponent(branch)}`
-    expect(mainOf(refused)).to.include('Conflicting files: content.md.').and.include(`href="${redo}"`)
-    const form = await open('cy', redo)
-    expect([form.status, textIn(form)]).to.deep.equal([200, text.replace('sing', 'hum')])
-    expect(mainOf(form)).to.include('This page has changed since proposal #1 began').and.include('roar')
-    expect([acts(form), valueIn(form, 'tags'), valueIn(form, 'message')]).to.deep.equal([
-      [['propose', 'Propose changes']],
-      'roar',
-      'Say hum',
-    ])
-    const head = valueIn(form, 'head') ?? ''
-    expect([head, node.git.say('rev-parse', `${head}^`)]).to.deep.equal([node.git.head(), main])
-    const fields = edit({ head, text: text.replace('sing', 'hum and roar'), act: 'propose' })
-    expect(ledTo(await visits.cy.send(`${page}/edit`, fields))).to.deep.equal([303, `${page}/proposals/2`])
-    expect(await node.pull(2)).to.include({ can_merge: true })
-    expect((await open('cy', `${page}/edit?redo=none`)).status).to.equal(409)
-  })
+  describe('that conflicts', () => {
+    const resolve = () => `${page}/proposals/1/resolve`
+    const places = (answer: Answer) =>
+      [...mainOf(answer).matchAll(/<legend>([^<]*)/g)].map(([, label = '']) => label.trim())
+    /** The changes of main, which only this block makes directly. */
+    const onMain = async (files: Readonly<Record<string, string>>) => {
+      await made(ann.patch(`/orgs/${ann.org}`, { require_pull_requests: false }))
+      await node.commit('main', files)
+      await made(ann.patch(`/orgs/${ann.org}`, { require_pull_requests: true }))
+    }
+    const answersOf = (answer: Answer, more: Readonly<Record<string, string>>) => ({
+      source: valueIn(answer, 'source') ?? '',
+      target: valueIn(answer, 'target') ?? '',
+      ...more,
+    })
 
-  it('says to merge with Git where other files conflict', async () => {
-    if (!ann) throw new Error('Nobody has signed up')
-    await made(ann.patch(`/orgs/${ann.org}`, { require_pull_requests: false }))
-    await node.commit(branch, { 'data.csv': 'a' })
-    await node.commit('main', { 'data.csv': 'b' })
-    await made(ann.patch(`/orgs/${ann.org}`, { require_pull_requests: true }))
-    const refused = await visits.cy.send(`${page}/proposals/1`, { act: 'update' })
-    expect(mainOf(refused)).to.include(`Merge main into ${branch} with Git`).and.not.include('redo=')
+    it('is resolved in the same proposal, and begins with the words of both', async () => {
+      await onMain({ 'content.md': text.replace('sing', 'roar') })
+      expect(ledTo(await visits.cy.send(`${page}/proposals/1`, { act: 'update' }))).to.deep.equal([303, resolve()])
+      const form = await open('cy', resolve())
+      expect(places(form)).to.deep.equal(['The text'])
+      expect(mainOf(form)).to.match(/value="both"[^>]*checked/)
+      const answers = answersOf(form, { 'choice-0-0': 'both' })
+      expect((await visits.eve.send(resolve(), answers)).status).to.equal(403)
+      expect(ledTo(await visits.cy.send(resolve(), answers))).to.deep.equal([303, `${page}/proposals/1`])
+      expect(await node.pull(1)).to.include({ can_merge: true, commits_ahead: 1 })
+      expect(node.git.say('show', `${branch}:content.md`)).to.equal('Whales roar.\nWhales hum.\n\nThey swim.')
+      expect((await visits.cy.open(resolve())).status).to.equal(303)
+    })
+
+    it('asks for a choice where both sides cannot stand, and leaves everything else merged', async () => {
+      await node.commit(branch, {
+        'node.json': JSON.stringify({
+          title: 'Singers',
+          tags: ['sea', 'song'],
+          properties: { depth: 4, food: 'krill' },
+        }),
+        'data.csv': 'proposed',
+      })
+      await onMain({
+        'node.json': JSON.stringify({ title: 'Giants', tags: ['big'], properties: { depth: 5, seen: true } }),
+        'data.csv': 'changed',
+        'content.md': text.replace('swim', 'dive'),
+      })
+      const form = await open('cy', resolve())
+      expect(places(form)).to.deep.equal(['The file data.csv', 'The title', 'The property depth'])
+      const names = [...mainOf(form).matchAll(/name="(choice-\d+-\d+)" value="theirs"/g)].map(([, name = '']) => name)
+      const [file = '', title = '', depth = ''] = names
+      const open1 = await visits.cy.send(resolve(), answersOf(form, { [file]: 'yours', [title]: 'theirs' }))
+      expect([open1.status, mainOf(open1)])
+        .to.deep.include(422)
+        .and.to.match(/Choose one side at each place/)
+      const all = { [file]: 'yours', [title]: 'theirs', [depth]: 'yours', act: 'edit' }
+      expect(ledTo(await visits.cy.send(resolve(), answersOf(form, all)))).to.deep.equal([303, editOf()])
+      expect(JSON.parse(node.git.say('show', `${branch}:node.json`))).to.deep.equal({
+        title: 'Giants',
+        tags: ['big', 'song'],
+        properties: { depth: 4, seen: true, food: 'krill' },
+      })
+      expect(node.git.say('show', `${branch}:data.csv`)).to.equal('proposed')
+      expect(node.git.say('show', `${branch}:content.md`)).to.equal('Whales hum.\n\nThey dive.')
+    })
+
+    it('is asked again if the page changes meanwhile, and names the way with Git for folders', async () => {
+      await onMain({ 'content.md': text.replace('sing', 'roar') })
+      const form = await open('cy', resolve())
+      await onMain({ 'content.md': text.replace('sing', 'call') })
+      const stale = await visits.cy.send(resolve(), answersOf(form, { 'choice-0-0': 'theirs' }))
+      expect([stale.status, mainOf(stale).includes('has changed again')]).to.deep.equal([409, true])
+      await node.commit(branch, { 'a/b': 'a folder' })
+      await onMain({ a: 'a file' })
+      const now = answersOf(await open('cy', resolve()), { 'choice-0-0': 'yours' })
+      const refused = await visits.cy.send(resolve(), now)
+      expect([refused.status, mainOf(refused).includes(`git switch ${branch}`)]).to.deep.equal([409, true])
+    })
   })
 })

@@ -119,10 +119,10 @@ describe('the editor', () => {
     await tabTo(editor.page, 'Propose changes')
     await editor.page.keyboard.press('Enter')
     await reached(editor.page, 'Edit Whales #1')
-    expect(await editor.page.getByRole('button', { name: 'Merge into main' }).count()).to.equal(0)
+    expect(await editor.page.getByRole('button', { name: 'Merge', exact: true }).count()).to.equal(0)
     const { page } = visitor
     await visitor.open(new URL(editor.page.url()).pathname)
-    await tabTo(page, 'Merge into main')
+    await tabTo(page, 'Merge')
     await page.keyboard.press('Enter')
     for (const { page: window } of [visitor, editor]) {
       if (window !== page) await window.reload()
@@ -147,7 +147,7 @@ describe('the editor', () => {
     await reached(page, 'Edit Whales #1')
     const { pr } = await made(ann.get(`/orgs/${org}/nodes/${node}/pull-requests/1`))
     expect(pr.source_branch.startsWith(`${prefixOf(cora)}proposals/whales-`), pr.source_branch).to.equal(true)
-    expect(await page.locator('.merge button').allTextContents()).to.deep.equal(['Close'])
+    expect(await page.locator('.merge button').allTextContents()).to.deep.equal(['Ask', 'Close'])
     await page.getByRole('button', { name: 'Close' }).click()
     await page.getByRole('heading', { name: 'Closed' }).waitFor()
     await contributor.context.close()
@@ -159,8 +159,8 @@ describe('the editor', () => {
     await visitor.page.keyboard.type('They sing.')
     await made(ann.patch(`/orgs/${org}/nodes/${node}`, { title: 'Cetacea' }))
     await press('Propose changes')
-    await visitor.page.getByRole('heading', { name: 'main has moved' }).waitFor()
-    await press('Update from main')
+    await visitor.page.getByRole('heading', { name: 'The page has changed since' }).waitFor()
+    await press('Update')
     await visitor.page.getByRole('heading', { name: 'Ready to merge' }).waitFor()
   })
 

@@ -76,7 +76,7 @@ describe('going back in a browser', () => {
     await reached(page, 'Merge draft #1')
     await page.getByRole('button', { name: 'Undo' }).click()
     await reached(page, 'Undo: Merge draft #2')
-    await page.getByRole('button', { name: 'Merge into main' }).click()
+    await page.getByRole('button', { name: 'Merge', exact: true }).click()
     await page.getByRole('heading', { name: 'Merged' }).waitFor()
     expect(node.git.lines('ls-tree', '--name-only', 'main')).to.not.include('draft.txt')
     expect(faults).to.deep.equal([])

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { type Changes, readFileChanges } from '../../server/pages/text/diff.tsx'
-import { merge3 } from '../../server/pages/text/merge3.ts'
+import { merge3 } from '../../server/pages/text/passages.ts'
 import { diffWords } from '../../server/pages/text/word-diff.ts'
 import type { Api } from '../../spec/client/api.ts'
 import { expecting, newNode } from '../support/node.ts'

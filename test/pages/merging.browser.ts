@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { merge3 } from '../../server/pages/text/merge3.ts'
+import { merge3 } from '../../server/pages/text/passages.ts'
 
 const seed = 20_261_123
 const line = fc.constantFrom('One.', 'Two.', 'Three.', '', '- a', '- b', '# Head')

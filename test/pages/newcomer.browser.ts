@@ -64,7 +64,7 @@ describe('a newcomer', () => {
 
   it('sees it once the owner has merged it', async () => {
     await owner.page.goto(proposal)
-    await press(owner, 'Merge into main')
+    await press(owner, 'Merge')
     await owner.page.getByRole('heading', { name: 'Merged' }).waitFor()
     await newcomer.page.goto(node)
     await newcomer.page.locator('.prose').getByText('In spring spread').waitFor()
@@ -126,7 +126,7 @@ describe('a newcomer who begins with nothing', () => {
     await page.keyboard.insertText('A whale is the largest mammal in the sea.')
     await page.getByRole('button', { name: 'Propose changes' }).click()
     await page.getByRole('heading', { name: /#1$/ }).waitFor()
-    await page.getByRole('button', { name: 'Merge into main' }).click()
+    await page.getByRole('button', { name: 'Merge', exact: true }).click()
     await page.getByRole('heading', { name: 'Merged' }).waitFor()
     await page.getByRole('link', { name: 'Nora', exact: true }).first().click()
     await reached(page, 'Nora')

@@ -56,8 +56,8 @@ describe('a page says what holds', () => {
           /class="meta">([\s\S]*?)<h|class="meta">([\s\S]*?)class="prose"/,
         )?.[0] ?? '',
       )
-    expect(await meta()).to.match(/Ann edited this on \d{1,2} [A-Z][a-z]+ \d{4} 2 commits/)
-    expect(await meta('?at=better')).to.match(/Ben edited this on [\w ]+ 3 commits/)
+    expect(await meta()).to.match(/Ann edited this on \d{1,2} [A-Z][a-z]+ \d{4} 2 versions/)
+    expect(await meta('?at=better')).to.match(/Ben edited this on [\w ]+ 3 versions/)
     expect(await meta(`?at=${head}`))
       .to.match(/Ann edited this/)
       .and.not.match(/commits/)
@@ -65,9 +65,9 @@ describe('a page says what holds', () => {
     expect(shown)
       .to.contain('You are viewing')
       .and.contain(`${pageAt(org, id)}/blame?at=better"`)
-    expect(textOf(await page(`${pageAt(org, id)}/history?at=better`))).to.contain('3 commits on better')
+    expect(textOf(await page(`${pageAt(org, id)}/history?at=better`))).to.contain('3 versions on better')
     expect(textOf(await page(`${pageAt(org, id)}/blame?at=better`))).to.contain('Three.')
-    expect(textOf(await page(`${pageAt(org, id)}/history`))).to.match(/2 commits(?! on)/)
+    expect(textOf(await page(`${pageAt(org, id)}/history`))).to.match(/2 versions(?! on)/)
   })
 
   it('of a missing text: those who may write one get a link to the editor', async () => {

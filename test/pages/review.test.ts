@@ -239,7 +239,7 @@ describe('the conversation on the page of a proposal', () => {
     const at = pageOf(proposal)
     const owner = await sessionOf(ann)
     ledTo(await owner.send(at, { act: 'ask', reviewer: bob.user.id }))
-    expect(await owner.open(at)).to.match(/Bob<\/bdi> asked for a review/)
+    expect(await owner.open(at)).to.match(/Waiting for <bdi[^>]*>Bob/)
     expect(await owner.open(`${at}?tab=conversation`)).to.include('asked Bob for a review')
     const reader = await sessionOf(cy)
     expect(await reader.open(at)).to.not.include('name="reviewer"')
@@ -355,7 +355,9 @@ describe('the conversation on the page of a proposal', () => {
     const { open } = await sessionOf(bob)
     const html = await open(at)
     expect(html).to.match(/Cy<\/bdi>, by a token/)
-    expect(html).to.match(/1 outdated thread.*<blockquote class="quoted">Whales sing\.<\/blockquote>.*id="c1"/s)
+    expect(html).to.match(
+      /1 comment on text that was since changed.*<blockquote class="quoted">Whales sing\.<\/blockquote>.*id="c1"/s,
+    )
   })
 
   it('shows threads on files and JSON values, and on files that are not changed', async () => {
@@ -365,7 +367,7 @@ describe('the conversation on the page of a proposal', () => {
     await comment(cy, proposal, 'The file.', on('content.md'))
     await comment(cy, proposal, 'The title.', on('node.json', { pointer: '/title' }))
     const html = await (await sessionOf(bob)).open(at)
-    expect(html).to.match(/<h2>content\.md<\/h2>.*The file\./s)
+    expect(html).to.match(/<h2>Text<\/h2>.*The file\./s)
     expect(html).to.match(/<h2>node\.json<\/h2>.*not changed here.*\/title.*The title\./s)
   })
 

@@ -10,8 +10,6 @@ import {
   type EditedBranch,
   EditedProposal,
   OwnProposals,
-  panelAt,
-  RedoneProposal,
   type Refused,
   readEditedBranch,
 } from '../parts/edited-branch.tsx'
@@ -27,21 +25,23 @@ import {
 } from '../parts/editor-form.tsx'
 import { editorKeys } from '../parts/editor-toolbar.tsx'
 import { NodePath as Above, type AtNode, readAtNode } from '../parts/node-head.tsx'
-import { findOpenPull, findOwnPulls, type Pull } from '../parts/open-pulls.ts'
+import { findOwnPulls, type Pull } from '../parts/open-pulls.ts'
 import { mayEdit, mayPropose, maySave } from '../parts/rights.ts'
 import { WhoMerges } from '../parts/who-merges.tsx'
-import { panelKey, panelOf } from '../properties.ts'
+import { panelKey } from '../properties.ts'
 import { readTitle } from './version.ts'
 
 export async function showEdit(visit: PageContext): Promise<Page> {
   if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to edit')
   const at = await readAtNode(visit)
   if (!mayPropose(at.org.role))
-    return refused(visit, at, 'You need the contributor role to propose changes of this page.')
+    return refused(
+      visit,
+      at,
+      'You can read this page. Ask an owner of the organisation if you want to suggest changes.',
+    )
   if (!mayEdit(at.org.role, at.node.head))
     return refused(visit, at, 'This page has no commits yet. You need the editor role to save a first version.')
-  const redone = visit.query.get('redo')
-  if (redone) return redoPage(visit, at, redone)
   const branch = await readEditedBranch(visit, at)
   if ('says' in branch) return refused(visit, at, branch.says, branch.status)
   const source = await sourceAt(visit.api, at, branch.head)
@@ -85,28 +85,6 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
     ? urls.rename(at.org.id, at.node.id, start.title)
     : urls.node(at.org.id, at.node.id, written.title)
   return redirect(303, next)
-}
-
-/** Shows the changes of a proposal again, to be proposed on the current version. */
-async function redoPage(visit: PageContext, at: AtNode, name: string): Promise<Page> {
-  const { api } = visit
-  const pull = await findOpenPull(api, at.path, name)
-  if (pull === undefined) return refused(visit, at, `There is no open proposal from the branch ${name}.`, 409)
-  const { base_commit_id: base } = await api.getPullChanges({ path: { ...at.path, number: pull.number } })
-  const branch = { name: 'main', head: at.node.head ?? null, panel: panelOf(at.node) }
-  const start = await sourceAt(api, at, base ?? null)
-  const theirs = await sourceAt(api, at, branch.head)
-  const yours = await sourceAt(api, at, pull.source_commit)
-  const sources = [start, theirs, yours]
-  if (typeof start === 'string' || typeof theirs === 'string' || typeof yours === 'string')
-    return refused(visit, at, `This text ${sources.find((one) => typeof one === 'string')}. Merge with Git.`)
-  const proposed = await panelAt(api, at.path, pull.source_commit)
-  const isSame = base && panelKey(await panelAt(api, at.path, base)) === panelKey(proposed)
-  const panel = isSame ? branch.panel : proposed
-  const text = asBegun(yours.text, theirs.text)
-  const written = { title: yours.title, text, message: pull.title, panel, panelBase: panelKey(branch.panel) }
-  const ways = { ...readConflict(start, theirs, written), proposal: pull.number }
-  return editPage(visit, at, { branch, redone: pull, source: theirs, written: ways.next, ways })
 }
 
 /** Restores the line endings of `before`, which browsers change. Returns `before` if nothing else changed. */
@@ -159,8 +137,6 @@ interface Editing {
   readonly branch: EditedBranch
   /** Open proposals of the visitor, which they may edit instead. */
   readonly own?: readonly Pull[]
-  /** The proposal whose changes are proposed again. */
-  readonly redone?: Pull
   /** The version that the edit is based on. */
   readonly source: Source
   readonly written: Written
@@ -170,27 +146,26 @@ interface Editing {
 }
 
 function editPage(visit: PageContext, at: AtNode, editing: Editing): Page {
-  const { branch, own = [], redone, source, written, problem, ways, status = 200 } = editing
+  const { branch, own = [], source, written, problem, ways, status = 200 } = editing
   const { urls } = visit
   const { org, node } = at
   const acts = actsOf(at, editing)
   const data = dataOf(visit, at, editing)
   return {
-    ...{ kind: 'page', status, facts: { at, branch, own, redone, source, written, problem, ways } },
+    ...{ kind: 'page', status, facts: { at, branch, own, source, written, problem, ways } },
     place: { org, crumb: node.title },
     head: { title: `Edit ${node.title} · ${org.name}`, noIndex: true },
     body: () => (
       <main id="main" class="wide editing" data-keys={editorKeys}>
         <Above visit={visit} at={at} />
         <h1>Edit {node.title}</h1>
-        {!branch.pull && !redone && acts.every(({ name }) => name === 'propose') && (
+        {!branch.pull && acts.every(({ name }) => name === 'propose') && (
           <p class="why">
             You propose changes here, and{' '}
             <WhoMerges urls={urls} org={org} isRuled={node.main_needs_pull_request === true} /> merges them.
           </p>
         )}
         {branch.pull && <EditedProposal visit={visit} at={at} pull={branch.pull} />}
-        {redone && <RedoneProposal visit={visit} at={at} pull={redone} />}
         <OwnProposals visit={visit} at={at} own={own} />
         <EditorForm
           {...{ written, acts, data, problem }}
@@ -224,11 +199,10 @@ function dataOf(visit: PageContext, at: AtNode, { branch, source }: Editing): Re
 }
 
 /** Returns the buttons of the form. Enter in a field presses the first one. */
-function actsOf({ org, node }: AtNode, { branch: { pull }, redone, source }: Editing): readonly Act[] {
+function actsOf({ org, node }: AtNode, { branch: { pull }, source }: Editing): readonly Act[] {
   const save = { name: 'save', label: pull ? `Save to proposal #${pull.number}` : 'Save' } as const
   const propose = { name: 'propose', label: 'Propose changes' } as const
   if (pull !== undefined || source.head === null) return [save]
-  if (redone !== undefined) return [propose]
   return maySave(org, node) ? [save, propose] : [propose]
 }
 

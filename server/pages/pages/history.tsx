@@ -45,7 +45,7 @@ export async function showHistory(visit: PageContext): Promise<Page> {
         <h1>History</h1>
         <div class="meta">
           <span>
-            {plural(total, 'commit')}
+            {plural(total, 'version')}
             {revision !== 'main' && ` on ${revision}`}
           </span>
           <a href={urls.blame(org.id, node.id, revision)}>Authors</a>

@@ -325,7 +325,7 @@ function Meta({ visit: { urls }, node, revision, commits, latest, time, proposal
           </span>
         </a>
       )}
-      {commits > 1 && <a href={urls.history(org_id, id, revision)}>{plural(commits, 'commit')}</a>}
+      {commits > 1 && <a href={urls.history(org_id, id, revision)}>{plural(commits, 'version')}</a>}
       {commits > 0 && <a href={urls.blame(org_id, id, revision)}>Authors</a>}
       {all > 0 && (
         <a href={`${urls.proposals(org_id, id)}${open > 0 ? '' : '?status=all'}`}>

@@ -43,7 +43,7 @@ export async function showOrgProposals(visit: PageContext): Promise<Page> {
       <>
         <OrgTabs {...{ urls, org, open }} here="proposals" />
         <main id="main" class="wide">
-          <h1>Proposals (pull requests)</h1>
+          <h1>Proposals</h1>
           <StateTabs hrefOf={(one) => here({ status: one })} status={status} />
           <Filters visit={visit} base={base} status={status} filter={filter} under={under} trouble={trouble} />
           <section class="card">

@@ -29,7 +29,7 @@ export async function showProposals(visit: PageContext): Promise<Page> {
     body: () => (
       <main id="main" class="wide">
         <NodePath visit={visit} at={at} />
-        <h1>Proposals (pull requests)</h1>
+        <h1>Proposals</h1>
         <p class="why">
           <a href={urls.orgProposals(org.id)}>All proposals of {org.name}</a>
           {' · '}
@@ -48,8 +48,7 @@ export async function showProposals(visit: PageContext): Promise<Page> {
                 <small>
                   {pull.author}
                   <ViaName via={pull.opened_via} />, <When time={pull.created_at} /> ·{' '}
-                  {plural(pull.commits_ahead, 'commit')} from <span class="ref">{pull.source_branch}</span>{' '}
-                  <TalkCounts pull={pull} />
+                  {plural(pull.commits_ahead, 'version')} <TalkCounts pull={pull} />
                 </small>
               </li>
             ))}

@@ -11,7 +11,7 @@ import { plural, When } from '../parts/dates.tsx'
 import { FieldChanges, readFieldChanges } from '../parts/field-changes.tsx'
 import { MergeBox } from '../parts/merge-box.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
-import { actOnProposal, type PullPath, toldRefusals } from '../parts/proposal-acts.ts'
+import { actOnProposal, numberOf, type PullPath, toldRefusals } from '../parts/proposal-acts.ts'
 import { Prose } from '../parts/prose.tsx'
 import { ProposedImpact, readPullImpact } from '../parts/pull-impact.tsx'
 import { LostPage, RefusedForm } from '../parts/refused-form.tsx'
@@ -48,14 +48,13 @@ const mostCommits = 100
 /** Characters of a description that is shown above the changes without unfolding. */
 const shortDescription = 1_000
 
-const tabs = ['conversation', 'changes', 'commits'] as const
-type Tab = (typeof tabs)[number]
+const tabs = { conversation: 'Conversation', changes: 'Changes', commits: 'Versions' } as const
+type Tab = keyof typeof tabs
+const tabNames = Object.keys(tabs) as Tab[]
 
 interface More {
   /** Why the proposal was not merged, closed or updated. */
   readonly problem?: string
-  /** The paths that conflict. */
-  readonly conflicts?: readonly string[] | undefined
   readonly refusal?: Refusal
 }
 
@@ -72,7 +71,7 @@ export function showProposal(visit: PageContext): Promise<Page> {
   return proposalPage(visit)
 }
 
-async function proposalPage(visit: PageContext, { problem, conflicts, refusal }: More = {}): Promise<Page> {
+async function proposalPage(visit: PageContext, { problem, refusal }: More = {}): Promise<Page> {
   const { api } = visit
   const at = await readAtNode(visit)
   const path = { ...at.path, number: numberOf(visit) }
@@ -91,7 +90,7 @@ async function proposalPage(visit: PageContext, { problem, conflicts, refusal }:
     suggesting: noSuggestions(),
     html: new Map(),
   }
-  const tab = tabs.find((one) => one === visit.query.get('tab')) ?? 'changes'
+  const tab = tabNames.find((one) => one === visit.query.get('tab')) ?? 'changes'
   const view = await readView(talk, tab, changes)
   const names = talk.members.map(({ user_id, name }) => [user_id, name])
   const suggesting = [[...talk.suggesting.replaced], [...talk.suggesting.outdated]]
@@ -99,7 +98,7 @@ async function proposalPage(visit: PageContext, { problem, conflicts, refusal }:
   let description = ''
   return {
     ...{ kind: 'page', place: { org: at.org, crumb: at.node.title } },
-    facts: { at, pr, between, total, names, problem, conflicts, refusal, suggesting, view: view.facts },
+    facts: { at, pr, between, total, names, problem, refusal, suggesting, view: view.facts },
     head: { title: `${pr.title} · ${at.node.title}`, noIndex: true },
     prepare: async () => {
       description = await descriptionOf(talk)
@@ -107,7 +106,7 @@ async function proposalPage(visit: PageContext, { problem, conflicts, refusal }:
     },
     body: () => (
       <Frame
-        {...{ talk, tab, counts: countsOf(pr, changes, total), more: { problem, conflicts, refusal } }}
+        {...{ talk, tab, counts: countsOf(pr, changes, total), more: { problem, refusal } }}
         comments={view.comments ?? []}
       >
         {view.body(description)}
@@ -212,7 +211,7 @@ async function commitsView({ visit, at, pr }: Talk): Promise<View> {
     body: () => (
       <section class="card" id="commits">
         <header>
-          <h2>{plural(total, 'commit')}</h2>
+          <h2>{plural(total, 'version')}</h2>
         </header>
         <CommitList urls={visit.urls} org={at.org.id} commits={commits} />
         {total > commits.length && <p class="empty">and {total - commits.length} more</p>}
@@ -249,7 +248,6 @@ interface FrameProps {
   readonly counts: Readonly<Record<Tab, number>>
   readonly more: {
     readonly problem: string | undefined
-    readonly conflicts: readonly string[] | undefined
     readonly refusal: Refusal | undefined
   }
   /** The comments of the view. */
@@ -257,7 +255,7 @@ interface FrameProps {
   readonly children: VNode
 }
 
-function Frame({ talk, tab, counts, more: { problem, conflicts, refusal }, comments, children }: FrameProps) {
+function Frame({ talk, tab, counts, more: { problem, refusal }, comments, children }: FrameProps) {
   const { visit, at, pr } = talk
   const { urls } = visit
   const { org, node } = at
@@ -272,14 +270,14 @@ function Frame({ talk, tab, counts, more: { problem, conflicts, refusal }, comme
       data-keys={JSON.stringify(keys)}
     >
       <NodePath visit={visit} at={at} between={[{ title: 'Proposals', href: urls.proposals(org.id, node.id) }]} />
-      <Title pr={pr} commits={counts.commits} />
+      <Title pr={pr} title={node.title} />
       {refusal && <RefusedForm talk={talk} refusal={refusal} />}
       <div class="pr-grid">
         <div>
           <nav class="tabs" aria-label="Proposal">
-            {tabs.map((one) => (
+            {tabNames.map((one) => (
               <a href={`?tab=${one}`} aria-current={one === tab ? 'page' : undefined}>
-                {one.charAt(0).toUpperCase() + one.slice(1)} <span class="n">{counts[one]}</span>
+                {tabs[one]} <span class="n">{counts[one]}</span>
               </a>
             ))}
             <a href={`${urls.node(org.id, node.id)}?at=${encodeURIComponent(readableAt(pr))}`}>View as proposed</a>
@@ -287,30 +285,48 @@ function Frame({ talk, tab, counts, more: { problem, conflicts, refusal }, comme
           {children}
         </div>
         <aside class="aside" aria-label="Actions">
-          <MergeBox talk={talk} problem={problem} conflicts={conflicts}>
+          <MergeBox talk={talk} problem={problem}>
             {pr.status === 'merged' && mayWrite(org.role) && <UndoButton urls={urls} org={org.id} pr={pr} />}
           </MergeBox>
           <SuggestionsBox talk={talk} comments={comments} />
           <ConsentBox talk={talk} />
           <ChecksBox shown={{ checks: pr.consent.checks, is_damaged: false }} />
           {pr.status === 'open' && <YourReview talk={talk} />}
-          {pr.status === 'open' && <WithGit branch={pr.source_branch} />}
+          <GitDetails pr={pr} />
         </aside>
       </div>
     </main>
   )
 }
 
-function WithGit({ branch }: { readonly branch: string }) {
+/** What only people who work with Git need. */
+function GitDetails({ pr }: { readonly pr: Pull }) {
   return (
-    <>
-      <h2>With Git</h2>
-      <p class="sha">git fetch origin {branch}</p>
-    </>
+    <details class="git-details">
+      <summary>Git details</summary>
+      <dl class="facts">
+        <dt>Branch</dt>
+        <dd class="ref">{pr.source_branch}</dd>
+        <dt>Into</dt>
+        <dd class="ref">{pr.target_branch}</dd>
+        <dt>Commit</dt>
+        <dd class="sha">{pr.source_commit.slice(0, 12)}</dd>
+        {pr.status === 'open' && (
+          <>
+            <dt>Ahead</dt>
+            <dd>{plural(pr.commits_ahead, 'commit')}</dd>
+            <dt>Behind</dt>
+            <dd>{plural(pr.commits_behind, 'commit')}</dd>
+          </>
+        )}
+      </dl>
+      {pr.status === 'open' && <p class="sha">git fetch origin {pr.source_branch}</p>}
+    </details>
   )
 }
 
-function Title({ pr, commits }: { readonly pr: Pull; readonly commits: number }) {
+/** @param title of the page that the proposal changes */
+function Title({ pr, title }: { readonly pr: Pull; readonly title: string }) {
   return (
     <div class="pr-head">
       <div>
@@ -323,12 +339,17 @@ function Title({ pr, commits }: { readonly pr: Pull; readonly commits: number })
             <strong>
               <Name>{pr.author}</Name>
             </strong>
-            <ViaName via={pr.opened_via} /> {pr.status === 'open' ? 'proposes' : 'proposed'} {plural(commits, 'commit')}{' '}
-            from
+            <ViaName via={pr.opened_via} /> {pr.status === 'open' ? 'proposes' : 'proposed'} to change{' '}
+            <em>
+              <Name>{title}</Name>
+            </em>
+            {pr.target_branch !== 'main' && (
+              <>
+                {' '}
+                on <span class="ref">{pr.target_branch}</span>
+              </>
+            )}
           </span>
-          <span class="ref">{pr.source_branch}</span>
-          <span>into</span>
-          <span class="ref">{pr.target_branch}</span>
           <When time={pr.created_at} />
           <a class="counts" href="#consent">
             {countsIn(pr) || 'Not reviewed yet'}
@@ -337,13 +358,6 @@ function Title({ pr, commits }: { readonly pr: Pull; readonly commits: number })
       </div>
     </div>
   )
-}
-
-/** Returns the number in the path. @throws AppError pull_request_not_found if it is not a number */
-function numberOf(visit: PageContext): number {
-  const text = param(visit, 'number')
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new AppError('pull_request_not_found', 'Pull request not found')
-  return Number(text)
 }
 
 /** Returns the branch while the proposal is open, else its last commit. */
@@ -369,11 +383,8 @@ export async function takeProposal(visit: PageContext): Promise<PageResult> {
     await actOnProposal(visit, path)
   } catch (error) {
     if (!(error instanceof AppError) || !toldRefusals.has(error.code)) throw error
-    const { paths } = error.facts
-    const conflicts = error.code === 'merge_conflict' && Array.isArray(paths) ? paths.map(String) : undefined
-    const listed = conflicts ? ` Conflicting files: ${conflicts.join(', ')}.` : ''
-    const problem = `${asSentence(error.message)}${listed}`
-    return { ...(await proposalPage(visit, { problem, conflicts })), status: 409 }
+    if (error.code === 'merge_conflict') return redirect(303, urls.resolve(path.org_id, path.node_id, path.number))
+    return { ...(await proposalPage(visit, { problem: asSentence(error.message) })), status: 409 }
   }
   const query = viewLink(visit.query).replace(/^\?$/, '')
   return redirect(303, urls.proposal(path.org_id, path.node_id, path.number) + query)

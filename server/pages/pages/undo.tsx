@@ -5,6 +5,7 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { problemOf } from '../parts/editor-form.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
+import { numberOf } from '../parts/proposal-acts.ts'
 import type { Urls } from '../urls.ts'
 
 interface ButtonProps {
@@ -44,13 +45,6 @@ export async function takeUndo(visit: PageContext): Promise<PageResult> {
     if (status !== 409 && status !== 422) throw error
     return refusedPage(visit, number, { problem, status, paths: pathsOf(error) })
   }
-}
-
-/** Returns the number in the path. @throws AppError pull_request_not_found if it is not a number */
-function numberOf(visit: PageContext): number {
-  const text = param(visit, 'number')
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new AppError('pull_request_not_found', 'Pull request not found')
-  return Number(text)
 }
 
 function pathsOf(error: unknown): readonly string[] {

@@ -157,10 +157,7 @@ class Notes {
   #outdated(threads: readonly Thread[]) {
     return (
       <details class="outdated" open={threads.some(({ is_resolved }) => !is_resolved)}>
-        <summary>
-          {plural(threads.length, 'outdated thread')}: the text {threads.length === 1 ? 'it was' : 'they were'} about is
-          gone
-        </summary>
+        <summary>{plural(threads.length, 'comment')} on text that was since changed</summary>
         {threads.map((thread) => this.#thread(thread))}
       </details>
     )

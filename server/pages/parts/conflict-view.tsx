@@ -2,7 +2,7 @@
 
 import type { Source } from '../edits.ts'
 import { FileDiff } from '../text/diff.tsx'
-import { merge3 } from '../text/merge3.ts'
+import { merge3 } from '../text/passages.ts'
 import { newEffort } from '../text/word-diff.ts'
 import type { Written } from './editor-form.tsx'
 
@@ -14,29 +14,6 @@ export interface Conflict {
   readonly next: Written
   /** True if `next` contains the changes of both. */
   readonly isMerged: boolean
-  /** The number of the proposal that `yours` comes from; undefined: from a form. */
-  readonly proposal?: number
-}
-
-/** The words for both sides: of an edit, or of a proposal and main. */
-function wordsOf(proposal: number | undefined) {
-  if (proposal === undefined)
-    return {
-      heading: 'This page has changed since you opened it',
-      merged: 'You changed different lines, so the text above now contains both changes. Check it, then save.',
-      overlapping:
-        'The changes overlap, or there are too many to merge. The text above is yours, unchanged. Copy what you need from their version, then save.',
-      changes: ['Their changes', 'Your changes'],
-      versions: ['Their version', 'Your version, as you sent it', 'The version you both started from'],
-    } as const
-  return {
-    heading: `This page has changed since proposal #${proposal} began`,
-    merged: 'The changes are on different lines, so the text above contains both. Check it, then propose it.',
-    overlapping:
-      'The changes overlap, or there are too many to merge. The text above is that of the proposal. Copy what you need from the current page, then propose it.',
-    changes: ['Changes of the page', `Changes of proposal #${proposal}`],
-    versions: ['The current page', `The text of proposal #${proposal}`, 'The version where the proposal began'],
-  } as const
 }
 
 export function readConflict(start: Source, theirs: Source, yours: Written): Conflict {
@@ -48,26 +25,29 @@ export function readConflict(start: Source, theirs: Source, yours: Written): Con
 }
 
 export function ConflictView({ ways }: { readonly ways: Conflict }) {
-  const { start, theirs, yours, isMerged, proposal } = ways
-  const words = wordsOf(proposal)
+  const { start, theirs, yours, isMerged } = ways
   const title = (one: string) => (one === start.title ? '' : ` · title: ${one}`)
   const sides = [
-    { path: `${words.changes[0]}${title(theirs.title)}`, before: start.text, after: theirs.text },
-    { path: `${words.changes[1]}${title(yours.title)}`, before: start.text, after: yours.text },
+    { path: `Their changes${title(theirs.title)}`, before: start.text, after: theirs.text },
+    { path: `Your changes${title(yours.title)}`, before: start.text, after: yours.text },
   ]
   const effort = newEffort()
   return (
     <section id="ways" class="ways" tabIndex={-1} aria-labelledby="ways-title">
-      <h2 id="ways-title">{words.heading}</h2>
-      <p>{isMerged ? words.merged : words.overlapping}</p>
+      <h2 id="ways-title">This page has changed since you opened it</h2>
+      <p>
+        {isMerged
+          ? 'You changed different lines, so the text above now contains both changes. Check it, then save.'
+          : 'The changes overlap, or there are too many to merge. The text above is yours, unchanged. Copy what you need from their version, then save.'}
+      </p>
       <div class="ways-sides">
         {sides.map((side) => (
           <FileDiff file={{ ...side, kind: 'modified' }} effort={effort} />
         ))}
       </div>
-      <Whole title={words.versions[0]} text={theirs.text} data-theirs />
-      <Whole title={words.versions[1]} text={yours.text} />
-      <Whole title={words.versions[2]} text={start.text} />
+      <Whole title="Their version" text={theirs.text} data-theirs />
+      <Whole title="Your version, as you sent it" text={yours.text} />
+      <Whole title="The version you both started from" text={start.text} />
     </section>
   )
 }

@@ -24,7 +24,7 @@ export function ConsentBox({ talk }: { readonly talk: Talk }) {
   const mayAsk = pr.status === 'open' && rightsOn(pr, at.org, visit.person).change
   return (
     <section class="box" id="consent">
-      <h2>Consent</h2>
+      <h2>Review</h2>
       <Approvals pr={pr} />
       {verdicts.length + asked.length === 0 && <p class="why">Nobody has reviewed this proposal yet.</p>}
       <ul class="consent">
@@ -32,14 +32,10 @@ export function ConsentBox({ talk }: { readonly talk: Talk }) {
           <VerdictItem talk={talk} verdict={verdict} />
         ))}
         {asked.map(({ name }) => (
-          <Item mark="○" name={name}>
-            asked for a review
-          </Item>
+          <Waiting name={name} />
         ))}
         {wanted.slice(0, mostNamed).map((id) => (
-          <Item mark="○" name={nameOf(talk, id)}>
-            asked by a rule
-          </Item>
+          <Waiting name={nameOf(talk, id)} because="a rule asks" />
         ))}
       </ul>
       {pr.consent.objections_elsewhere?.map(({ number, author }) => (
@@ -49,16 +45,14 @@ export function ConsentBox({ talk }: { readonly talk: Talk }) {
         </p>
       ))}
       {wanted.length > mostNamed && <p class="why">and {plural(wanted.length - mostNamed, 'more member')}</p>}
-      <p class="why">
-        {pr.open_threads === 0 ? (
-          'No open threads'
-        ) : (
+      {pr.open_threads > 0 && (
+        <p class="why">
           <a href="?tab=conversation">{plural(pr.open_threads, 'open thread')}</a>
-        )}
-        {pr.open_threads > 0 && pr.consent.threads_must_be_resolved && ', which must be resolved'}
-      </p>
-      {pr.status === 'open' && <p class="why">{asSentence(`${mergersOf(pr.consent.merge_role)} merge it`)}</p>}
-      {mayAsk && <AskForReview talk={talk} />}
+          {pr.consent.threads_must_be_resolved && ', which must be resolved'}
+        </p>
+      )}
+      {pr.status === 'open' && <p class="why">{asSentence(`Merged by ${mergersOf(pr.consent.merge_role)}`)}</p>}
+      {mayAsk && !mayAskFirst(talk) && <AskForReview talk={talk} />}
     </section>
   )
 }
@@ -97,6 +91,20 @@ function Item({ mark, name, kind = '', children }: ItemProps) {
       </span>
       <div>
         <Name>{name}</Name> {children}
+      </div>
+    </li>
+  )
+}
+
+function Waiting({ name, because }: { readonly name: string; readonly because?: string }) {
+  return (
+    <li>
+      <span class="mark" aria-hidden="true">
+        ○
+      </span>
+      <div>
+        Waiting for <Name>{name}</Name>
+        {because && `, because ${because}`}
       </div>
     </li>
   )
@@ -174,8 +182,16 @@ function VerdictActs({
   )
 }
 
-/** Chooses the members who are asked for a review. */
-function AskForReview({ talk }: { readonly talk: Talk }) {
+/** True if the visitor proposes this, and nobody was asked or has reviewed it. Asking is then what comes next. */
+export function mayAskFirst({ visit: { person }, pr, members }: Talk): boolean {
+  const { status, is_draft, author_id, merge_reasons, reviewers, consent } = pr
+  if (status !== 'open' || is_draft || merge_reasons.includes('diverged')) return false
+  if (author_id !== person?.id) return false
+  return reviewers.length + consent.verdicts.length === 0 && members.some(({ user_id }) => user_id !== author_id)
+}
+
+/** Chooses the members who are asked for a review. @param isMain it is what comes next */
+export function AskForReview({ talk, isMain = false }: { readonly talk: Talk; readonly isMain?: boolean }) {
   const { pr, members, visit } = talk
   const asked = new Set(pr.reviewers.map(({ user_id }) => user_id))
   const others = members.filter(({ user_id }) => user_id !== pr.author_id)
@@ -184,7 +200,7 @@ function AskForReview({ talk }: { readonly talk: Talk }) {
   if (others.length === 0) return null
   return (
     <details>
-      <summary>Ask for a review</summary>
+      <summary class={isMain ? 'btn go' : undefined}>Ask for a review</summary>
       <form method="post" action={viewLink(visit.query)}>
         {hidden.map(({ user_id }) => (
           <input type="hidden" name="reviewer" value={user_id} />
@@ -197,8 +213,8 @@ function AskForReview({ talk }: { readonly talk: Talk }) {
             </label>
           ))}
         </fieldset>
-        <button class="btn small" type="submit" name="act" value="ask">
-          Save
+        <button class={isMain ? 'btn go small' : 'btn small'} type="submit" name="act" value="ask">
+          {isMain ? 'Ask' : 'Save'}
         </button>
       </form>
     </details>

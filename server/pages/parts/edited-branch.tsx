@@ -46,7 +46,7 @@ export async function readEditedBranch(visit: PageContext, at: AtNode): Promise<
 }
 
 /** Reads the tags and properties at a commit. A file that is not valid has none. */
-export async function panelAt(api: Api, path: NodePath, commit: string): Promise<Panel> {
+async function panelAt(api: Api, path: NodePath, commit: string): Promise<Panel> {
   const at = { ...path, branch: commit, path: 'node.json' }
   const json = await api.getFile({ path: at }).catch((error: unknown) => {
     if (codeOf(error) === 'file_not_found') return { content: '{}' }
@@ -112,20 +112,6 @@ export function EditedProposal({ visit: { urls }, at: { org, node }, pull }: Edi
         {pull.title} #{pull.number}
       </a>
       . Saving adds a commit to it.
-    </p>
-  )
-}
-
-/** Says which proposal the form repeats, and what to do with the old one. */
-export function RedoneProposal({ visit: { urls }, at: { org, node }, pull }: EditedProps) {
-  const { number, title } = pull
-  return (
-    <p class="notice">
-      These are the title, text, tags and properties of proposal{' '}
-      <a href={urls.proposal(org.id, node.id, number, node.title)}>
-        #{number} {title}
-      </a>
-      . Its other files are not included. Propose the changes on the current version of the page, then close #{number}.
     </p>
   )
 }

@@ -2,34 +2,30 @@
 
 import type { ComponentChildren } from 'preact'
 import { checkWords, needsOf, objectionWords } from '../../base/consent-words.ts'
-import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
+import { AskForReview, mayAskFirst } from './consent.tsx'
 import { plural } from './dates.tsx'
 import { Icon } from './icons.tsx'
 import { Overridden, OverrideForm } from './override.tsx'
-import { isEditable, mayPropose, rightsOn } from './rights.ts'
-import { nameOf, type Talk } from './talk.ts'
-
-type Pull = AnswerOf<'getPull'>['pr']
-type Org = AnswerOf<'getOrg'>
+import { isEditable, rightsOn } from './rights.ts'
+import { nameOf, type Pull, type Talk } from './talk.ts'
 
 interface BoxProps {
   readonly talk: Talk
   readonly problem: string | undefined
-  /** The paths that conflict with the target, after an update was refused. */
-  readonly conflicts: readonly string[] | undefined
   /** Actions on a merged proposal. */
   readonly children?: ComponentChildren
 }
 
 /** Shows why the proposal can or cannot be merged, and the possible actions. */
-export function MergeBox({ talk, problem, conflicts, children }: BoxProps) {
+export function MergeBox({ talk, problem, children }: BoxProps) {
   const { visit, at, pr } = talk
   const { org } = at
   const { title, says, act, hasDoubts = false } = stateOf(pr)
   const needs = needsOf(pr.merge_reasons, pr.consent, (id) => nameOf(talk, id))
   const rights = rightsOn(pr, org, visit.person)
   const may = act && rights[act === 'ready' ? 'change' : act]
+  const asks = mayAskFirst(talk)
   const isGood = (pr.can_merge && !hasDoubts) || pr.status === 'merged'
   return (
     <section class={isGood ? 'merge' : 'merge not'} id="merge">
@@ -40,10 +36,11 @@ export function MergeBox({ talk, problem, conflicts, children }: BoxProps) {
       <p>{says}</p>
       <Needs needs={needs} isFirst={needsOf([pr.merge_reason], pr.consent).length > 0} />
       {pr.overridden && <Overridden overridden={pr.overridden} />}
-      <Trouble {...{ visit, org, pr, problem, conflicts }} />
+      <Trouble pr={pr} problem={problem} />
+      {asks && <AskForReview talk={talk} isMain />}
       {act && may && (
-        <Act visit={visit} pr={pr} act={act} isMain={conflicts === undefined && !hasDoubts}>
-          {acts[act].replace('{target}', pr.target_branch)}
+        <Act visit={visit} pr={pr} act={act} isMain={!hasDoubts && !(asks && act === 'merge')}>
+          {act === 'merge' && pr.target_branch !== 'main' ? `Merge into ${pr.target_branch}` : acts[act]}
         </Act>
       )}
       {act && !may && <p>{roleWords(act, pr)}</p>}
@@ -64,14 +61,6 @@ export function MergeBox({ talk, problem, conflicts, children }: BoxProps) {
         </Act>
       )}
       {children}
-      {pr.status === 'open' && (
-        <dl class="facts">
-          <dt>Ahead</dt>
-          <dd>{plural(pr.commits_ahead, 'commit')}</dd>
-          <dt>Behind</dt>
-          <dd>{plural(pr.commits_behind, 'commit')}</dd>
-        </dl>
-      )}
     </section>
   )
 }
@@ -106,14 +95,13 @@ function roleWords(act: keyof typeof acts, { consent: { merge_role } }: Pull): s
     : 'You need the editor role to do this.'
 }
 
-interface TroubleProps extends Omit<BoxProps, 'talk' | 'children'> {
-  readonly visit: PageContext
-  readonly org: Org
+interface TroubleProps {
   readonly pr: Pull
+  readonly problem: string | undefined
 }
 
 /** Says why an act was refused, and what is wrong with the files. */
-function Trouble({ visit, org, pr, problem, conflicts }: TroubleProps) {
+function Trouble({ pr, problem }: TroubleProps) {
   return (
     <>
       {problem && (
@@ -121,7 +109,6 @@ function Trouble({ visit, org, pr, problem, conflicts }: TroubleProps) {
           {problem}
         </p>
       )}
-      {conflicts && <Resolving visit={visit} org={org} pr={pr} conflicts={conflicts} />}
       {pr.merge_problems.length > 0 && (
         <ul class="problems">
           {pr.merge_problems.map(({ path, reason }) => (
@@ -147,42 +134,9 @@ function Trouble({ visit, org, pr, problem, conflicts }: TroubleProps) {
   )
 }
 
-/** Files that the editor can combine. */
-const edited: ReadonlySet<string> = new Set(['content.md', 'README.md', 'node.json'])
-
-interface ResolvingProps {
-  readonly visit: PageContext
-  readonly org: Org
-  readonly pr: Pull
-  readonly conflicts: readonly string[]
-}
-
-/** Says how to continue after a conflict. */
-function Resolving({ visit: { urls }, org, pr, conflicts }: ResolvingProps) {
-  const { source_branch, target_branch, node_id } = pr
-  const isEdited = target_branch === 'main' && conflicts.every((path) => edited.has(path))
-  if (!isEdited || !mayPropose(org.role))
-    return (
-      <p>
-        Merge {target_branch} into {source_branch} with Git, resolve the conflict in these files, and push.
-      </p>
-    )
-  return (
-    <>
-      <p>
-        See both versions in the editor, and propose the result on the current version of the page. Then close this
-        proposal.
-      </p>
-      <a class="btn go" href={urls.redo(org.id, node_id, source_branch)}>
-        Resolve in a new proposal
-      </a>
-    </>
-  )
-}
-
 const acts = {
-  merge: 'Merge into {target}',
-  update: 'Update from {target}',
+  merge: 'Merge',
+  update: 'Update',
   ready: 'Mark as ready for review',
 } as const
 
@@ -195,7 +149,7 @@ interface State {
 }
 
 /** The state of a proposal that can be merged. */
-function mergeableState({ target_branch, source_commit, consent }: Pull): State {
+function mergeableState({ consent }: Pull): State {
   const failed = consent.checks.filter(({ state }) => state === 'failure')
   const threads = consent.open_threads > 0 && ` It has ${plural(consent.open_threads, 'open thread')}.`
   if (consent.changes_requested + failed.length > 0) {
@@ -203,33 +157,27 @@ function mergeableState({ target_branch, source_commit, consent }: Pull): State 
     const says = (
       <>
         <bdi>{doubts.join(' ')}</bdi>
-        {threads} No rule of {target_branch} holds it up, so it can still be merged.
+        {threads} No rule holds it up, so it can still be merged.
       </>
     )
     const title = consent.changes_requested > 0 ? 'Changes requested' : 'A check has failed'
     return { title, says, act: 'merge', hasDoubts: true }
   }
-  const says = (
-    <>
-      {target_branch} has no newer commits. Merging moves it forward to{' '}
-      <span class="sha">{source_commit.slice(0, 8)}</span>, and every clone can follow.
-      {threads}
-    </>
-  )
+  const says = <>No conflicts.{threads}</>
   return { title: 'Ready to merge', says, act: 'merge' }
 }
 
 function stateOf(pull: Pull): State {
   const { merge_reason, target_branch, source_branch, merged_by, closed_by } = pull
   const by = (name: string | undefined) => (name === undefined ? '' : ` by ${name}`)
-  const held = `The rules of ${target_branch} hold this proposal up:`
+  const held = 'The rules hold this proposal up:'
   switch (merge_reason) {
     case 'mergeable':
       return mergeableState(pull)
     case 'diverged':
       return {
-        title: `${target_branch} has moved`,
-        says: `It has commits that this proposal does not have. Updating rebases ${source_branch} onto them.`,
+        title: 'The page has changed since',
+        says: 'This proposal began with an older version. Update it to see whether both changes fit together.',
         act: 'update',
       }
     case 'draft':
@@ -243,13 +191,13 @@ function stateOf(pull: Pull): State {
     case 'closed':
       return { title: 'Closed', says: `Closed${by(closed_by)} without merging.` }
     case 'source_branch_missing':
-      return { title: 'Branch deleted', says: `The branch ${source_branch} was deleted.` }
+      return { title: 'Branch deleted', says: `The branch ${source_branch} was deleted, and the changes with it.` }
     case 'target_branch_missing':
       return { title: 'Target branch deleted', says: `The branch ${target_branch} was deleted.` }
     case 'no_commits_ahead':
-      return { title: 'Nothing to merge', says: `${source_branch} has no commits that ${target_branch} does not have.` }
+      return { title: 'Nothing to merge', says: 'The page already has all changes of this proposal.' }
     case 'invalid_content':
-      return { title: 'Invalid files', says: `Some files on ${source_branch} are not valid, so they cannot be merged.` }
+      return { title: 'Invalid files', says: 'Some files of this proposal are not valid, so it cannot be merged.' }
     case 'changes_requested':
       return { title: 'Changes requested', says: held }
     case 'approvals_missing':

@@ -1,12 +1,19 @@
 /** The actions on a proposal as a form sends them. */
 
 import { AppError } from '../../base/errors.ts'
-import type { PageContext } from '../page-context.ts'
+import { type PageContext, param } from '../page-context.ts'
 
 export interface PullPath {
   readonly org_id: string
   readonly node_id: string
   readonly number: number
+}
+
+/** Returns the number in the path. @throws AppError pull_request_not_found if it is not a number */
+export function numberOf(visit: PageContext): number {
+  const text = param(visit, 'number')
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new AppError('pull_request_not_found', 'Pull request not found')
+  return Number(text)
 }
 
 /** Refusals after which the page shows the current state in addition to the error. */
@@ -39,7 +46,7 @@ export async function actOnProposal({ api, form }: PageContext, path: PullPath):
       await api.mergePull({ path, body: { expected_source_commit: commit, expected_target_branch: target } })
       return
     case 'update':
-      await api.updatePullBranch({ path })
+      await api.updatePullBranch({ path, body: {} })
       return
     case 'ready':
       await api.updatePull({ path, body: { is_draft: false } })

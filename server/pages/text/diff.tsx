@@ -60,6 +60,13 @@ export function isEdge(path: string): boolean {
   return /^(parents|connections)\/[^/]+\.json$/.test(path)
 }
 
+/** What people call files that pages edit. */
+const names: Readonly<Record<string, string>> = {
+  'content.md': 'Text',
+  'README.md': 'Text',
+  'node.json': 'Title, tags and properties',
+}
+
 /** The order of files: the text of the node comes first. */
 const first: readonly string[] = ['content.md', 'README.md', 'node.json']
 
@@ -152,7 +159,7 @@ function Told({ file: { path, kind }, diff, notes }: ToldProps) {
   return (
     <section class="card">
       <header>
-        <h2>{path}</h2>
+        <h2>{names[path] ?? path}</h2>
         {diff && (
           <span class="type">
             +{diff.added} −{diff.removed} words
