@@ -51,7 +51,7 @@ import { showOidc, showOidcCallback } from './pages/oidc.tsx'
 import { showOrg, takeExample } from './pages/org.tsx'
 import { showOrgChanges } from './pages/org-changes.tsx'
 import { showOrgProposals } from './pages/org-proposals.tsx'
-import { showRules, takeRules } from './pages/org-rules.tsx'
+import { rulesPage } from './pages/org-rules.tsx'
 import { generalPage, newOrgPage } from './pages/org-settings.tsx'
 import { passwordPage } from './pages/password.tsx'
 import { showPeople } from './pages/people.tsx'
@@ -127,7 +127,7 @@ const routes: readonly PageRoute[] = [
   { at: '/o/{org}/example', take: takeExample },
   { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: limits.formTextBytes },
   { at: '/o/{org}/settings/general', ...generalPage },
-  { at: '/o/{org}/settings/rules', show: showRules, take: takeRules },
+  { at: '/o/{org}/settings/rules', ...rulesPage },
   { at: '/o/{org}/settings/members', ...membersPage },
   { at: '/o/{org}/find', show: showFind },
   { at: '/o/{org}/subpages', show: showSubpages },

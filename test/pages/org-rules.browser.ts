@@ -52,7 +52,7 @@ describe('the rules of an organisation in a browser', () => {
         await page.getByText('next of “Whales”').waitFor()
         if (javaScriptEnabled) await expectSound(page)
         await page.getByLabel('Remove the rule for next…').click()
-        await page.getByRole('button', { name: 'Remove rule' }).click()
+        await page.getByRole('button', { name: 'Remove the rule for next' }).click()
         await page.getByText('There are no rules.').waitFor()
         expect(await rulesOf()).to.deep.equal([])
       })

@@ -67,7 +67,7 @@ describe('the rules of an organisation', () => {
       ...{ checks: `links\r\nspell check: ${bob.user.email.toUpperCase()}`, override: 'nobody' },
     }
     const { status, headers } = await visit.send(page, { ...fields, ...everything })
-    expect([status, headers.location]).to.deep.equal([303, `${page}?saved`])
+    expect([status, headers.location]).to.deep.equal([303, `${page}?saved=save`])
     expect(await rulesOf()).to.deep.equal([
       {
         ...{
@@ -80,11 +80,11 @@ describe('the rules of an organisation', () => {
         ...{ resolved: true, merge: 'owner', override: 'nobody' },
       },
     ])
-    const { body } = await visit.open(`${page}?saved`)
+    const { body } = await visit.open(`${page}?saved=save`)
     expect(sentencesIn(body)).to.deep.equal([
       'main and release/** of “Whales” and the pages below it: Bob or Ann approves; a new commit needs new approvals; the checks links and spell check (by Bob) pass; all threads are resolved; owners merge; nobody may override',
     ])
-    expect(body).to.contain('<p class="notice">Saved.</p>')
+    expect(body).to.contain('<p class="notice" role="status">Saved.</p>')
     expect(formIn((await visit.open(`${page}${changeLink(body)}`)).body)).to.deep.equal({
       ...{ branches: 'main\nrelease/**', under: whales, approvals: '1', role: '', keep: 'same_commit', resolved: true },
       ...{ people: `${bob.user.email}\n${ann.user.email}`, checks: `links\nspell check: ${bob.user.email}` },
@@ -102,7 +102,7 @@ describe('the rules of an organisation', () => {
     ])
     const later = keyIn((await visit.open(page)).body)
     for (const _ of ['once', 'twice'])
-      expect((await visit.send(page, { act: 'remove', rule: later })).headers.location).to.equal(`${page}?saved`)
+      expect((await visit.send(page, { act: 'remove', rule: later })).headers.location).to.equal(`${page}?saved=remove`)
     expect(await rulesOf()).to.deep.equal([{ ...plain, approvals: 2 }])
   })
 
@@ -161,7 +161,7 @@ describe('the rules of an organisation', () => {
         expect([answer.status, alertIn(answer)?.replaceAll('&#39;', "'")]).to.deep.equal([422, says])
         const [name = ''] = Object.keys(wrong)
         const at = name === 'role' ? 'people' : name === 'under_words' ? 'under' : name
-        expect(mainOf(answer)).to.match(new RegExp(`aria-invalid="true" aria-describedby="${at}-wrong"`))
+        expect(mainOf(answer)).to.match(new RegExp(`aria-invalid="true" aria-describedby="save-new-${at}-wrong"`))
         const { resolved, keep, ...shown } = formIn(answer.body) as Record<string, unknown>
         expect({ resolved, keep }).to.deep.equal({ resolved: true, keep: 'same_commit' })
         if (name !== 'under_words') expect(shown).to.include({ [name]: wrong[name]?.replaceAll('\r\n', '\n') })

@@ -51,7 +51,7 @@ interface Look {
   readonly hint?: ComponentChildren
   /** Maximum characters. */
   readonly most?: number
-  readonly type?: 'email' | 'url'
+  readonly type?: 'email' | 'number' | 'url'
   readonly autocomplete?: 'email' | 'name'
 }
 
@@ -208,7 +208,7 @@ export function text(label: string, hint: string, most: number): Control<string>
       <Field {...{ label, hint, ...shown }}>
         {(tied) => (
           <textarea {...tied} rows={3} maxLength={most}>
-            {`\n${value}`}
+            {`\n${value?.replaceAll('\r\n', '\n')}`}
           </textarea>
         )}
       </Field>
@@ -222,5 +222,5 @@ export const hidden: Control<string> = {
   isHidden: true,
   read: ([text = '']) => text,
   write: (value) => [value],
-  draw: ({ name, texts: [value] }) => <input {...{ name, value }} type="hidden" />,
+  draw: ({ name, texts: [value] }) => <input type="hidden" {...{ name, value }} />,
 }

@@ -30,6 +30,8 @@ interface Fill<F> {
   readonly without?: readonly (keyof F & string)[] | undefined
   /** The options of references. */
   readonly options?: { readonly [K in keyof F]?: Options<string> }
+  /** The id of an element to which the answer scrolls. */
+  readonly at?: string
   /** The thing that the act changes, for names of buttons. */
   readonly of?: string
 }
@@ -196,7 +198,7 @@ interface FormProps {
 }
 
 function ActForm({ name, act, fill, visit, trouble, question }: FormProps) {
-  const { values = {}, options = {}, without = [], of } = fill
+  const { values = {}, options = {}, without = [], at, of } = fill
   const isAgain = trouble !== undefined && isSent(act, name, fill, visit)
   const controls = Object.entries(act.controls).filter(([key]) => !without.includes(key))
   const isFilled = controls.some(([, { isHidden }]) => !isHidden)
@@ -204,7 +206,11 @@ function ActForm({ name, act, fill, visit, trouble, question }: FormProps) {
   const prefix = [name, ...controls.flatMap(([key, { isHidden }]) => (isHidden ? [values[key]] : []))].join('-')
   const isNamed = of !== undefined && question === undefined
   return (
-    <form method="post" action={pathOf(visit)} {...((question || isFilled) && { class: isFilled ? 'fields' : 'ask' })}>
+    <form
+      method="post"
+      action={at === undefined ? pathOf(visit) : `${pathOf(visit)}#${at}`}
+      {...((question || isFilled) && { class: isFilled ? 'fields' : 'ask' })}
+    >
       {question && <p>{question}</p>}
       {controls.map(([key, control]) => {
         const written = values[key] === undefined ? control.start : control.write(values[key])

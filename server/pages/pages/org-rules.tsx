@@ -1,16 +1,16 @@
 /** The rules of an organisation: what proposals need before they are merged. */
 
-import type { ComponentChildren } from 'preact'
+import type { VNode } from 'preact'
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { readAsMember, SettingsTabs } from '../kit/scene-frames.tsx'
-import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
+import { hidden, readBody } from '../kit/controls.tsx'
+import { orgFrame } from '../kit/scene-frames.tsx'
+import { act, settings } from '../kit/settings.tsx'
+import { type PageContext, param } from '../page-context.ts'
 import { plural } from '../parts/dates.tsx'
-import { field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { field } from '../parts/forms.tsx'
 import { type HeldUp, HeldUpLine, readHeldUp } from '../parts/held-up.tsx'
-import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import {
-  fieldsIn,
   fieldsOf,
   findMembers,
   keyOfRule,
@@ -20,141 +20,110 @@ import {
   throwAtField,
   usersIn,
 } from '../parts/rule-fields.ts'
-import { type Draft, RuleForm, ruleFields } from '../parts/rule-form.tsx'
+import { ruleControls } from '../parts/rule-form.tsx'
 import { describeRule, type Rule, type RuleNames } from '../text/rule-words.ts'
 import type { Urls } from '../urls.ts'
 
 type Org = AnswerOf<'getOrg'>
+type Members = Awaited<ReturnType<typeof findMembers>>
 
 /** Pages that a search for a title shows. */
 const mostFound = 20
 
-export function showRules(visit: PageContext): Promise<Page> {
-  return rulesPage(visit)
-}
+export const rulesPage = settings({
+  frame: orgFrame('rules'),
+  title: 'Rules',
+  says: { save: 'Saved.', remove: 'Saved.' },
+  why: 'A rule says what a proposal needs before it is merged into a branch. Branches with a rule change only by proposals. All rules that match a branch hold together.',
+  async read(visit, { org }) {
+    const { rules = [] } = org
+    const ids = rules.flatMap(({ by, checks }) => [...(by.people ?? []), ...checks.flatMap(({ from }) => from ?? [])])
+    const members = await findMembers(visit, org.id, new Set(ids))
+    const draft = org.role === 'owner' ? await draftOf(visit, org, members) : undefined
+    const nodes = new Set([...rules.flatMap(({ under }) => under ?? []), draft?.fields.under ?? ''])
+    const titles = await Promise.all([...nodes].map(async (id) => [id, await titleOf(visit, org.id, id)] as const))
+    return { members, draft, titles, heldUp: await readHeldUp(visit, org) }
+  },
+  acts: {
+    save: act('Save rule', ruleControls, saveRule),
+    find: act('Search', ruleControls, async () => <></>),
+    remove: act(
+      'Remove',
+      { rule: hidden },
+      async (visit, { rule }) => {
+        const path = { org_id: param(visit, 'org') }
+        const { rules = [] } = await visit.api.getOrg({ path })
+        await visit.api.updateOrg({ path, body: { rules: rules.filter((one) => keyOfRule(one) !== rule) } })
+      },
+      'stop',
+    ),
+  },
+  view: ({ members, draft, titles, heldUp }, { form, ask, visit: { urls }, action }, { org }) => {
+    const pages = new Map(titles.flatMap(([id, title]) => (title === undefined ? [] : [[id, title] as const])))
+    const names = { users: new Map(members.map(({ user_id, name }) => [user_id, name])), pages }
+    const isOwner = org.role === 'owner'
+    return (
+      <>
+        <p class="why">
+          If the rule of a new branch asks for approvals or checks, it begins at a commit of main. It may also begin at
+          one of another branch whose rules are as strict. If this organisation is published and a rule holds for main,
+          visitors see only tags of commits on main. While a rule holds for main, no new page gets the id of a deleted
+          one.
+        </p>
+        <RuleList {...{ org, urls, names, heldUp }}>
+          {(rule) =>
+            isOwner &&
+            ask(
+              'remove',
+              'Proposals then no longer need this. Branches without another rule can be changed directly.',
+              {
+                ...{ values: { rule: keyOfRule(rule) }, of: `the rule for ${rule.branches.join(', ')}` },
+              },
+            )
+          }
+        </RuleList>
+        {!isOwner && <p>Only owners can change these rules. Your role: {org.role}.</p>}
+        {draft && (
+          <section id="rule" class="rule-form" aria-labelledby="rule-title">
+            <h2 id="rule-title">{draft.fields.rule === 'new' ? 'Add a rule' : 'Change the rule'}</h2>
+            {draft.found?.length === 0 && <p>No page has a title like “{draft.fields.under_words}”.</p>}
+            {form('save', { at: 'rule', values: draft.fields, options: { under: choicesOf(draft, pages) } })}
+            <p>
+              <a class="btn quiet" href={action}>
+                Cancel
+              </a>
+            </p>
+          </section>
+        )}
+        {isOwner && draft === undefined && (
+          <p>
+            <a class="btn" href="?rule=new#rule">
+              Add a rule
+            </a>
+          </p>
+        )}
+      </>
+    )
+  },
+})
 
-export async function takeRules(visit: PageContext): Promise<PageResult> {
-  const { form } = visit
-  const fields = form.get('act') === 'remove' ? undefined : fieldsIn(form)
-  const sent = fields && { key: field(form, 'rule'), fields }
-  switch (form.get('act')) {
-    case 'find':
-      return rulesPage(visit, { sent: sent && { ...sent, fields: { ...sent.fields, under: keptUnder(sent.fields) } } })
-    case 'save':
-    case 'remove':
-      break
-    default:
-      throw new AppError('bad_request', 'The form does not name a known action')
-  }
-  const org = await readAsMember(visit)
-  try {
-    if (sent === undefined) await removeRule(visit, org)
-    else if (!(await saveRule(visit, org, sent.fields)))
-      return { ...(await rulesPage(visit, { sent: { ...sent, key: 'new' }, trouble: goneRule })), status: 409 }
-    return redirect(303, `${visit.urls.settings(org.id, 'rules')}?saved`)
-  } catch (error) {
-    return showFormErrors(error, (trouble) => rulesPage(visit, { sent, trouble }))
-  }
-}
-
-const goneRule: Trouble = {
-  says: 'This rule was changed or removed since you opened it. If you save again, yours is added as a new rule.',
-}
-
-/** After a search, the page must be chosen from its results. Without words, the choice stays. */
-function keptUnder({ under, words }: RuleFields): string | null {
-  return words === '' ? under : null
-}
-
-/** Saves the rule of the form. Returns false if the rule that it changes is no longer there. */
-async function saveRule(visit: PageContext, org: Org, fields: RuleFields): Promise<boolean> {
-  const { api, form } = visit
-  const members = await findMembers(visit, org.id, usersIn(fields))
-  const isPageChosen = fields.words === '' || fields.words === field(form, 'under_found')
-  const rule = ruleIn(fields, members, isPageChosen)
-  const rules = org.rules ?? []
-  const [key, written] = [field(form, 'rule'), keyOfRule(rule)]
+/** Saves the rule of the form. @throws AppError version_moved: the rule that it changes is no longer there */
+async function saveRule(visit: PageContext, fields: RuleFields): Promise<void> {
+  const path = { org_id: param(visit, 'org') }
+  const rule = ruleIn(fields, await findMembers(visit, path.org_id, usersIn(fields)))
+  const { rules = [] } = await visit.api.getOrg({ path })
+  const [key, written] = [fields.rule, keyOfRule(rule)]
   const has = (wanted: string) => rules.some((one) => keyOfRule(one) === wanted)
   // If another place of the list has it, the form was sent twice, or the change makes a second one.
   const isThere = written !== key && has(written)
-  if (!isThere && key !== 'new' && !has(key)) return false
+  if (!isThere && key !== 'new' && !has(key))
+    throw new AppError(
+      'version_moved',
+      'This rule was changed or removed since you opened it. If you save again, yours is added as a new rule',
+    )
   const replaced = key === 'new' ? [...rules, rule] : rules.map((one) => (keyOfRule(one) === key ? rule : one))
   const changed = isThere ? rules.filter((one) => keyOfRule(one) !== key) : replaced
-  await api.updateOrg({ path: { org_id: org.id }, body: { rules: changed } }).catch(throwAtField)
-  return true
-}
-
-async function removeRule({ api, form }: PageContext, org: Org): Promise<void> {
-  const rules = org.rules ?? []
-  const kept = rules.filter((one) => keyOfRule(one) !== field(form, 'rule'))
-  await api.updateOrg({ path: { org_id: org.id }, body: { rules: kept } })
-}
-
-interface More {
-  /** The form as it was sent. */
-  readonly sent?: Omit<Draft, 'found'> | undefined
-  readonly trouble?: Trouble
-}
-
-async function rulesPage(visit: PageContext, { sent, trouble }: More = {}): Promise<Page> {
-  const { urls, query } = visit
-  const org = await readAsMember(visit)
-  const [open, read] = [await countOpen(visit, org), await readNames(visit, org, sent?.fields)]
-  const draft = org.role === 'owner' ? await draftOf(visit, org, read, sent) : undefined
-  const heldUp = await readHeldUp(visit, org)
-  return {
-    ...{ kind: 'page', place: { org, crumb: 'Settings' } },
-    facts: { org, open, users: [...read.users], pages: [...read.pages], heldUp, draft, trouble },
-    head: { title: `Rules · ${org.name}`, noIndex: true },
-    body: () => (
-      <>
-        <OrgTabs {...{ urls, org, open }} here="settings" />
-        <main id="main" class="page settings">
-          <h1>Rules</h1>
-          <SettingsTabs urls={urls} org={org.id} here="rules" />
-          {query.has('saved') && trouble === undefined && <p class="notice">Saved.</p>}
-          <TroubleOf trouble={trouble} fields={draft ? ruleFields : []} />
-          <p class="why">
-            A rule says what a proposal needs before it is merged into a branch. Branches with a rule change only by
-            proposals. All rules that match a branch hold together.
-          </p>
-          <p class="why">
-            If the rule of a new branch asks for approvals or checks, it begins at a commit of main. It may also begin
-            at one of another branch whose rules are as strict. If this organisation is published and a rule holds for
-            main, visitors see only tags of commits on main. While a rule holds for main, no new page gets the id of a
-            deleted one.
-          </p>
-          <RuleList org={org} urls={urls} names={read} heldUp={heldUp} />
-          {org.role !== 'owner' && <p>Only owners can change these rules. Your role: {org.role}.</p>}
-          {draft && <RuleForm {...{ draft, urls, trouble }} org={org.id} titles={read.pages} />}
-          {org.role === 'owner' && draft === undefined && (
-            <p>
-              <a class="btn" href="?rule=new#rule">
-                Add a rule
-              </a>
-            </p>
-          )}
-        </main>
-      </>
-    ),
-  }
-}
-
-type Read = RuleNames & { readonly members: Awaited<ReturnType<typeof findMembers>> }
-
-/** Reads the members and pages that the rules and the form name. */
-async function readNames(visit: PageContext, { id, rules = [] }: Org, fields: RuleFields | undefined): Promise<Read> {
-  const users = new Set(
-    rules.flatMap(({ by, checks }) => [...(by.people ?? []), ...checks.flatMap(({ from }) => from ?? [])]),
-  )
-  const members = await findMembers(visit, id, users)
-  const pages = new Map<string, string>()
-  const nodes = [...rules.flatMap(({ under }) => under ?? []), ...(fields?.under ? [fields.under] : [])]
-  for (const node of new Set(nodes)) {
-    const title = await titleOf(visit, id, node)
-    if (title !== undefined) pages.set(node, title)
-  }
-  return { members, users: new Map(members.map(({ user_id, name }) => [user_id, name])), pages }
+  await visit.api.updateOrg({ path, body: { rules: changed } }).catch(throwAtField)
 }
 
 async function titleOf({ api }: PageContext, org_id: string, node_id: string): Promise<string | undefined> {
@@ -166,25 +135,43 @@ async function titleOf({ api }: PageContext, org_id: string, node_id: string): P
   }
 }
 
+/** A rule that is being written. */
+interface Draft {
+  readonly fields: RuleFields
+  /** The pages that have the title. Undefined: none was searched. */
+  readonly found?: AnswerOf<'suggestTitles'>['suggestions']
+}
+
 /** Returns the form to show: the one that was sent, or that of the link. Undefined without one. */
 async function draftOf(
-  { api, query }: PageContext,
+  { api, query, form }: PageContext,
   { id, rules = [] }: Org,
-  { members }: Read,
-  sent: More['sent'],
+  members: Members,
 ): Promise<Draft | undefined> {
-  if (sent !== undefined) {
-    const { words } = sent.fields
-    if (words === '') return { ...sent, found: undefined }
-    const path = { org_id: id }
-    const { suggestions } = await api.suggestTitles({ path, query: { q: words.slice(0, 500), limit: mostFound } })
-    return { ...sent, found: suggestions.map(({ node_id, title }) => ({ node_id, title })) }
+  const find = (key: string | null) => rules.find((one) => keyOfRule(one) === key)
+  if (!['find', 'save'].includes(field(form, 'act'))) {
+    const key = query.get('rule')
+    const rule = find(key)
+    if (rule) return { fields: fieldsOf(rule, members) }
+    return key === 'new' ? { fields: newRule } : undefined
   }
-  const key = query.get('rule')
-  if (key === null) return undefined
-  const rule = rules.find((one) => keyOfRule(one) === key)
-  if (rule) return { key, fields: fieldsOf(rule, members), found: undefined }
-  return key === 'new' ? { key, fields: newRule, found: undefined } : undefined
+  const { under, ...sent } = readBody(ruleControls, form)
+  const fields = { ...sent, rule: find(sent.rule) ? sent.rule : 'new' }
+  const words = fields.under_words
+  if (words === '') return { fields: { ...fields, ...(under !== undefined && { under }) } }
+  const asked = { path: { org_id: id }, query: { q: words.slice(0, 500), limit: mostFound } }
+  const { suggestions: found } = await api.suggestTitles(asked)
+  // After a search, the page must be chosen from its results.
+  const chosen = field(form, 'act') === 'save' ? under : found.length === 1 ? found[0]?.node_id : undefined
+  return { fields: { ...fields, ...(chosen !== undefined && { under: chosen }) }, found }
+}
+
+/** Returns the pages to choose from: the chosen one and those that were found. */
+function choicesOf({ fields: { under }, found = [] }: Draft, pages: ReadonlyMap<string, string>) {
+  const known = found.map(({ node_id, title }) => [node_id, title] as const)
+  const own =
+    !under || known.some(([id]) => id === under) ? [] : [[under, pages.get(under) ?? 'A deleted page'] as const]
+  return [...own, ...known].map(([id, title]) => [id, `${title}, and the pages below it`] as const)
 }
 
 interface ListProps {
@@ -192,9 +179,11 @@ interface ListProps {
   readonly urls: Urls
   readonly names: RuleNames
   readonly heldUp: HeldUp
+  /** The act that removes a rule. */
+  readonly children: (rule: Rule) => VNode | false
 }
 
-function RuleList({ org, urls, names, heldUp }: ListProps) {
+function RuleList({ org, urls, names, heldUp, children }: ListProps) {
   const { rules = [], require_pull_requests } = org
   if (rules.length === 0 && !require_pull_requests) return <p>There are no rules.</p>
   return (
@@ -211,9 +200,25 @@ function RuleList({ org, urls, names, heldUp }: ListProps) {
           </li>
         )}
         {rules.map((rule, at) => (
-          <RuleItem rule={rule} org={org} urls={urls} names={names}>
-            <HeldUpLine urls={urls} org={org.id} pulls={heldUp.byRule[at] ?? []} />
-          </RuleItem>
+          <li>
+            <div>
+              {describeRule(rule, names)}
+              {rule.under !== undefined && !names.pages.has(rule.under) && (
+                <small>The page was deleted, so this rule holds for nothing.</small>
+              )}
+              <HeldUpLine urls={urls} org={org.id} pulls={heldUp.byRule[at] ?? []} />
+            </div>
+            {org.role === 'owner' && (
+              <a
+                class="btn"
+                href={`?rule=${keyOfRule(rule)}#rule`}
+                aria-label={`Change the rule for ${rule.branches.join(', ')}`}
+              >
+                Change
+              </a>
+            )}
+            {children(rule)}
+          </li>
         ))}
       </ul>
       {heldUp.unread > 0 && <p class="why">{plural(heldUp.unread, 'older open proposal')} were not checked.</p>}
@@ -225,46 +230,4 @@ function RuleList({ org, urls, names, heldUp }: ListProps) {
 const proposalsOnly: Rule = {
   ...{ branches: ['main'], approvals: 0, by: { role: 'editor' }, keep: 'same_change' },
   ...{ checks: [], resolved: false, merge: 'maintainer', override: 'owner' },
-}
-
-interface ItemProps {
-  readonly rule: Rule
-  readonly org: Org
-  readonly urls: Urls
-  readonly names: RuleNames
-  readonly children: ComponentChildren
-}
-
-/** One rule: its sentence, notes below it, and its acts. */
-function RuleItem({ rule, org, urls, names, children }: ItemProps) {
-  const key = keyOfRule(rule)
-  const isGone = rule.under !== undefined && !names.pages.has(rule.under)
-  return (
-    <li>
-      <div>
-        {describeRule(rule, names)}
-        {isGone && <small>The page was deleted, so this rule holds for nothing.</small>}
-        {children}
-      </div>
-      {org.role === 'owner' && (
-        <>
-          <a class="btn" href={`?rule=${key}#rule`} aria-label={`Change the rule for ${rule.branches.join(', ')}`}>
-            Change
-          </a>
-          <details>
-            <summary class="btn stop" aria-label={`Remove the rule for ${rule.branches.join(', ')}…`}>
-              Remove…
-            </summary>
-            <form method="post" action={urls.settings(org.id, 'rules')} class="ask">
-              <input type="hidden" name="rule" value={key} />
-              <p>Proposals then no longer need this. Branches without another rule can be changed directly.</p>
-              <button class="btn stop" type="submit" name="act" value="remove">
-                Remove rule
-              </button>
-            </form>
-          </details>
-        </>
-      )}
-    </li>
-  )
 }

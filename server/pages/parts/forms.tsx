@@ -48,6 +48,7 @@ const refusals: Readonly<Partial<Record<AppError['code'], { readonly status: num
   too_many_connections: { status: 409 },
   too_many_webhooks: { status: 409 },
   secret_lost: { status: 409 },
+  version_moved: { status: 409 },
   too_many_follows: { status: 409 },
   account_not_found: { status: 404, field: 'email' },
   member_not_found: { status: 404 },

@@ -2,30 +2,14 @@
 
 import { createHash } from 'node:crypto'
 import { type Problem, ValidationError } from '../../base/errors.ts'
+import type { Body } from '../kit/controls.tsx'
 import type { PageContext } from '../page-context.ts'
 import type { Rule } from '../text/rule-words.ts'
-import { field } from './forms.tsx'
+import type { ruleControls } from './rule-form.tsx'
 import type { Member } from './talk.ts'
 
 /** The values of the form. Lists have one item a line. */
-export interface RuleFields {
-  readonly branches: string
-  /** The id of a page; empty for all pages. Null: a page must still be chosen. */
-  readonly under: string | null
-  /** The title that is searched. */
-  readonly words: string
-  readonly approvals: string
-  /** Empty: only `people` count. */
-  readonly role: string
-  /** E-mail addresses, or ids of former members. */
-  readonly people: string
-  readonly keep: string
-  /** Names, each with the e-mail address of its source after a colon. */
-  readonly checks: string
-  readonly resolved: boolean
-  readonly merge: string
-  readonly override: string
-}
+export type RuleFields = Body<typeof ruleControls>
 
 /** Identifies a rule in forms and links. A rule has no id, and its place in the list can change. */
 export function keyOfRule(rule: Rule): string {
@@ -34,40 +18,21 @@ export function keyOfRule(rule: Rule): string {
 
 /** The form for a new rule. It asks for one approval. */
 export const newRule: RuleFields = {
-  ...{ branches: 'main', under: '', words: '', approvals: '1', role: 'editor', people: '', keep: 'same_change' },
-  ...{ checks: '', resolved: false, merge: 'editor', override: 'owner' },
+  ...{ rule: 'new', branches: 'main', under: '', under_words: '', under_found: '', approvals: '1', role: 'editor' },
+  ...{ people: '', keep: 'same_change', checks: '', resolved: false, merge: 'editor', override: 'owner' },
 }
 
 export function fieldsOf(rule: Rule, members: readonly Member[]): RuleFields {
   const emails = new Map(members.map(({ user_id, email }) => [user_id, email]))
   const { branches, under = '', approvals, by, checks, keep, resolved, merge, override } = rule
   return {
+    ...{ ...newRule, rule: keyOfRule(rule), under, approvals: String(approvals), role: by.role ?? '' },
     branches: branches.join('\n'),
-    ...{ under, words: '' },
-    approvals: String(approvals),
-    role: by.role ?? '',
     people: (by.people ?? []).map((id) => emails.get(id) ?? id).join('\n'),
     checks: checks
       .map(({ name, from }) => (from === undefined ? name : `${name}: ${emails.get(from) ?? from}`))
       .join('\n'),
     ...{ keep, resolved, merge, override },
-  }
-}
-
-export function fieldsIn(form: URLSearchParams): RuleFields {
-  const lines = (name: string) => field(form, name).replaceAll('\r\n', '\n')
-  return {
-    branches: lines('branches'),
-    under: form.get('under'),
-    words: field(form, 'under_words').trim(),
-    approvals: field(form, 'approvals').trim(),
-    role: field(form, 'role'),
-    people: lines('people'),
-    keep: field(form, 'keep'),
-    checks: lines('checks'),
-    resolved: form.has('resolved'),
-    merge: field(form, 'merge'),
-    override: field(form, 'override'),
   }
 }
 
@@ -98,7 +63,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
  *
  * @throws ValidationError a field cannot be read
  */
-export function ruleIn(fields: RuleFields, members: readonly Member[], isPageChosen: boolean): Rule {
+export function ruleIn(fields: RuleFields, members: readonly Member[]): Rule {
   const idOf = (user: string, at: string) => {
     const text = user.toLowerCase()
     const found = members.find(({ user_id, email }) => user_id === text || email.toLowerCase() === text)
@@ -109,26 +74,21 @@ export function ruleIn(fields: RuleFields, members: readonly Member[], isPageCho
   const branches = linesOf(fields.branches)
   if (branches.length === 0) throw wrong('branches', 'Enter at least one branch')
   if (!/^\d{1,3}$/.test(fields.approvals)) throw wrong('approvals', 'Enter a whole number from 0 to 20')
-  if (fields.under === null || !isPageChosen) throw wrong('under', 'Choose the page from the list, or remove the title')
+  const { under, under_words: words, role, keep, resolved, merge, override } = fields
+  if (under === undefined || (words !== '' && words !== fields.under_found))
+    throw wrong('under', 'Choose the page from the list, or remove the title')
   const people = [...new Set(linesOf(fields.people).map((user) => idOf(user, 'people')))]
-  if (people.length === 0 && fields.role === '') throw wrong('people', 'Name a member, or choose a role above')
+  if (people.length === 0 && role === '') throw wrong('people', 'Name a member, or choose a role above')
   const checks = linesOf(fields.checks).map((line) => {
     const { name, user } = checkIn(line)
     return { name, ...(user !== undefined && { from: idOf(user, 'checks') }) }
   })
   return {
     branches,
-    ...(fields.under !== '' && { under: fields.under }),
+    ...(under !== '' && { under }),
     approvals: Number(fields.approvals),
-    by: {
-      ...(fields.role && { role: fields.role as NonNullable<Rule['by']['role']> }),
-      ...(people.length > 0 && { people }),
-    }, // the API checks it
-    keep: fields.keep as Rule['keep'], // the API checks it
-    checks,
-    resolved: fields.resolved,
-    merge: fields.merge as Rule['merge'], // the API checks it
-    override: fields.override as Rule['override'], // the API checks it
+    by: { ...(role && { role }), ...(people.length > 0 && { people }) },
+    ...{ keep, checks, resolved, merge, override },
   }
 }
 
