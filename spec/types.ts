@@ -331,6 +331,8 @@ export interface components {
              * @enum {string}
              */
             digest?: "daily" | "weekly";
+            /** @description The reasons that do not come by mail. Absent if all do. */
+            notifications?: components["schemas"]["Notifications"];
             /** @description False if the account has no password, else absent. */
             has_password?: boolean;
         };
@@ -545,7 +547,23 @@ export interface components {
              * @enum {string}
              */
             digest?: "never" | "daily" | "weekly";
+            /** @description The reasons to change. Others stay as they are. */
+            notifications?: components["schemas"]["Notifications"];
         };
+        /** @description How events come to you, by their reason in the inbox. */
+        Notifications: {
+            review_requested?: components["schemas"]["NotificationChannel"];
+            mentioned?: components["schemas"]["NotificationChannel"];
+            involved?: components["schemas"]["NotificationChannel"];
+            following_node?: components["schemas"]["NotificationChannel"];
+            following_tree?: components["schemas"]["NotificationChannel"];
+            following_org?: components["schemas"]["NotificationChannel"];
+        };
+        /**
+         * @description `mail`: in the inbox and its mails. `inbox`: only in the inbox. `none`: neither. Events have the next reason that is not `none`.
+         * @enum {string}
+         */
+        NotificationChannel: "mail" | "inbox" | "none";
         /** @description The address of an account whose password is lost. */
         PasswordResetRequest: {
             email: components["schemas"]["Email"];
@@ -3656,6 +3674,20 @@ export interface components {
             now: string;
             /** @description The `after` of the next page. Absent if there are no older events. */
             next?: components["schemas"]["InboxCursor"];
+        };
+        /** @description Muted nodes and pull requests. */
+        Mutes: {
+            /** @description The newest first. */
+            mutes: {
+                org_id: components["schemas"]["Uuid"];
+                node_id: components["schemas"]["Uuid"];
+                /** @description The title on `main`. */
+                node_title: string;
+                /** @description The number of the pull request. Absent for a node. */
+                number?: number;
+                /** @description The title of the pull request. Absent for a node. */
+                title?: string;
+            }[];
         };
         /** @description The unread items of an inbox. */
         UnreadItems: {
@@ -9178,6 +9210,76 @@ export interface operations {
         };
     };
     unfollowNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    listMutes: {
+        parameters: {
+            query?: {
+                /** @description Only this node and its pull requests. */
+                node_id?: components["schemas"]["Uuid"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What you have muted. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Mutes"];
+                };
+            };
+        };
+    };
+    muteNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    unmuteNode: {
         parameters: {
             query?: never;
             header?: never;

@@ -58,6 +58,7 @@ export type Profile = Pick<
   | 'has_identity'
   | 'email_verified_at'
   | 'digest'
+  | 'notifications'
 >
 
 const profileColumns = [
@@ -75,6 +76,7 @@ const profileColumns = [
   'account.has_identity',
   'account.email_verified_at',
   'account.digest',
+  'account.notifications',
 ] as const
 
 /**
@@ -206,6 +208,7 @@ export async function setAccount(
       | 'has_identity'
       | 'email_verified_at'
       | 'digest'
+      | 'notifications'
     >
   >,
 ): Promise<void> {

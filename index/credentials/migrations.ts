@@ -526,4 +526,10 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`update org_card set head = ${'0'.repeat(40)}`.execute(db)
     },
   },
+  '024_notifications': {
+    async up(db) {
+      const { text } = wordsOf(db)
+      await sql`alter table account add column notifications ${text}`.execute(db)
+    },
+  },
 }

@@ -36,15 +36,15 @@ export async function listReadMarks(
     .execute()
 }
 
-/** Lists the conversations that a user has muted. */
+/** Lists the conversations that a user has muted, and the nodes, with the number 0. The newest come first. */
 export function listMuted(
   db: CredentialsDb,
   accountId: string,
   limit: number,
-): Promise<Pick<ReadMark, 'node_id' | 'number'>[]> {
+): Promise<Pick<ReadMark, 'org_id' | 'node_id' | 'number'>[]> {
   return db
     .selectFrom('read_mark')
-    .select(['node_id', 'number'])
+    .select(['org_id', 'node_id', 'number'])
     .where('account_id', '=', accountId)
     .where('muted', '=', 1)
     .orderBy('at', 'desc')
@@ -52,6 +52,19 @@ export function listMuted(
     .execute()
 }
 
+export async function deleteReadMark(
+  db: CredentialsDb,
+  { account_id, node_id, number }: Pick<ReadMark, 'account_id' | 'node_id' | 'number'>,
+): Promise<void> {
+  await db
+    .deleteFrom('read_mark')
+    .where('account_id', '=', account_id)
+    .where('node_id', '=', node_id)
+    .where('number', '=', number)
+    .execute()
+}
+
+/** Keeps those that are muted. */
 export async function deleteReadMarksUntil(db: CredentialsDb, at: string): Promise<void> {
-  await db.deleteFrom('read_mark').where('at', '<=', at).execute()
+  await db.deleteFrom('read_mark').where('at', '<=', at).where('muted', '=', 0).execute()
 }

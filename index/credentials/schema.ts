@@ -78,6 +78,8 @@ interface AccountTable {
   has_identity: Generated<0 | 1>
   /** How often the inbox is mailed; null if never. */
   digest: Generated<'daily' | 'weekly' | null>
+  /** The reasons that do not come by mail, and how each comes, as JSON. Null: all come by mail. */
+  notifications: Generated<string | null>
 }
 
 export type Account = Selectable<AccountTable>
@@ -285,10 +287,11 @@ export interface ReadMark {
   account_id: string
   org_id: string
   node_id: string
+  /** 0: the node itself, which is muted. */
   number: number
   /** The number of the last entry that was read. */
   entry: number
-  /** 1: answers are not shown as waiting. */
+  /** 1: answers are not shown as waiting, and inboxes have only what asks for or mentions the user. */
   muted: 0 | 1
   /** When it was last set. */
   at: string

@@ -46,7 +46,16 @@ export class Urls {
   readonly join = () => `${this.root}/join`
   readonly newOrg = () => `${this.root}/new`
   readonly me = (
-    page: 'profile' | 'password' | 'identities' | 'tokens' | 'connections' | 'sessions' | 'inbox' | 'inbox.atom',
+    page:
+      | 'profile'
+      | 'password'
+      | 'identities'
+      | 'tokens'
+      | 'connections'
+      | 'sessions'
+      | 'notifications'
+      | 'inbox'
+      | 'inbox.atom',
   ) => `${this.root}/me/${page}`
   /** The page after an account was deleted. */
   readonly goodbye = () => `${this.root}/goodbye`

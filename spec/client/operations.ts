@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = 'e2d60d25d38f'
+export const revision = 'fe94d7f0bead'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',
@@ -153,6 +153,9 @@ export const operations = {
   unfollowOrg: 'DELETE /orgs/{org_id}/follow',
   followNode: 'PUT /orgs/{org_id}/nodes/{node_id}/follow',
   unfollowNode: 'DELETE /orgs/{org_id}/nodes/{node_id}/follow',
+  listMutes: 'GET /mutes',
+  muteNode: 'PUT /orgs/{org_id}/nodes/{node_id}/mute',
+  unmuteNode: 'DELETE /orgs/{org_id}/nodes/{node_id}/mute',
   getPublicGraph: 'GET /public/orgs/{org_id}/graph',
   getGraph: 'GET /orgs/{org_id}/graph',
   getMap: 'GET /orgs/{org_id}/map',

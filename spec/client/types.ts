@@ -331,6 +331,8 @@ export interface components {
              * @enum {string}
              */
             readonly digest?: "daily" | "weekly";
+            /** @description The reasons that do not come by mail. Absent if all do. */
+            readonly notifications?: components["schemas"]["Notifications"];
             /** @description False if the account has no password, else absent. */
             readonly has_password?: boolean;
         };
@@ -545,7 +547,23 @@ export interface components {
              * @enum {string}
              */
             readonly digest?: "never" | "daily" | "weekly";
+            /** @description The reasons to change. Others stay as they are. */
+            readonly notifications?: components["schemas"]["Notifications"];
         };
+        /** @description How events come to you, by their reason in the inbox. */
+        readonly Notifications: {
+            readonly review_requested?: components["schemas"]["NotificationChannel"];
+            readonly mentioned?: components["schemas"]["NotificationChannel"];
+            readonly involved?: components["schemas"]["NotificationChannel"];
+            readonly following_node?: components["schemas"]["NotificationChannel"];
+            readonly following_tree?: components["schemas"]["NotificationChannel"];
+            readonly following_org?: components["schemas"]["NotificationChannel"];
+        };
+        /**
+         * @description `mail`: in the inbox and its mails. `inbox`: only in the inbox. `none`: neither. Events have the next reason that is not `none`.
+         * @enum {string}
+         */
+        readonly NotificationChannel: "mail" | "inbox" | "none";
         /** @description The address of an account whose password is lost. */
         readonly PasswordResetRequest: {
             readonly email: components["schemas"]["Email"];
@@ -3656,6 +3674,20 @@ export interface components {
             readonly now: string;
             /** @description The `after` of the next page. Absent if there are no older events. */
             readonly next?: components["schemas"]["InboxCursor"];
+        };
+        /** @description Muted nodes and pull requests. */
+        readonly Mutes: {
+            /** @description The newest first. */
+            readonly mutes: readonly {
+                readonly org_id: components["schemas"]["Uuid"];
+                readonly node_id: components["schemas"]["Uuid"];
+                /** @description The title on `main`. */
+                readonly node_title: string;
+                /** @description The number of the pull request. Absent for a node. */
+                readonly number?: number;
+                /** @description The title of the pull request. Absent for a node. */
+                readonly title?: string;
+            }[];
         };
         /** @description The unread items of an inbox. */
         readonly UnreadItems: {
@@ -9178,6 +9210,76 @@ export interface operations {
         };
     };
     readonly unfollowNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly listMutes: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only this node and its pull requests. */
+                readonly node_id?: components["schemas"]["Uuid"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What you have muted. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Mutes"];
+                };
+            };
+        };
+    };
+    readonly muteNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly unmuteNode: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;

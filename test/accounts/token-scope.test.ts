@@ -101,6 +101,8 @@ describe('what a personal access token may do', () => {
     unfollowOrg: 'none',
     followNode: 'none',
     unfollowNode: 'none',
+    muteNode: 'none',
+    unmuteNode: 'none',
   }
 
   /** Operations without a node in the path, of a token for a node: they show it the events and webhooks of its node. */

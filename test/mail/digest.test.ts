@@ -86,6 +86,17 @@ describe('a digest of the inbox', () => {
     expect(digestsTo(bob)).to.have.length(1)
   })
 
+  it('has only what the user wants by mail', async () => {
+    await (await log(bob)).patch('/auth/me', { notifications: { following_org: 'inbox' } }).then(expecting(200))
+    await write('Plankton')
+    await wait(day + 1)
+    await send()
+    expect(digestsTo(bob)).to.have.length(1)
+    const { items } = (await (await log(bob)).get('/inbox?unread=true')).body
+    expect(items.map(({ node_title }: { node_title?: string }) => node_title)).to.include('Plankton')
+    await (await log(bob)).patch('/auth/me', { notifications: { following_org: 'mail' } }).then(expecting(200))
+  })
+
   it('has only what the user may still see when it is sent', async () => {
     await write('Krill')
     await wait(day + 1)
@@ -120,8 +131,8 @@ describe('a digest of the inbox', () => {
   it('is turned on by the page, and waits for a confirmed address', async () => {
     const cat = await signUp(grove, 'Cat')
     const pages = await visitOf(grove, cat)
-    await pages.send('/me/inbox', { act: 'digest', digest: 'weekly' })
-    expect((await pages.open('/me/inbox')).body).to.contain('once your e-mail address is confirmed')
+    await pages.send('/me/notifications', { act: 'digest', digest: 'weekly' })
+    expect((await pages.open('/me/notifications')).body).to.contain('once your e-mail address is confirmed')
     expect((await cat.get('/auth/me')).body).to.include({ digest: 'weekly' })
   })
 })

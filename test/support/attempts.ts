@@ -555,6 +555,9 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   unfollowOrg: { need: 'reader', attempt: () => ({}) },
   followNode: { need: 'reader', attempt: (world) => ({ ...onNode(world), body: { scope: 'tree' } }) },
   unfollowNode: { need: 'reader', attempt: onNode },
+  listMutes: { need: 'person', attempt: () => ({}) },
+  muteNode: { need: 'reader', attempt: onNode },
+  unmuteNode: { need: 'reader', attempt: onNode },
 
   getPublicGraph: { need: 'published', attempt: () => ({}) },
   getGraph: { need: 'public', attempt: () => ({}) },

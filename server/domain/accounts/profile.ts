@@ -1,6 +1,6 @@
 /** Changes a user's e-mail address and name, also in Git's member files. */
 
-import { setAccount, setEmail } from '../../../index/credentials/accounts.ts'
+import { findActiveProfile, lockAccount, setAccount, setEmail } from '../../../index/credentials/accounts.ts'
 import { deleteDigestTurn } from '../../../index/credentials/digests.ts'
 import { deleteResetTokens } from '../../../index/credentials/sessions.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
@@ -13,6 +13,7 @@ import { getMe } from './accounts.ts'
 import { queueNewAddress, requireFreeEmail, requireMailAllowed } from './email-changes.ts'
 import { emailTakenError, requireAuthorName, requireEmail } from './identity.ts'
 import { updateMembers } from './member-profiles.ts'
+import { mergeNotifications, type Notifications } from './notifications.ts'
 import { type PasswordProof, provePassword, requireStillProved } from './password-proof.ts'
 import type { User } from './user-view.ts'
 
@@ -22,16 +23,19 @@ export interface ProfileChange {
   readonly hide_email?: boolean
   /** How often the inbox is mailed. */
   readonly digest?: 'never' | 'daily' | 'weekly'
+  /** The reasons to change. */
+  readonly notifications?: Notifications
 }
 
 /** @throws ValidationError name; AppError invalid_token (the account is gone) */
 export async function updateMe(
   ctx: Ctx<Person>,
-  { body: { name, hide_email, digest } }: Body<ProfileChange>,
+  { body: { name, hide_email, digest, notifications } }: Body<ProfileChange>,
 ): Promise<User> {
   // A name that was allowed earlier stays.
   if (name !== undefined && name !== ctx.actor.name) requireAuthorName(name)
   if (digest !== undefined) await setDigest(ctx, digest)
+  if (notifications !== undefined) await setNotifications(ctx, notifications)
   if (name === undefined && hide_email === undefined) return getMe(ctx)
   const change = {
     ...(name === undefined ? {} : { name }),
@@ -47,6 +51,14 @@ async function setDigest(ctx: Ctx<Person>, digest: 'never' | 'daily' | 'weekly')
   await ctx.credentials.write(async (trx) => {
     await setAccount(trx, ctx.actor.id, { digest: digest === 'never' ? null : digest })
     await deleteDigestTurn(trx, ctx.actor.id)
+  })
+}
+
+async function setNotifications(ctx: Ctx<Person>, change: Notifications): Promise<void> {
+  await ctx.credentials.write(async (trx) => {
+    await lockAccount(trx, ctx.actor.id)
+    const before = await findActiveProfile(trx, ctx.actor.id)
+    await setAccount(trx, ctx.actor.id, { notifications: mergeNotifications(before?.notifications ?? null, change) })
   })
 }
 

@@ -5,6 +5,7 @@ import type { Person } from '../actor.ts'
 import { emailInGit } from '../format/hidden-emails.ts'
 import { findAnyOrg } from '../indexing/freshness.ts'
 import type { Services } from '../services.ts'
+import { type Notifications, parseNotifications } from './notifications.ts'
 
 export interface User {
   readonly id: string
@@ -23,6 +24,8 @@ export interface User {
   readonly email_verified?: true
   /** How often the inbox is mailed. Absent: never. */
   readonly digest?: 'daily' | 'weekly'
+  /** How events come that do not come by mail. Absent if all do. */
+  readonly notifications?: Notifications
   /** Present if the account has no password. */
   readonly has_password?: false
 }
@@ -30,6 +33,7 @@ export interface User {
 export async function userOf(deps: Services, profile: Profile): Promise<User> {
   const { id, email, name, created_at, org_id, hide_email, is_admin, kind, has_password, email_verified_at, digest } =
     profile
+  const notifications = parseNotifications(profile.notifications)
   const hasOrg =
     (await findAnyOrg(deps, org_id)) !== undefined || (await deps.placement.findElsewhere(org_id)) !== undefined
   return {
@@ -43,6 +47,7 @@ export async function userOf(deps: Services, profile: Profile): Promise<User> {
     ...(kind === 'bot' ? { is_bot: true } : {}),
     ...(email_verified_at !== null ? { email_verified: true } : {}),
     ...(digest !== null ? { digest } : {}),
+    ...(Object.keys(notifications).length > 0 ? { notifications } : {}),
     ...(has_password === 0 ? { has_password: false } : {}),
   }
 }

@@ -28,7 +28,7 @@ export async function putReadMark(ctx: Ctx<Person>, { path, body }: Path<PullAt>
   await ctx.credentials.write((trx) => setReadMark(trx, mark))
 }
 
-/** Deletes marks that were set more than 90 days ago. */
+/** Deletes marks that were set more than 90 days ago. A muted conversation stays so. */
 export async function forgetReadMarks(deps: Services): Promise<void> {
   const until = new Date(deps.now().getTime() - unseenMs).toISOString()
   await deps.credentials.write((trx) => deleteReadMarksUntil(trx, until))

@@ -63,7 +63,7 @@ export async function writeDigest(deps: Services, mail: Mail): Promise<Letter | 
   const { since = '' }: Readonly<Record<string, string>> = JSON.parse(mail.fields)
   const { items } = await listInbox(
     { ...deps, actor: personOf(profile) },
-    { query: { limit: mostItems, unread: true } },
+    { query: { limit: mostItems, unread: true, mailed: true } },
   )
   const lines = items.filter(({ last_event }) => last_event.at > since).map(lineOf)
   if (lines.length === 0) return undefined
@@ -74,7 +74,7 @@ export async function writeDigest(deps: Services, mail: Mail): Promise<Letter | 
     paragraphs: [`New in your inbox since ${since.slice(0, 10)} (UTC):`],
     lines,
     link: { label: 'Open the inbox', url: `${config.publicUrl}/me/inbox` },
-    otherwise: `You get this mail ${profile.digest === 'daily' ? 'once a day' : 'once a week'}. The inbox page changes that.`,
+    otherwise: `You get this mail ${profile.digest === 'daily' ? 'once a day' : 'once a week'}. The page Notifications changes that.`,
     headers: { 'List-Unsubscribe': `<${end}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
   }
 }

@@ -8,8 +8,10 @@ import { createFeedToken, endFeedToken, getInboxFeed } from './feed.ts'
 import { createFollowsSweep, followNode, followOrg, listMyFollows, unfollowNode, unfollowOrg } from './follows.ts'
 import { listInbox, listOrgInbox } from './inbox.ts'
 import { putInboxMarks, putOrgInboxMark } from './marks.ts'
+import { listMutes, muteNode, unmuteNode } from './mutes.ts'
 import { showInboxFeed } from './pages/feed.ts'
 import { showInbox, takeInbox } from './pages/inbox.tsx'
+import { notificationsPage } from './pages/notifications.tsx'
 import { showUnsubscribe, takeUnsubscribe } from './pages/unsubscribe.tsx'
 import { listUnread } from './unread.ts'
 
@@ -28,12 +30,16 @@ const operations = {
   followNode,
   unfollowNode,
   stopDigest,
+  listMutes,
+  muteNode,
+  unmuteNode,
 } satisfies Partial<Handlers>
 
 export const inbox = {
   operations,
   pages: [
     { at: '/me/inbox', show: showInbox, take: takeInbox },
+    { at: '/me/notifications', ...notificationsPage },
     { at: '/me/inbox.atom', show: showInboxFeed },
     { at: '/unsubscribe', show: showUnsubscribe, take: takeUnsubscribe, hasUploads: true, isOneClick: true },
   ],

@@ -28,6 +28,8 @@ export interface InboxQuery {
   /** The `next` of the page before. */
   readonly after?: string
   readonly unread?: boolean
+  /** Only reasons that come by mail. The API does not have it. */
+  readonly mailed?: boolean
 }
 
 interface InboxItemView {
@@ -108,13 +110,13 @@ async function openStreams(
   ctx: Ctx<Person>,
   {
     logs,
-    query: { after, unread = false },
+    query: { after, unread = false, mailed = false },
     budget,
     orgId,
   }: Pick<PageOf, 'logs' | 'query' | 'orgId'> & { readonly budget: Budget },
 ): Promise<OrgStream[]> {
   const numbers = after === undefined ? undefined : parseInboxCursor(after, ['query', 'after'])
-  const interestsIn = await readInterests(ctx, orgId)
+  const interestsIn = await readInterests(ctx, { orgId, mailed })
   const marks = await readMarks(ctx, logs)
   return logs.flatMap((log) => {
     const before = numbers ? numbers.get(endOf(log.org_id)) : log.seq + 1

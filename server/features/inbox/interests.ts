@@ -1,8 +1,10 @@
 /** Reads the interests of a user: follows, and conversations. */
 
+import { findActiveProfile } from '../../../index/credentials/accounts.ts'
 import { listMuted } from '../../../index/credentials/read-marks.ts'
 import { listInvolved } from '../../../index/derived/involved.ts'
 import * as limits from '../../base/limits.ts'
+import { parseNotifications } from '../../domain/accounts/notifications.ts'
 import type { Person } from '../../domain/actor.ts'
 import type { Ctx } from '../../domain/services.ts'
 import { groupedBy } from './grouped-by.ts'
@@ -12,14 +14,25 @@ import { listFollows } from './rows/follows.ts'
 /** The most follows of a user, and muted conversations. */
 export const mostInterests = 1_000
 
-/** Reads the interests of a user in each organisation, or in one. */
-export async function readInterests(ctx: Ctx<Person>, orgId?: string): Promise<(orgId: string) => Interests> {
+interface Wanted {
+  /** Undefined: all organisations. */
+  readonly orgId: string | undefined
+  /** True for only those that come by mail. */
+  readonly mailed: boolean
+}
+
+/** Reads the interests of a user, by organisation. */
+export async function readInterests(
+  ctx: Ctx<Person>,
+  { orgId, mailed }: Wanted,
+): Promise<(orgId: string) => Interests> {
   const { read } = ctx.credentials
   const follows = await listFollows(read, ctx.actor.id, { orgId }, { limit: mostInterests, offset: 0 })
   const pulls = await listInvolved(ctx.index.read, { userId: ctx.actor.id, orgId, limit: limits.inboxPulls })
   const muted = new Set(
     (await listMuted(read, ctx.actor.id, mostInterests)).map(({ node_id, number }) => keyOfPull(node_id, number)),
   )
+  const off = await readOff(ctx, mailed)
   const followsBy = groupedBy(follows, ({ org_id }) => org_id)
   const pullsBy = groupedBy(pulls, ({ org_id }) => org_id)
   return (one) => {
@@ -33,6 +46,14 @@ export async function readInterests(ctx: Ctx<Person>, orgId?: string): Promise<(
       trees: those('tree'),
       involved: new Set((pullsBy.get(one) ?? []).map(({ node_id, number }) => keyOfPull(node_id, number))),
       muted,
+      off,
     }
   }
+}
+
+/** Reads the reasons that the user has turned off, or for mails. A reason that comes by mail has no entry. */
+async function readOff({ credentials, actor }: Ctx<Person>, mailed: boolean): Promise<ReadonlySet<string>> {
+  const profile = await findActiveProfile(credentials.read, actor.id)
+  const all = Object.entries(parseNotifications(profile?.notifications))
+  return new Set(all.flatMap(([reason, channel]) => (channel === 'none' || mailed ? [reason] : [])))
 }

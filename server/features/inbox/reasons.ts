@@ -63,7 +63,10 @@ export interface Interests {
   readonly trees: ReadonlyMap<string, number>
   /** Pull requests in which the user takes part, as `keyOfPull`. */
   readonly involved: ReadonlySet<string>
+  /** Muted pull requests, and nodes with the number 0, as `keyOfPull`. */
   readonly muted: ReadonlySet<string>
+  /** The reasons that the user has turned off. */
+  readonly off: ReadonlySet<string>
 }
 
 export function keyOfPull(nodeId: string, number: number): string {
@@ -87,19 +90,36 @@ export function interestIn(
   event: InboxEvent,
   treeSince: number | undefined,
 ): Interest | undefined {
-  const { userId, orgSince, nodes, involved, muted } = interests
-  const { type, nodeId, number, actor, mentions, reviewers } = event
-  if (actor?.id === userId) return undefined
-  if (reviewers.includes(userId)) return { reason: 'review_requested', since: 0 }
-  if (mentions.includes(userId)) return { reason: 'mentioned', since: 0 }
-  if (mentioning.has(type)) return undefined
-  if (nodeId !== null && number !== undefined) {
-    const key = keyOfPull(nodeId, number)
-    if (muted.has(key)) return undefined
-    if (involved.has(key)) return { reason: 'involved', since: 0 }
-  }
-  const ofNode = nodeId === null ? undefined : nodes.get(nodeId)
-  if (ofNode !== undefined) return { reason: 'following_node', since: ofNode }
-  if (treeSince !== undefined) return { reason: 'following_tree', since: treeSince }
-  return orgSince === undefined ? undefined : { reason: 'following_org', since: orgSince }
+  if (event.actor?.id === interests.userId) return undefined
+  const found = [...personal(interests, event), ...general(interests, event, treeSince)]
+  return found.find(({ reason }) => !interests.off.has(reason))
+}
+
+/** The reasons that a user cannot mute. */
+function personal({ userId }: Interests, { mentions, reviewers }: InboxEvent): Interest[] {
+  return [
+    ...(reviewers.includes(userId) ? [{ reason: 'review_requested' as const, since: 0 }] : []),
+    ...(mentions.includes(userId) ? [{ reason: 'mentioned' as const, since: 0 }] : []),
+  ]
+}
+
+function general(
+  interests: Interests,
+  { type, nodeId, number }: InboxEvent,
+  treeSince: number | undefined,
+): Interest[] {
+  const { orgSince, nodes, involved, muted } = interests
+  const isMuted = nodeId !== null && [0, number ?? 0].some((one) => muted.has(keyOfPull(nodeId, one)))
+  if (mentioning.has(type) || isMuted) return []
+  const takesPart = nodeId !== null && number !== undefined && involved.has(keyOfPull(nodeId, number))
+  const times = {
+    involved: takesPart ? 0 : undefined,
+    following_node: nodeId === null ? undefined : nodes.get(nodeId),
+    following_tree: treeSince,
+    following_org: orgSince,
+  } as const
+  return inboxReasons.flatMap((reason) => {
+    const since = reason in times ? times[reason as keyof typeof times] : undefined
+    return since === undefined ? [] : [{ reason, since }]
+  })
 }

@@ -1,6 +1,7 @@
 /** The unread items of an inbox, without their words. Each page of a signed-in user shows their number. */
 import { createHash } from 'node:crypto'
 import { type Cache, createCache } from '../../../gitstore/caching/caches.ts'
+import { findActiveProfile } from '../../../index/credentials/accounts.ts'
 import { listMuted } from '../../../index/credentials/read-marks.ts'
 import type { Log } from '../../../index/log/events.ts'
 import type { Person } from '../../domain/actor.ts'
@@ -66,6 +67,7 @@ function sizeOf({ answer }: Known): number {
 /** Returns a hash of all rows that decide what is unread. Conversations follow from the log. */
 async function basisOf({ credentials: { read }, actor: { id } }: Ctx<Person>, logs: readonly Log[]): Promise<string> {
   const rows = await Promise.all([
+    findActiveProfile(read, id).then((profile) => profile?.notifications),
     listInboxMarks(read, id),
     listFollows(read, id, {}, { limit: mostInterests, offset: 0 }),
     listMuted(read, id, mostInterests),

@@ -203,8 +203,8 @@ interface HeroProps {
   readonly visit: PageContext
   readonly org: Org
   readonly nodes: number
-  /** Null: not followed. Undefined: the visitor cannot follow it. */
-  readonly follow?: Follow | null | undefined
+  /** Undefined: the visitor cannot follow it. */
+  readonly follow?: Follow | undefined
 }
 
 function Hero({ visit, org, nodes, follow }: HeroProps) {

@@ -9,6 +9,7 @@ import { ConsentBox, countsIn } from '../parts/consent.tsx'
 import { ConversationView, readConversation, textsIn } from '../parts/conversation.tsx'
 import { plural, When } from '../parts/dates.tsx'
 import { FieldChanges, readFieldChanges } from '../parts/field-changes.tsx'
+import { MuteForm, readPullMuted } from '../parts/follow-button.tsx'
 import { MergeBox } from '../parts/merge-box.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import { actOnProposal, numberOf, type PullPath, toldRefusals } from '../parts/proposal-acts.ts'
@@ -75,11 +76,12 @@ async function proposalPage(visit: PageContext, { problem, refusal }: More = {})
   const { api } = visit
   const at = await readAtNode(visit)
   const path = { ...at.path, number: numberOf(visit) }
-  const [{ pr }, changes, { total }, members] = await Promise.all([
+  const [{ pr }, changes, { total }, members, isMuted] = await Promise.all([
     api.getPull({ path }),
     api.getPullChanges({ path }),
     api.listPullCommits({ path, query: { limit: 1 } }),
     readMembers(visit, at.org.id),
+    readPullMuted(visit, at.org, path),
   ])
   const talk: Talk = {
     visit,
@@ -98,7 +100,7 @@ async function proposalPage(visit: PageContext, { problem, refusal }: More = {})
   let description = ''
   return {
     ...{ kind: 'page', place: { org: at.org, crumb: at.node.title } },
-    facts: { at, pr, between, total, names, problem, refusal, suggesting, view: view.facts },
+    facts: { at, pr, isMuted, between, total, names, problem, refusal, suggesting, view: view.facts },
     head: { title: `${pr.title} · ${at.node.title}`, noIndex: true },
     prepare: async () => {
       description = await descriptionOf(talk)
@@ -106,7 +108,7 @@ async function proposalPage(visit: PageContext, { problem, refusal }: More = {})
     },
     body: () => (
       <Frame
-        {...{ talk, tab, counts: countsOf(pr, changes, total), more: { problem, refusal } }}
+        {...{ talk, tab, isMuted, counts: countsOf(pr, changes, total), more: { problem, refusal } }}
         comments={view.comments ?? []}
       >
         {view.body(description)}
@@ -245,6 +247,8 @@ const keys = {
 interface FrameProps {
   readonly talk: Talk
   readonly tab: Tab
+  /** Undefined: the visitor has no inbox here. */
+  readonly isMuted: boolean | undefined
   readonly counts: Readonly<Record<Tab, number>>
   readonly more: {
     readonly problem: string | undefined
@@ -255,7 +259,7 @@ interface FrameProps {
   readonly children: VNode
 }
 
-function Frame({ talk, tab, counts, more: { problem, refusal }, comments, children }: FrameProps) {
+function Frame({ talk, tab, isMuted, counts, more: { problem, refusal }, comments, children }: FrameProps) {
   const { visit, at, pr } = talk
   const { urls } = visit
   const { org, node } = at
@@ -292,6 +296,7 @@ function Frame({ talk, tab, counts, more: { problem, refusal }, comments, childr
           <ConsentBox talk={talk} />
           <ChecksBox shown={{ checks: pr.consent.checks, is_damaged: false }} />
           {pr.status === 'open' && <YourReview talk={talk} />}
+          {isMuted !== undefined && <MuteForm visit={visit} org={org.id} pull={pr} isMuted={isMuted} />}
           <GitDetails pr={pr} />
         </aside>
       </div>

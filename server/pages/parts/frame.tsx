@@ -248,6 +248,7 @@ function PersonMenu({ urls, person, unread, hasServices }: PersonMenuProps) {
         </a>
         <a href={urls.newOrg()}>New organisation</a>
         <a href={urls.me('profile')}>Profile</a>
+        <a href={urls.me('notifications')}>Notifications</a>
         <a href={urls.me('password')}>Password</a>
         <a href={urls.me('tokens')}>Tokens</a>
         <a href={urls.me('connections')}>Connections</a>

@@ -3,7 +3,7 @@
 import type { Urls } from '../urls.ts'
 import { Tabs } from './forms.tsx'
 
-export type MePage = 'profile' | 'password' | 'identities' | 'tokens' | 'connections' | 'sessions'
+export type MePage = 'profile' | 'notifications' | 'password' | 'identities' | 'tokens' | 'connections' | 'sessions'
 
 interface MeTabsProps {
   readonly urls: Urls
@@ -16,6 +16,7 @@ export function MeTabs({ urls, here, hasServices }: MeTabsProps) {
   const identities = hasServices ? ({ identities: 'Ways to sign in' } as const) : {}
   const pages = {
     profile: 'Profile',
+    notifications: 'Notifications',
     password: 'Password',
     ...identities,
     tokens: 'Tokens',

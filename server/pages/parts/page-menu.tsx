@@ -23,8 +23,8 @@ interface MenuProps {
   readonly revision: string
   /** The file with the text; undefined without one. */
   readonly textPath: string | undefined
-  /** Null: not followed. Undefined: the visitor cannot follow it. */
-  readonly follow: Follow | null | undefined
+  /** Undefined: the visitor cannot follow it. */
+  readonly follow: Follow | undefined
 }
 
 export function PageMenu({ visit, node, role, opensEditor, revision, textPath, follow }: MenuProps) {

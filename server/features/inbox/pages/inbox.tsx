@@ -4,6 +4,7 @@ import { AppError } from '../../../base/errors.ts'
 import type { AnswerOf } from '../../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../../../pages/page-context.ts'
 import { plural, When } from '../../../pages/parts/dates.tsx'
+import { MuteButton } from '../../../pages/parts/follow-button.tsx'
 import { field, showFormErrors } from '../../../pages/parts/forms.tsx'
 import { HomeTabs } from '../../../pages/parts/home-tabs.tsx'
 import { ownPath } from '../../../pages/urls.ts'
@@ -22,14 +23,17 @@ export async function takeInbox(visit: PageContext): Promise<PageResult> {
   const back = form.has('back') ? ownPath(urls, form.get('back')) : urls.me('inbox')
   const [path, nodePath] = [{ org_id }, { org_id, node_id }]
   try {
-    if (act === 'digest') await api.updateMe({ body: { digest: digestIn(form) } })
-    else if (act === 'feed') return await inboxPage(visit, await api.createFeedToken())
+    if (act === 'feed') return await inboxPage(visit, await api.createFeedToken())
     else if (act === 'end-feed') await api.endFeedToken()
     else if (act === 'read-all') await api.putInboxMark({ body: { cursor: field(form, 'cursor') } })
     else if (act === 'read') await api.putOrgInboxMark({ path, body: { item: field(form, 'item') } })
     else if (act === 'follow') await api.followOrg({ path })
     else if (act === 'follow-node') await api.followNode({ path: nodePath, body: { scope: 'node' } })
     else if (act === 'follow-tree') await api.followNode({ path: nodePath, body: { scope: 'tree' } })
+    else if (act === 'mute') await api.muteNode({ path: nodePath })
+    else if (act === 'unmute') await api.unmuteNode({ path: nodePath })
+    else if (act === 'mute-proposal') await mutePull(visit, true)
+    else if (act === 'unmute-proposal') await mutePull(visit, false)
     else if (act === 'unfollow' && node_id === '') await api.unfollowOrg({ path })
     else if (act === 'unfollow') await api.unfollowNode({ path: nodePath })
     else throw new AppError('bad_request', 'The form does not name a known action')
@@ -39,11 +43,9 @@ export async function takeInbox(visit: PageContext): Promise<PageResult> {
   return redirect(303, back)
 }
 
-const frequencies = { never: 'Never', daily: 'Once a day', weekly: 'Once a week' } as const
-
-function digestIn(form: URLSearchParams): 'never' | 'daily' | 'weekly' {
-  const sent = field(form, 'digest')
-  return sent === 'daily' || sent === 'weekly' ? sent : 'never'
+function mutePull({ api, form }: PageContext, muted: boolean): Promise<void> {
+  const path = { org_id: field(form, 'org'), node_id: field(form, 'node'), number: Number(field(form, 'number')) }
+  return api.putReadMark({ path, body: { entry: 0, muted } })
 }
 
 type Feed = AnswerOf<'createFeedToken'>
@@ -52,62 +54,27 @@ async function inboxPage(visit: PageContext, feed?: Feed): Promise<Page> {
   const { api, urls, query } = visit
   const after = query.get('after') ?? undefined
   const read = await api.listInbox({ query: { limit: mostItems, ...(after !== undefined && { after }) } })
-  const me = await api.getMe({})
   const { follows, total } = await api.listFollows({ query: { limit: 50 } })
   for (const { org_id, org_name, node_id, node_title } of read.items) {
     urls.learn(org_id, org_name)
     if (node_id !== undefined && node_title) urls.learn(node_id, node_title)
   }
   return {
-    ...{ kind: 'page', place: { crumb: 'Inbox' }, facts: { me, read, follows, total, feed: feed?.created_at } },
+    ...{ kind: 'page', place: { crumb: 'Inbox' }, facts: { read, follows, total, feed: feed?.created_at } },
     head: { title: 'Inbox · Grove', noIndex: true },
     body: () => (
       <main id="main" class="wide home inbox">
         <h1>Inbox</h1>
         <HomeTabs urls={urls} here="inbox" unread={visit.unread} />
         <Items visit={visit} read={read} isFirst={after === undefined} />
+        <p class="why">
+          Choose what comes here, and what is mailed, in <a href={urls.me('notifications')}>Notifications</a>.
+        </p>
         <Followed visit={visit} follows={follows} total={total} />
-        {visit.sendsMail && <DigestSection visit={visit} me={me} />}
         <FeedSection visit={visit} feed={feed} />
       </main>
     ),
   }
-}
-
-interface DigestProps {
-  readonly visit: PageContext
-  readonly me: AnswerOf<'getMe'>
-}
-
-function DigestSection({ visit: { urls }, me: { digest, email_verified } }: DigestProps) {
-  const now = digest ?? 'never'
-  return (
-    <section class="card" aria-labelledby="digest">
-      <header>
-        <h2 id="digest">By mail</h2>
-      </header>
-      <form method="post" action={urls.me('inbox')} class="fields">
-        <label class="field">
-          <span>Mail me what is unread and new</span>
-          <select name="digest">
-            {Object.entries(frequencies).map(([value, label]) => (
-              <option value={value} selected={value === now}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
-        <button class="btn" type="submit" name="act" value="digest">
-          Save
-        </button>
-      </form>
-      {email_verified !== true && (
-        <p class="why">
-          Mails begin once your e-mail address is confirmed, on <a href={urls.me('profile')}>your profile page</a>.
-        </p>
-      )}
-    </section>
-  )
 }
 
 interface ItemsProps {
@@ -169,19 +136,24 @@ function Item({ visit: { urls }, item }: { readonly visit: PageContext; readonly
         {reasonOf(item)}
         {count > 1 && ` · ${plural(count, 'event')}`} · <When time={last_event.at} />
       </small>
-      {unread && (
+      {(unread || node_title) && (
         <form method="post" action={urls.me('inbox')}>
           <input type="hidden" name="org" value={org_id} />
           <input type="hidden" name="item" value={id} />
-          <button
-            class="btn small quiet"
-            type="submit"
-            name="act"
-            value="read"
-            aria-label={`Mark as read: ${subjectOf(item)}`}
-          >
-            Mark as read
-          </button>
+          {unread && (
+            <button
+              class="btn small quiet"
+              type="submit"
+              name="act"
+              value="read"
+              aria-label={`Mark as read: ${subjectOf(item)}`}
+            >
+              Mark as read
+            </button>
+          )}
+          {node_id !== undefined && node_title && (
+            <MuteButton node={node_id} number={number} title={subjectOf(item)} style="btn small quiet" />
+          )}
         </form>
       )}
     </li>
