@@ -52,6 +52,8 @@ const elements: Readonly<Record<string, readonly string[]>> = {
   ...{ section: ['class', 'role', 'aria-label'], svg: ['class', 'viewBox', 'aria-hidden'], path: ['d'] },
   ...Object.fromEntries(['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((name) => [name, ['id']])),
 }
+/** Blocks whose text decides on their direction. */
+const blocks = new Set(['ul', 'ol', 'blockquote', 'div'])
 const ofMath = /^(m[a-z]+|semantics|annotation|none)$/
 
 const parts = fc.oneof(
@@ -145,7 +147,8 @@ describe('the HTML of a text', () => {
             continue
           }
           expect(elements, name).to.have.property(name)
-          for (const key of attributes.keys()) expect(elements[name], `${name} ${key}`).to.include(key)
+          const allowed = [...(elements[name] ?? []), ...(blocks.has(name) ? ['dir'] : [])]
+          for (const key of attributes.keys()) expect(allowed, `${name} ${key}`).to.include(key)
           expect(attributes.get('href') ?? '#').to.match(/^(https:|#|a\.png)/)
         }
       }),

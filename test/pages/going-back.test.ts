@@ -255,11 +255,11 @@ describe('going back on pages', () => {
       await node.proposal('other')
       await node.open('other')
       const open = textOf((await pages.show(`${pageOf(node)}/proposals/2`)).body)
-      expect(open).to.include('proposes 1 commit').and.include('Behind').and.include('git fetch origin other')
+      expect(open).to.include('proposes to change').and.include('Behind').and.include('git fetch origin other')
       await ann.patch(`${node.at}/pull-requests/2`, { status: 'closed' }).then(expecting(200))
       for (const path of [page, `${pageOf(node)}/proposals/2`]) {
         const ended = textOf((await pages.show(path)).body)
-        expect(ended).to.include('proposed 1 commit').and.not.include('Behind').and.not.include('git fetch')
+        expect(ended).to.include('proposed to change').and.not.include('Behind').and.not.include('git fetch')
       }
     })
 

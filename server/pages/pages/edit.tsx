@@ -76,8 +76,9 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
     await saveEdit(api, at.path, start, edit, branch.name)
   } catch (error) {
     if (error instanceof AppError && error.code === 'head_moved') return comparedPage(visit, { start, written })
-    const isSaved = error instanceof AppError && error.code === 'no_changes' && form.get('act') === 'save'
-    if (!isSaved) return again(...problemOf(error))
+    const isUnchanged = error instanceof AppError && error.code === 'no_changes'
+    if (!isUnchanged) return again(...problemOf(error))
+    if (form.get('act') !== 'save') return again('You have not changed anything.', 409)
   }
   if (branch.pull) return redirect(303, urls.proposal(at.org.id, at.node.id, branch.pull.number, at.node.title))
   const isRenamed = form.get('act') === 'save' && written.title !== start.title

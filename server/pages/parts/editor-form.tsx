@@ -194,7 +194,6 @@ export function problemOf(error: unknown): [says: string, status: number] {
   }
   if (error instanceof EntryError) return [error.message, 422]
   if (!(error instanceof AppError)) throw error
-  if (error.code === 'no_changes') return ['You have not changed anything.', 409]
   return [asSentence(error.message), statuses[error.code] ?? 409]
 }
 
