@@ -100,9 +100,12 @@ describe('the pages of types', () => {
   })
 
   it('say whether types that nobody defined are refused', async () => {
-    expect(ledTo(await visit.send(page, { act: 'unknown', refuse: 'on' }))).to.deep.equal([303, `${page}?saved`])
+    expect(ledTo(await visit.send(page, { act: 'unknown', refuse: 'on' }))).to.deep.equal([
+      303,
+      `${page}?saved=unknown`,
+    ])
     expect((await made(ann.get(`/orgs/${org}`))).unknown_types).to.equal('refuse')
-    expect((await visit.open(`${page}?saved`)).body).to.match(/name="refuse" checked/)
+    expect((await visit.open(`${page}?saved=unknown`)).body).to.match(/name="refuse"[^>]* checked/)
     await visit.send(page, { act: 'unknown' })
     expect((await made(ann.get(`/orgs/${org}`))).unknown_types).to.equal('allow')
   })
@@ -281,8 +284,8 @@ describe('the pages of types', () => {
     expect((await send(`${page}/recipe`, one, 'delete')).status).to.equal(409)
     const now = await ask()
     for (const _ of ['once', 'twice'])
-      expect(ledTo(await send(`${page}/recipe`, now, 'delete'))).to.deep.equal([303, `${page}?deleted`])
-    expect((await visit.open(`${page}?deleted`)).body).to.include('The type was deleted.')
+      expect(ledTo(await send(`${page}/recipe`, now, 'delete'))).to.deep.equal([303, `${page}?saved=deleted`])
+    expect((await visit.open(`${page}?saved=deleted`)).body).to.include('The type was deleted.')
   })
 
   it('edit a type whose name is that of the page for a new one', async () => {

@@ -6,7 +6,7 @@ import type { Feature } from '../feature.ts'
 import { showFields, takeFields } from './pages/fields.tsx'
 import { showType, takeType } from './pages/type-settings.tsx'
 import { showTypeProblems, showTypeTable } from './pages/type-table.tsx'
-import { showTypes, takeTypes } from './pages/types-settings.tsx'
+import { typesPage } from './pages/types-settings.tsx'
 import { checkType, deleteType, getType, listTypeHistory, listTypeProblems, listTypes, putType } from './types.ts'
 
 const operations = {
@@ -22,7 +22,7 @@ const operations = {
 export const types = {
   operations,
   pages: [
-    { at: '/o/{org}/settings/types', show: showTypes, take: takeTypes },
+    { at: '/o/{org}/settings/types', ...typesPage },
     { at: '/o/{org}/settings/types/new', show: showType, take: takeType },
     { at: '/o/{org}/settings/types/{type}', show: showType, take: takeType },
     { at: '/o/{org}/types/{type}', show: showTypeTable },

@@ -238,7 +238,7 @@ async function deleteType(visit: PageContext, org: Org, known: string): Promise<
     }
     if (error.code !== 'type_not_found') throw error
   }
-  return redirect(303, `${urls.settings(org.id, 'types')}?deleted`)
+  return redirect(303, `${urls.settings(org.id, 'types')}?saved=deleted`)
 }
 
 interface Shown {
