@@ -53,7 +53,7 @@ const elements: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((name) => [name, ['id']])),
 }
 /** Blocks whose text decides on their direction. */
-const blocks = new Set(['ul', 'ol', 'blockquote', 'div'])
+const blocks = new Set(['ul', 'ol', 'blockquote', 'div', 'details', 'section'])
 const ofMath = /^(m[a-z]+|semantics|annotation|none)$/
 
 const parts = fc.oneof(
