@@ -25,10 +25,11 @@ const entries = [
   'server/pages/client/quick.ts',
   'server/pages/client/tree.ts',
   'server/pages/client/import.ts',
+  'server/pages/client/contents.ts',
   'server/pages/client/diagrams.ts',
   'server/pages/client/diagram-frame.ts',
 ]
-const [style, icon, light, dark, theme, page, times, menu, quick, tree, importing, diagrams, frame] = entries
+const [style, icon, light, dark, theme, page, times, menu, quick, tree, importing, contents, diagrams, frame] = entries
 
 /**
  * Packages that are replaced in browsers.
@@ -91,7 +92,7 @@ export async function buildAssets() {
     build({ ...common, entryPoints: [style, icon, light, dark] }),
     build({ ...common, entryPoints: [theme], format: 'iife' }),
     build({
-      ...{ ...common, entryPoints: [page, times, menu, quick, tree, importing, diagrams], format: 'esm' },
+      ...{ ...common, entryPoints: [page, times, menu, quick, tree, importing, contents, diagrams], format: 'esm' },
       ...{ splitting: true, plugins: [withoutColourNames, highlightAsModule] },
     }),
     build({ ...common, entryPoints: [frame], format: 'esm', splitting: true, chunkNames: 'diagram-part.[hash]' }),

@@ -23,6 +23,7 @@ const limits = kibibytes({
   review: 5,
   suggest: 4,
   search: 9,
+  contents: 1,
   diagrams: 3,
   'diagram-frame': 200,
   'all diagram scripts': 1_050,

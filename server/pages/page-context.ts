@@ -77,6 +77,8 @@ export interface MaintenanceNotice {
 export interface Head {
   readonly title: string
   readonly description?: string
+  /** The absolute URL of the picture next to links to the page. */
+  readonly image?: string
   /** The canonical URL. */
   readonly canonical?: string
   /** The Open Graph type of a page that anyone may read. */

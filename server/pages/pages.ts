@@ -35,7 +35,7 @@ import { showBlame } from './pages/blame.tsx'
 import { showCompare } from './pages/compare.tsx'
 import { showDocs } from './pages/docs.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
-import { showFeed, showRobots, showSitemap } from './pages/feeds.ts'
+import { showFavicon, showFeed, showRobots, showSitemap } from './pages/feeds.ts'
 import { showFind } from './pages/find.tsx'
 import { showForgot, takeForgot } from './pages/forgot.tsx'
 import { showCommit, showHistory } from './pages/history.tsx'
@@ -109,6 +109,7 @@ const routes: readonly PageRoute[] = [
   { at: '/sign-out', take: takeSignOut },
   { at: '/robots.txt', show: showRobots },
   { at: '/new', ...newOrgPage },
+  { at: '/favicon.ico', show: showFavicon },
   { at: '/me/tokens', ...tokensPage },
   { at: '/docs', show: showDocs },
   { at: '/join', show: showJoin, take: takeJoin },

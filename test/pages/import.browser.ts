@@ -51,6 +51,20 @@ describe('importing in a browser', () => {
     expect(visitor.faults).to.deep.equal([])
   }
 
+  it('refuses a .zip that is too large before it is sent', async () => {
+    await openForm()
+    const { page } = visitor
+    const sent: string[] = []
+    page.on('request', (request) => request.method() === 'POST' && sent.push(request.url()))
+    await page.getByLabel('Or a .zip').setInputFiles(join(outer, 'Garden.zip'))
+    await page.evaluate('Object.defineProperty(File.prototype, "size", { get: () => 257 * 1048576 })')
+    await page.getByRole('button', { name: 'Import' }).click()
+    expect(await page.getByRole('alert').textContent()).to.equal(
+      'Garden.zip has 257.0 MiB, and a .zip has at most 256.0 MiB. Unpack it and choose the folder, which may be larger.',
+    )
+    expect(sent).to.deep.equal([])
+  })
+
   for (const javaScriptEnabled of [true, false])
     for (const [label, path] of [
       ['Folder', 'Garden'],

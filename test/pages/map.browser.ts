@@ -78,7 +78,7 @@ describe('the graph page', () => {
     expect(await peek.textContent())
       .to.include('The text of node 10.')
       .and.include('lives on')
-      .and.include('2 edges in total')
+      .and.include('2 links in total')
     expect(new URL(page.url()).searchParams.get('focus')).to.equal(ids[10])
     await peek.getByRole('link', { name: 'Land' }).click()
     await peek.getByRole('heading', { name: 'Land' }).waitFor()

@@ -118,6 +118,25 @@ describe('pages to read', () => {
     await made(ann.patch(`/orgs/${org}/nodes/${krill}`, { title: 'Krill' }))
   })
 
+  it('tell others their first picture, and lead to the icon', async () => {
+    const { body } = await client(grove).get(links.whales)
+    expect(body).to.match(/property="og:image" content="http[^"]*\/raw\/files%2Fwhale\.png"/)
+    const { status, headers } = await client(grove).get('/favicon.ico')
+    expect([status, headers.location?.replace(/\.\w+\.svg/, '.svg')]).to.deep.equal([302, '/assets/leaf.svg'])
+  })
+
+  it('mark the section that is read in the contents', async () => {
+    const reader = await newVisitor({ viewport: { width: 1440, height: 300 } })
+    await reader.open(pageAt(org, whales))
+    const marked = reader.page.locator('.toc [aria-current]')
+    await reader.page.getByRole('heading', { name: 'Where they live' }).evaluate((one) => one.scrollIntoView())
+    await reader.page.locator('.toc [aria-current]', { hasText: 'Where they live' }).waitFor()
+    await reader.page.getByRole('heading', { name: 'What they eat' }).evaluate((one) => one.scrollIntoView())
+    await reader.page.locator('.toc [aria-current]', { hasText: 'What they eat' }).waitFor()
+    expect(await marked.count()).to.equal(1)
+    await reader.context.close()
+  })
+
   it('find by titles and by texts', async () => {
     const { page, open } = visitor
     await open(`${pageAt(org)}/find?q=crustaceans`)
@@ -222,7 +241,7 @@ describe('pages to read', () => {
     const shared = await Promise.all(names.map((name) => sizeOf(`/assets/${name}`)))
     const sum = shared.reduce((total, size) => total + size, 0)
     expect(Math.min(...shared)).to.be.above(0)
-    expect((await sizeOf(pageAt(org, whales))) + sum, 'a node, with all fonts').to.be.below(180_000)
+    expect((await sizeOf(pageAt(org, whales))) + sum, 'a node, with all fonts').to.be.below(182_000)
     const { body } = await client(grove).get('/', { accept: 'text/html' })
     const scripts = [...String(body).matchAll(/src="(\/assets\/[^"]+\.js)"/g)].map(([, src = '']) => src)
     expect(scripts).to.have.length(3)

@@ -1,5 +1,6 @@
 /** The pages of an import: choosing, dropping and sending files, and the progress. */
 
+import * as limits from '../../base/limits.ts'
 import { isHiddenPath } from '../../markdown/hidden-paths.ts'
 
 /** A file, and its path below the folder that was chosen. */
@@ -97,6 +98,16 @@ function megabytes(bytes: number): string {
 }
 
 function send(form: HTMLFormElement, chosen: readonly Chosen[]): void {
+  for (const old of document.querySelectorAll('main .problem')) old.remove()
+  const [first] = chosen
+  if (first && isZip(chosen) && first.file.size > limits.archiveBytes) {
+    const [size, most] = [first.file.size, limits.archiveBytes].map(megabytes)
+    showProblem(
+      form,
+      `${first.path} has ${size}, and a .zip has at most ${most}. Unpack it and choose the folder, which may be larger.`,
+    )
+    return
+  }
   const data = new FormData()
   for (const [name, value] of new FormData(form)) if (typeof value === 'string') data.append(name, value)
   const field = isZip(chosen) ? 'zip' : 'folder'
@@ -124,7 +135,6 @@ function send(form: HTMLFormElement, chosen: readonly Chosen[]): void {
   request.addEventListener('error', () => fail('The upload broke off. Check your connection, then import again.'))
   request.open('POST', form.action)
   request.setRequestHeader('Accept', 'text/html')
-  for (const old of document.querySelectorAll('main .problem')) old.remove()
   button.disabled = true
   sending.hidden = false
   says.textContent = 'Sending…'

@@ -22,7 +22,7 @@ const most = { edges: 14, text: 220 } as const
 
 export function edgesOf({ id, parents, children, connections }: Node): Edge[] {
   const up = parents.map((one) => ({ other: one.id, title: one.title, type: '', isOut: false, words: 'parent' }))
-  const down = children.map((one) => ({ other: one.id, title: one.title, type: '', isOut: true, words: 'child' }))
+  const down = children.map((one) => ({ other: one.id, title: one.title, type: '', isOut: true, words: 'subpage' }))
   const others = connections.map(({ source, target, source_title, target_title, type }) => {
     const isOut = source === id
     const words = `${isOut ? '' : 'from: '}${type.replaceAll('_', ' ')}`
@@ -68,7 +68,7 @@ export function showNode(peek: HTMLElement, node: Node, edges: readonly Edge[], 
   close.type = 'button'
   close.ariaLabel = 'Close'
   close.addEventListener('click', () => choose(''))
-  const sum = make('p', 'sub', `${met.toLocaleString('en')} ${met === 1 ? 'edge' : 'edges'} in total`)
+  const sum = make('p', 'sub', `${met.toLocaleString('en')} ${met === 1 ? 'link' : 'links'} in total`)
   peek.replaceChildren(
     close,
     make('h2', '', node.title),

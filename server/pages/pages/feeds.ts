@@ -1,8 +1,9 @@
-/** The Atom feed, the sitemap and robots.txt. */
+/** The Atom feed, the sitemap, robots.txt and the icon. */
 
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
-import { noPageError, type PageContext, param, type Text } from '../page-context.ts'
+import { assetName } from '../assets.ts'
+import { noPageError, type PageContext, type PageResult, param, redirect, type Text } from '../page-context.ts'
 import { xml } from '../text/escape.ts'
 
 /** `changes`: in the feed. `atOnce`: nodes per API call. */
@@ -74,6 +75,11 @@ function listOf(element: 'sitemapindex' | 'urlset', rows: readonly string[]): Te
     `</${element}>`,
   ]
   return { kind: 'text', type: 'application/xml; charset=utf-8', text: `${lines.join('\n')}\n` }
+}
+
+/** Leads programs that ask for the icon without reading a page. */
+export async function showFavicon({ urls }: PageContext): Promise<PageResult> {
+  return redirect(302, urls.asset(assetName('leaf.svg')))
 }
 
 /** Answers robots.txt. Crawlers may read pages, but not the API, which has the same content, or searches. */

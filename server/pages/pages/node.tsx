@@ -5,7 +5,6 @@ import type { ComponentChildren, VNode } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
 import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { roughFormulas, roughMarks } from '../../markdown/rough-grammar.ts'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { BacklinkSection, readBacklinks } from '../parts/backlinks.tsx'
 import { plural, When } from '../parts/dates.tsx'
@@ -23,6 +22,7 @@ import { findOnMain } from '../parts/restore-link.tsx'
 import { isEditable, mayEdit, mayWrite } from '../parts/rights.ts'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import { readTypedNode } from '../parts/typed-node.ts'
+import { beginning, pictureOf } from '../text/beginning.ts'
 import { resolver } from '../text/links.ts'
 import { type ShownText, showText } from '../text/texts.ts'
 import type { Urls } from '../urls.ts'
@@ -262,21 +262,8 @@ function headOf({ urls }: PageContext, { node, org, revision, version }: Read): 
     isPartOf: { '@type': 'CreativeWork', name: org.name, url: urls.absolute(urls.org(org.id)) },
     ...(said === '' ? {} : { description: said }),
   }
-  return { ...head, kind: 'article', data, ...(said === '' ? {} : { description: said }) }
-}
-
-/** Returns the first words of a text without the most common markup. */
-function beginning(text: string): string {
-  const lines = text
-    .slice(0, 2_000)
-    .split('\n')
-    .map((line) => line.trim())
-  const first = lines.find((line) => line !== '' && !/^(#|---|>|[-*+] |\||!|<|```|%%|\w+:)/.test(line)) ?? ''
-  return first
-    .replace(roughFormulas, (_, tex: string) => tex.replace(/\\[a-z]+|[\\{}]/gi, ''))
-    .replace(roughMarks, '')
-    .replace(/[*_`[\]]/g, '')
-    .slice(0, 200)
+  const image = pictureOf(urls, node, version)
+  return { ...head, kind: 'article', data, ...(said !== '' && { description: said }), ...(image && { image }) }
 }
 
 function Above({

@@ -15,9 +15,10 @@ import { aRole } from '../parts/roles.tsx'
 import { WordsForm } from '../parts/search-form.tsx'
 import { countOf, mostDots, type SmallMapFacts } from '../parts/small-map.tsx'
 import { readTree, TreeSide } from '../parts/tree.tsx'
+import { beginning, pictureOf } from '../text/beginning.ts'
 import type { Urls } from '../urls.ts'
 import { EmptyOrg, JoinedNotice } from './empty-org.tsx'
-import { HomeText, NoHome, readHome, showHome } from './home-text.tsx'
+import { type Home, HomeText, NoHome, readHome, showHome } from './home-text.tsx'
 import { type Aside, OrgAside } from './org-aside.tsx'
 
 type Org = AnswerOf<'getOrg'>
@@ -44,7 +45,7 @@ export async function showOrg(visit: PageContext): Promise<Page> {
   let html = ''
   return {
     kind: 'page',
-    head: headOf(visit, org, latest),
+    head: headOf(visit, org, latest, home),
     place: { org, hasSide: true },
     facts: { org, nodes: latest.total, aside, tree, groups, map, home, blank, hasNoHome, titles, follow },
     prepare: async () => {
@@ -103,13 +104,14 @@ function emptyPage(visit: PageContext, org: Org, open: number | undefined, isNew
   }
 }
 
-function headOf({ urls }: PageContext, org: Org, latest: Nodes): Page['head'] {
+function headOf({ urls }: PageContext, org: Org, latest: Nodes, home?: Home): Page['head'] {
   const head = { title: org.name, canonical: urls.absolute(urls.org(org.id)) }
   if (!org.published) return { ...head, noIndex: true }
   const feed = { type: 'application/atom+xml', title: `Changes in ${org.name}`, href: urls.feed(org.id) }
   const sitemap = { rel: 'sitemap', type: 'application/xml', title: 'Sitemap', href: urls.sitemap(org.id) }
-  const description = org.description || contentOf(org, latest)
-  return { ...head, kind: 'website', description, alternates: [feed, sitemap] }
+  const description = org.description || (home && beginning(home.version.text)) || contentOf(org, latest)
+  const image = home && pictureOf(urls, { org_id: org.id, id: home.node.id }, home.version)
+  return { ...head, kind: 'website', description, ...(image && { image }), alternates: [feed, sitemap] }
 }
 
 /** Returns a description for an organisation without one. */

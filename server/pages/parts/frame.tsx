@@ -74,7 +74,7 @@ function HeadOf({
   /** True if the page loads the switcher on demand. */
   readonly hasQuick: boolean
 }) {
-  const { title, description, canonical, kind, data, alternates = [], noIndex, script, refresh, movesTo } = head
+  const { title, description, image, canonical, kind, data, alternates = [], noIndex, script, refresh, movesTo } = head
   const { hasNoScript = false } = head
   const asset = (name: string) => visit.urls.asset(assetName(name))
   return (
@@ -88,6 +88,7 @@ function HeadOf({
       {kind && <meta property="og:type" content={kind} />}
       {kind && <meta property="og:title" content={title} />}
       {kind && description && <meta property="og:description" content={description} />}
+      {kind && image && <meta property="og:image" content={image} />}
       {kind && canonical && <meta property="og:url" content={canonical} />}
       {alternates.map((one) => (
         <link rel="alternate" {...one} />

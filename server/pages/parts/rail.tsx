@@ -1,6 +1,7 @@
 /** The column next to a node's text: headings, neighbours, files and downloads. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
+import { assetName } from '../assets.ts'
 import type { PageContext } from '../page-context.ts'
 import type { Heading } from '../text/markdown.ts'
 import type { Urls } from '../urls.ts'
@@ -29,7 +30,7 @@ export function Rail({ visit: { urls }, node, neighbours: { from, to }, backlink
   const shared = { urls, org: node.org_id }
   return (
     <aside class="rail show" aria-label="About this page" data-cards>
-      {headings.length > 1 && <Contents headings={headings} />}
+      {headings.length > 1 && <Contents {...{ urls, headings }} />}
       <NeighbourDrawing title={node.title} from={from} to={to} />
       {backlinks === undefined ? (
         <NeighbourList {...shared} title={plural(from.length, 'backlink')} nodes={from} />
@@ -47,7 +48,7 @@ export function Rail({ visit: { urls }, node, neighbours: { from, to }, backlink
   )
 }
 
-function Contents({ headings }: Pick<RailProps, 'headings'>) {
+function Contents({ urls, headings }: Pick<RailProps, 'headings'> & { readonly urls: Urls }) {
   return (
     <section class="toc">
       <h2>On this page</h2>
@@ -58,6 +59,7 @@ function Contents({ headings }: Pick<RailProps, 'headings'>) {
           </li>
         ))}
       </ul>
+      <script type="module" src={urls.asset(assetName('contents.js'))} />
     </section>
   )
 }

@@ -196,7 +196,7 @@ function Inside({ urls, org, under, title: area, level }: InsideProps) {
   const left = level.total - level.nodes.length
   return (
     <ul class="inside">
-      <NodeItem urls={urls} org={org} id={under} title={area} label="Read this node" />
+      <NodeItem urls={urls} org={org} id={under} title={area} label="Read this page" />
       {level.nodes.map(({ id, title, num_children }) => (
         <NodeItem urls={urls} org={org} id={id} title={title} inside={num_children} />
       ))}

@@ -1,0 +1,30 @@
+/** The first words and the first picture of a published page. */
+
+import { roughFormulas, roughMarks } from '../../markdown/rough-grammar.ts'
+import type { Version } from '../pages/version.ts'
+import type { Urls } from '../urls.ts'
+import { mediaOf } from './media.ts'
+
+/** Returns the first words of a text without the most common markup. */
+export function beginning(text: string): string {
+  const lines = text
+    .slice(0, 2_000)
+    .split('\n')
+    .map((line) => line.trim())
+  const first = lines.find((line) => line !== '' && !/^(#|---|>|[-*+] |\||!|<|```|%%|\w+:)/.test(line)) ?? ''
+  return first
+    .replace(roughFormulas, (_, tex: string) => tex.replace(/\\[a-z]+|[\\{}]/gi, ''))
+    .replace(roughMarks, '')
+    .replace(/[*_`[\]]/g, '')
+    .slice(0, 200)
+}
+
+/** Returns the absolute URL of the first picture in a text. */
+export function pictureOf(
+  urls: Urls,
+  node: { readonly org_id: string; readonly id: string },
+  { links }: Pick<Version, 'links'>,
+): string | undefined {
+  const file = links.find(({ embeds, file: one }) => embeds && one?.exists && mediaOf(one)?.kind === 'picture')?.file
+  return file && urls.absolute(urls.raw(node.org_id, node.id, 'main', file.path))
+}
