@@ -31,10 +31,12 @@ describe('the link of an error', () => {
       for (const [, href = ''] of html.matchAll(/href="((?![a-z]+:)[^"]*)"/g)) {
         const [page = '', anchor] = href.split('#')
         const target = page === '' ? html : pages.get(page)
-        const isThere = target === undefined ? ['../docs', '../openapi.json', 'favicon-32x32.png'].includes(page) : true
+        const isThere =
+          target === undefined ? ['..', '../docs', '../openapi.json', 'favicon-32x32.png'].includes(page) : true
         if (!isThere || (anchor !== undefined && !target?.includes(`id="${anchor}"`))) broken.push(`${name}: ${href}`)
       }
     expect(broken).to.deep.equal([])
+    for (const [name, html] of pages) expect(html, name).to.include('<a href="..">Grove</a>')
   })
 
   it('is also in answers to what is not HTTP', async () => {

@@ -5,6 +5,9 @@ import { renderText } from '../../server/pages/text/rendering.ts'
 
 const html = (text: string) => renderText(text, '', () => undefined).html.replace(/<svg.*?<\/svg>/g, '')
 
+/** HTML without spaces between elements. */
+const plain = (text: string) => text.replace(/>\s+/g, '>')
+
 describe('callouts', () => {
   it('have a title with Markdown, and the name of their kind without one', () => {
     expect(html('> [!note] A *b*\n> text')).to.equal(
@@ -56,5 +59,31 @@ describe('callouts', () => {
     const all = ['note', 'tip', 'question', 'warning', 'danger', 'example', 'quote'].map(icon)
     expect(new Set(all).size).to.equal(7)
     expect(all).not.to.include(undefined)
+  })
+
+  it('may be written with colons, as documentation generators do', () => {
+    const callout = (family: string, title: string, text: string) =>
+      `<div class="callout ${family}" dir="auto">\n<p class="callout-title">${title}</p><p>${text}</p>\n</div>\n`
+    for (const [written, title] of [
+      [':::tip', 'Tip'],
+      ['::: tip A *b*', 'A <em>b</em>'],
+      [':::tip[A *b*]{icon="x"}', 'A <em>b</em>'],
+    ] as const)
+      expect(plain(html(`${written}\ntext\n:::\n`)), written).to.equal(plain(callout('tip', title, 'text')))
+    expect(html('::::caution\n:::note\ntext\n:::\n::::\n').match(/class="callout \w+"/g)).to.deep.equal([
+      'class="callout warning"',
+      'class="callout note"',
+    ])
+    expect(html(':::details More\ntext\n:::\n')).to.match(/^<details class="callout note" dir="auto">\s*<summary/)
+    for (const text of [':::tip\nno end\n', ':::columns\ntext\n:::\n', `:::tip\n${'a\n'.repeat(300)}:::\n`])
+      expect(html(text), text.slice(0, 20)).not.to.include('class="callout')
+  })
+
+  it('come after the imports of MDX, which are left out at the beginning of a text', () => {
+    const text =
+      "import A from '@site/a'\nimport { B,\tC } from \"b\";\nexport const d = 1\n\n# Title\n\nimport x from 'y'\n"
+    expect(html(text)).not.to.include('@site').and.not.to.include('export')
+    expect(html(text)).to.include("<p>import x from 'y'</p>")
+    expect(html('Text\n')).to.equal('<p>Text</p>\n')
   })
 })

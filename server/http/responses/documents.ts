@@ -11,7 +11,12 @@ const head = `<!doctype html>
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="favicon-32x32.png">
 <style>
-  body { max-width: 52rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.55 system-ui, sans-serif }
+  body { max-width: 52rem; margin: 0 auto 4rem; padding: 0 1rem; font: 1rem/1.55 Inter, system-ui, sans-serif;
+    color: light-dark(#22261f, #e4e6df); background: light-dark(#fdfcf8, #15181a) }
+  a { color: light-dark(#2a6b4d, #8fd0ae) }
+  header { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0.25rem 1.5rem; margin-bottom: 2rem; padding: 1rem 0;
+    border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent) }
+  header > a { font: 600 1.2rem Georgia, serif; color: inherit; text-decoration: none }
   nav { display: flex; flex-wrap: wrap; gap: 0.25rem 1.5rem }
   h2 { margin-top: 2.5rem; border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent) }
   h3 { margin-bottom: 0 }
@@ -25,7 +30,9 @@ const head = `<!doctype html>
 </style>`
 
 const links = Object.entries(documents).map(([name, { title }]) => `<a href="${name}">${title}</a>`)
-const navigation = `<nav><a href="../docs">API reference</a> ${links.join(' ')}</nav>`
+const navigation =
+  '<header><a href="..">Grove</a>' +
+  `<nav aria-label="Documents"><a href="../docs">API reference</a> ${links.join(' ')}</nav></header>`
 
 /** The pages by their paths. */
 const pages: ReadonlyMap<string, string> = new Map(

@@ -1,7 +1,7 @@
 /** The first words and the first picture of a published page. */
 
+import type { Output } from '../../../spec/client/api.ts'
 import { roughFormulas, roughMarks } from '../../markdown/rough-grammar.ts'
-import type { Version } from '../pages/version.ts'
 import type { Urls } from '../urls.ts'
 import { mediaOf } from './media.ts'
 
@@ -11,7 +11,8 @@ export function beginning(text: string): string {
     .slice(0, 2_000)
     .split('\n')
     .map((line) => line.trim())
-  const first = lines.find((line) => line !== '' && !/^(#|---|>|[-*+] |\||!|<|```|%%|\w+:)/.test(line)) ?? ''
+  const first =
+    lines.find((line) => line !== '' && !/^(#|---|>|[-*+] |\||!|<|```|%%|\w+:|:::|import |export )/.test(line)) ?? ''
   return first
     .replace(roughFormulas, (_, tex: string) => tex.replace(/\\[a-z]+|[\\{}]/gi, ''))
     .replace(roughMarks, '')
@@ -23,7 +24,7 @@ export function beginning(text: string): string {
 export function pictureOf(
   urls: Urls,
   node: { readonly org_id: string; readonly id: string },
-  { links }: Pick<Version, 'links'>,
+  { links }: { readonly links: Output<'listLinks'>['links'] },
 ): string | undefined {
   const file = links.find(({ embeds, file: one }) => embeds && one?.exists && mediaOf(one)?.kind === 'picture')?.file
   return file && urls.absolute(urls.raw(node.org_id, node.id, 'main', file.path))

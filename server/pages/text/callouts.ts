@@ -18,7 +18,9 @@ const families: Readonly<Record<string, readonly string[]>> = {
   example: ['example', 'theorem', 'proof', 'definition', 'lemma', 'corollary'],
   quote: ['quote', 'cite'],
 }
-const familyOf = new Map(Object.entries(families).flatMap(([family, kinds]) => kinds.map((kind) => [kind, family])))
+export const familyOf: ReadonlyMap<string, string> = new Map(
+  Object.entries(families).flatMap(([family, kinds]) => kinds.map((kind) => [kind, family])),
+)
 
 /** Paths of the icons, in a square of 24 units. */
 const icons: Readonly<Record<string, string>> = {

@@ -11,6 +11,7 @@ import { wikilinkParts } from '../../markdown/wikilinks.ts'
 import { type Alone, addAlone } from './alone.ts'
 import { addCallouts } from './callouts.ts'
 import { code } from './code.ts'
+import { addDocsMarks } from './docs-marks.ts'
 import { type Card, cardBlock } from './embeds.ts'
 import { addFootnotes } from './footnotes.ts'
 import { addInlineHtml } from './inline-html.ts'
@@ -95,6 +96,7 @@ addInlineHtml(markdown)
 addPageRules(markdown)
 addTasks(markdown)
 addCallouts(markdown)
+addDocsMarks(markdown)
 addAlone(markdown)
 
 /** Turns a paragraph that is too long into plain text. */
