@@ -3629,6 +3629,13 @@ export interface components {
              * @enum {string}
              */
             reason: "review_requested" | "mentioned" | "involved" | "following_node" | "following_tree" | "following_org";
+            /** @description The user whose event has that reason, the last one. Absent if it is unknown. */
+            reason_actor?: {
+                /** @description Absent if it is not a user. */
+                user_id?: components["schemas"]["Uuid"];
+                /** @description The name. Empty if the account is deleted. */
+                name: string;
+            };
             /** @description True if one of its events is unread. */
             unread: boolean;
             /** @description Number of its events on this page. */

@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = 'fe94d7f0bead'
+export const revision = 'b8a8877e8332'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',

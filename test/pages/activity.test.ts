@@ -172,7 +172,7 @@ describe('the activity', () => {
     expect(said).to.deep.equal([
       'Ann erased 2 texts of proposal #1 Reword for Whales',
       'Ann withdrew a review of proposal #1 Reword for Whales',
-      'Cy reviewed proposal #1 Reword for Whales',
+      'Cy commented on proposal #1 Reword for Whales',
       'Ann approved proposal #1 Reword for Whales',
       'Cy asked for changes in proposal #1 Reword for Whales',
       'Bo asked Cy to review proposal #1 Reword for Whales',

@@ -32,6 +32,11 @@ export interface InboxQuery {
   readonly mailed?: boolean
 }
 
+interface ActorView {
+  readonly user_id?: string
+  readonly name: string
+}
+
 interface InboxItemView {
   readonly id: string
   readonly org_id: string
@@ -44,9 +49,10 @@ interface InboxItemView {
   readonly title?: string | null
   readonly status?: PullNow['status']
   readonly reason: InboxReason
+  readonly reason_actor?: ActorView
   readonly unread: boolean
   readonly count: number
-  readonly actors: readonly { readonly user_id?: string; readonly name: string }[]
+  readonly actors: readonly ActorView[]
   readonly types: readonly string[]
   readonly last_event: { readonly id: string; readonly type: string; readonly at: string }
   readonly since: string
@@ -179,20 +185,23 @@ interface Now {
 }
 
 function toView(item: InboxItem, { orgNames, titles, names, pulls }: Now): InboxItemView {
-  const { id, orgId, nodeId, number, newest, oldest, count, reason, isUnread, types, actors } = item
+  const { id, orgId, nodeId, number, newest, oldest, count, reason, reasonActor, isUnread, types, actors } = item
   const pull = nodeId === null || number === undefined ? undefined : pulls.get(keyOfPull(nodeId, number))
   return {
     ...{ id, org_id: orgId, org_name: orgNames.get(orgId) ?? '' },
     ...(nodeId !== null && { node_id: nodeId, node_title: titles.get(nodeId) ?? null }),
     ...(number !== undefined && { number, title: pull?.title ?? null }),
     ...(pull && { status: pull.status }),
-    ...{ reason, unread: isUnread, count },
-    actors: [...actors.values()].slice(0, most.actors).map((actor) => ({
-      ...(actor.id !== undefined && { user_id: actor.id }),
-      name: actor.id === undefined ? actor.name : (names.get(actor.id) ?? ''),
-    })),
+    reason,
+    ...(reasonActor && { reason_actor: actorView(reasonActor, names) }),
+    ...{ unread: isUnread, count },
+    actors: [...actors.values()].slice(0, most.actors).map((actor) => actorView(actor, names)),
     types: [...types].slice(0, most.types),
     last_event: { id: newest.id, type: newest.type, at: newest.at },
     since: oldest.at,
   }
+}
+
+function actorView({ id, name }: { readonly id?: string; readonly name: string }, names: Now['names']): ActorView {
+  return id === undefined ? { name } : { user_id: id, name: names.get(id) ?? '' }
 }

@@ -14,6 +14,8 @@ export interface InboxItem {
   oldest: SeenEvent
   count: number
   reason: InboxReason
+  /** The last user whose event has the reason. */
+  reasonActor: SeenEvent['actor']
   isUnread: boolean
   readonly types: Set<string>
   /** The users who did it, by id or name. */
@@ -58,7 +60,18 @@ function newItem(event: SeenEvent): InboxItem {
   const { subject, seq, orgId, nodeId, number, reason } = event
   const id = encodeItemId(subject, seq)
   return {
-    ...{ id, orgId, nodeId, number, reason, newest: event, oldest: event, count: 0, isUnread: false },
+    ...{
+      id,
+      orgId,
+      nodeId,
+      number,
+      reason,
+      reasonActor: event.actor,
+      newest: event,
+      oldest: event,
+      count: 0,
+      isUnread: false,
+    },
     ...{ types: new Set(), actors: new Map() },
   }
 }
@@ -69,7 +82,10 @@ function join(item: InboxItem, event: SeenEvent): void {
   item.oldest = event
   item.types.add(type)
   item.isUnread ||= isUnread
-  if (inboxReasons.indexOf(reason) < inboxReasons.indexOf(item.reason)) item.reason = reason
+  if (inboxReasons.indexOf(reason) < inboxReasons.indexOf(item.reason)) {
+    item.reason = reason
+    item.reasonActor = actor
+  }
   const key = actor?.id ?? actor?.name
   if (actor && key !== undefined && !item.actors.has(key))
     item.actors.set(key, { ...(actor.id !== undefined && { id: actor.id }), name: actor.name })

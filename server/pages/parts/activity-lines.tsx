@@ -151,7 +151,7 @@ const places: Readonly<Record<Place, (said: Said) => ComponentChildren>> = {
       </>
     ),
   reviewers: ({ names, data }) => reviewersOf(names, data.reviewers),
-  reviewed: ({ data }) => verdicts[data.verdict ?? ''] ?? 'reviewed',
+  reviewed: ({ data }) => verdicts[data.verdict ?? ''] ?? 'commented on',
   checks: reportedChecks,
   commit: Commit,
 }

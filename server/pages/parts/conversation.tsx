@@ -213,11 +213,11 @@ function ReviewView({ talk, review }: { readonly talk: Talk; readonly review: Re
       <p class="happened">
         <Icon name={mark} />
         <span>
-          <Name>{author}</Name> {reviewWords[verdict]}
+          <Name>{author}</Name> {verdict === 'comment' && comments.length > 0 ? 'wrote' : reviewWords[verdict]}
           {comments.length > 0 && (
             <>
-              {' '}
-              with <a href={`#c${comments[0]}`}>{plural(comments.length, 'comment')}</a>
+              {verdict === 'comment' ? ' ' : ' with '}
+              <a href={`#c${comments[0]}`}>{plural(comments.length, 'comment')}</a>
             </>
           )}
           , <When time={created_at} /> <StateOf review={review} />{' '}

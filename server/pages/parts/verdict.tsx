@@ -4,7 +4,7 @@ import { Hidden, TextArea } from './comment-form.tsx'
 import { isOwn, type Talk, viewLink } from './talk.ts'
 
 /** The words for each verdict, after the name of a user. */
-export const reviewWords = { approve: 'approved', request_changes: 'asks for changes', comment: 'reviewed' } as const
+export const reviewWords = { approve: 'approved', request_changes: 'asks for changes', comment: 'commented' } as const
 
 export const choices = { comment: 'Comment', approve: 'Approve', request_changes: 'Ask for changes' } as const
 export type Choice = keyof typeof choices

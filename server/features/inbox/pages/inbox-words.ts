@@ -6,9 +6,13 @@ import type { Urls } from '../../../pages/urls.ts'
 
 export type InboxItem = AnswerOf<'listOrgInbox'>['items'][number]
 
-const reasons: Readonly<Record<InboxItem['reason'], string>> = {
-  review_requested: 'you are asked for a review',
-  mentioned: 'you are mentioned',
+/** The acts that concern the user, after the name of the actor. */
+const personal: Partial<Record<InboxItem['reason'], string>> = {
+  review_requested: 'asked you for a review',
+  mentioned: 'mentioned you',
+}
+
+const reasons: Partial<Record<InboxItem['reason'], string>> = {
   involved: 'you take part',
   following_node: 'you follow this page',
   following_tree: 'you follow this part',
@@ -20,15 +24,27 @@ const list = new Intl.ListFormat('en-GB')
 const mostWords = 3
 const mostNames = 2
 
-/** Says who did what, such as "Ann and Bob commented and reviewed it". */
-export function wordsOf({ actors, types }: Pick<InboxItem, 'actors' | 'types'>): string {
-  const names = actors.slice(0, mostNames).map(({ name }) => name || 'A deleted account')
+/** Says who did what, such as "Bob mentioned you" or "Ann and Bob commented and reviewed it". */
+export function wordsOf(item: Pick<InboxItem, 'actors' | 'types' | 'reason' | 'reason_actor'>): string {
+  const { reason, reason_actor } = item
+  const act = personal[reason]
+  if (act === undefined) return actsOf(item)
+  return `${reason_actor === undefined ? 'Somebody' : nameOf(reason_actor)} ${act}`
+}
+
+function actsOf({ actors, types }: Pick<InboxItem, 'actors' | 'types'>): string {
+  const names = actors.slice(0, mostNames).map(nameOf)
   const who = actors.length > mostNames ? [...names, 'others'] : names
   const known = types.map((type) => eventCatalog[type as EventType]?.inbox ?? 'changed it').slice(0, mostWords)
   return `${who.length === 0 ? 'Somebody' : list.format(who)} ${list.format(new Set(known))}`
 }
 
-export function reasonOf({ reason }: Pick<InboxItem, 'reason'>): string {
+function nameOf({ name }: InboxItem['actors'][number]): string {
+  return name || 'A deleted account'
+}
+
+/** Says why the user hears of it. Undefined: the words say it. */
+export function reasonOf({ reason }: Pick<InboxItem, 'reason'>): string | undefined {
   return reasons[reason]
 }
 

@@ -124,6 +124,7 @@ function Items({ visit, read: { items, next, now, elsewhere }, isFirst }: ItemsP
 function Item({ visit: { urls }, item }: { readonly visit: PageContext; readonly item: InboxItem }) {
   const { id, org_id, org_name, node_id, node_title, number, count, unread, last_event } = item
   const about = number === undefined || !node_title ? org_name : `${node_title} in ${org_name}`
+  const facts = [node_id !== undefined && about, reasonOf(item), count > 1 && plural(count, 'event')]
   return (
     <li class={unread ? 'unread' : undefined}>
       <a href={linkOf(urls, item)}>
@@ -132,9 +133,8 @@ function Item({ visit: { urls }, item }: { readonly visit: PageContext; readonly
       </a>
       <span class="reasons">{wordsOf(item)}</span>
       <small>
-        {node_id !== undefined && `${about} · `}
-        {reasonOf(item)}
-        {count > 1 && ` · ${plural(count, 'event')}`} · <When time={last_event.at} />
+        {facts.map((fact) => fact && `${fact} · `)}
+        <When time={last_event.at} />
       </small>
       {(unread || node_title) && (
         <form method="post" action={urls.me('inbox')}>

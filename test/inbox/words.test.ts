@@ -1,0 +1,47 @@
+/** The words of an item say who asks or mentions the user. */
+import { expect } from 'chai'
+import { sendForm } from '../pages/forms.ts'
+import { ann, aProposal, bob, comment, cy, grove, pass, review, useScene } from '../review/scene.ts'
+import { pageAt, readPage } from '../support/pages.ts'
+import { client, password } from '../support/people.ts'
+import { inbox, itemOf } from './scene.ts'
+
+describe('the words of the inbox', () => {
+  useScene({ sweeps: false })
+  let cookie = ''
+  before(async () => {
+    const { headers } = await sendForm(grove, '/sign-in', { email: cy.user.email, password })
+    cookie = headers['set-cookie']?.split(';')[0] ?? ''
+  })
+  beforeEach(() => pass(10))
+
+  const read = async (path: string) => {
+    const headers = { cookie, accept: 'text/html', 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate' }
+    return String((await readPage(client(grove), path, headers)).body)
+  }
+
+  it('say who mentioned the user, also after others wrote', async () => {
+    const proposal = await aProposal()
+    await comment(bob, proposal, 'See, @Cy.')
+    expect(await read('/me/inbox')).to.include('<span class="reasons">Bob mentioned you</span>')
+    await comment(ann, proposal, 'Thanks.')
+    expect(await read('/me/inbox')).to.include('<span class="reasons">Bob mentioned you</span>')
+    const { reason, reason_actor } = itemOf(await inbox(cy), proposal)
+    expect({ reason, reason_actor }).to.deep.equal({
+      reason: 'mentioned',
+      reason_actor: { user_id: bob.user.id, name: 'Bob' },
+    })
+  })
+
+  it('say who asked for a review', async () => {
+    await aProposal('Whales dive.\n', { reviewers: [cy.user.id] })
+    expect(await read('/me/inbox')).to.include('Ann asked you for a review')
+  })
+
+  it('call a review without a verdict a comment', async () => {
+    const proposal = await aProposal()
+    await review(ann, proposal, 'comment')
+    const page = `${pageAt(proposal.node.org, proposal.node.id)}/proposals/${proposal.number}?tab=conversation`
+    expect(await read(page)).to.match(/Ann<\/bdi> commented/)
+  })
+})
