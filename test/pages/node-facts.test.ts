@@ -99,6 +99,14 @@ describe('a page says what holds', () => {
     expect((await page(`${pageAt(org, empty.id)}/edit`)).match(/<h1[^>]*>/g)).to.have.length(1)
   })
 
+  it('of its files and of links to its own blocks, by short names', async () => {
+    const { id } = await add({ title: 'Files', text_content: 'One. ^one\n\nSee [[#^one]].\n' })
+    await commit(ann, id, 'main', 'a/deep/folder/map.txt', 'x')
+    const body = await page(pageAt(org, id))
+    expect(body).to.match(/title="a\/deep\/folder\/map\.txt">(?:<svg.*?<\/svg>)?<span>map\.txt<\/span>/)
+    expect(body).to.include('href="#block-one">^one</a>')
+  })
+
   it('of its neighbours: the drawing has each once, with an arrow for each way', async () => {
     const { id } = await add({ title: 'Centre' })
     for (const [title, ways] of [

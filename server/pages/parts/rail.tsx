@@ -73,9 +73,9 @@ function Files({ urls, node: { org_id, id }, files, revision }: OfNode & Pick<Ra
       <ul>
         {files.map((path) => (
           <li>
-            <a href={urls.raw(org_id, id, revision, path)}>
+            <a href={urls.raw(org_id, id, revision, path)} title={path}>
               <Icon name="file" size={15} />
-              <span>{path.replace(/^(attachments|files)\//, '')}</span>
+              <span>{path.split('/').at(-1)}</span>
             </a>
           </li>
         ))}

@@ -63,7 +63,7 @@ function targetOf(
     const isHere = led.id === node && anchor !== ''
     const href = isHere && !isQuoted ? anchor : urls.node(org, led.id, led.title) + anchor
     const card = cards?.get(cardKey(led))
-    return { kind: 'node', href, name: isHere ? (led.heading ?? led.title) : led.title, ...(card && { card }) }
+    return { kind: 'node', href, name: isHere ? (led.heading ?? `^${led.block}`) : led.title, ...(card && { card }) }
   }
   if (kind === 'file' && file?.exists) {
     const media = mediaOf(file)
