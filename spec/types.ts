@@ -547,7 +547,7 @@ export interface components {
              * @enum {string}
              */
             digest?: "never" | "daily" | "weekly";
-            /** @description The reasons to change. Others stay as they are. */
+            /** @description The reasons to change. Other reasons stay as they are. */
             notifications?: components["schemas"]["Notifications"];
         };
         /** @description How events come to you, by their reason in the inbox. */

@@ -36,9 +36,9 @@ const maxUnsavedBytes = 16 * 1024 * 1024
  * objects and returns the last commit, or `onto` if none is left. Every tree must be on disk. A commit takes about 25
  * ms if it changes a path that the other side has also changed, and 1 ms otherwise.
  *
- * @throws GitError merge_conflict (facts.paths: sorted; facts.commit: the commit that conflicts), path_conflict
- *   (facts.path: no commit changes this decided path, or a file is in the place of a directory), limit_exceeded (trees
+ * @throws GitError merge_conflict (facts.paths: sorted; facts.commit: the commit that conflicts), limit_exceeded (trees
  *   too large), native_failed, and the errors of ObjectBatch.save
+ * @throws GitError path_conflict (facts.path: no commit changes it, or a file is in the place of a directory)
  * @throws the signal's reason
  */
 export async function rebase(

@@ -291,7 +291,7 @@ export interface ReadMark {
   number: number
   /** The number of the last entry that was read. */
   entry: number
-  /** 1: answers are not shown as waiting, and inboxes have only what asks for or mentions the user. */
+  /** 1: muted. Answers do not wait, and the inbox has only mentions and requests. */
   muted: 0 | 1
   /** When it was last set. */
   at: string

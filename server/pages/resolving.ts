@@ -1,4 +1,4 @@
-/** Files that a proposal and its target have both changed, and the choices that end this. */
+/** Conflicts of a proposal with its target, and the choices that end them. */
 
 import type { Api, Input } from '../../spec/client/api.ts'
 import * as limits from '../base/limits.ts'

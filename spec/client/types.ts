@@ -547,7 +547,7 @@ export interface components {
              * @enum {string}
              */
             readonly digest?: "never" | "daily" | "weekly";
-            /** @description The reasons to change. Others stay as they are. */
+            /** @description The reasons to change. Other reasons stay as they are. */
             readonly notifications?: components["schemas"]["Notifications"];
         };
         /** @description How events come to you, by their reason in the inbox. */

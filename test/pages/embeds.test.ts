@@ -58,7 +58,10 @@ describe('a page that embeds others', () => {
       card(url(krill, '#block-two'), 'Krill', '<ul dir="auto">\n<li>two\n<ul>\n<li>below</li>\n</ul>\n</li>\n</ul>\n'),
     )
     await shows('Krill#^table', card(url(krill, '#block-table'), 'Krill', table))
-    await shows('Krill#^said', card(url(krill, '#block-said'), 'Krill', '<blockquote dir="auto">\n<p>said</p>\n</blockquote>\n'))
+    await shows(
+      'Krill#^said',
+      card(url(krill, '#block-said'), 'Krill', '<blockquote dir="auto">\n<p>said</p>\n</blockquote>\n'),
+    )
     const whole = await prose(await add('Of all', 'Before\n![[Krill]]\nafter'))
     expect(whole).to.include(`<p>Before</p>\n<blockquote class="embed">`)
     expect(whole).to.include(`<div class="embed-text">\n<p>Small. ${home}</p>\n${food}`)

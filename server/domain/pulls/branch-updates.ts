@@ -50,8 +50,8 @@ export interface UpdateInput {
  * Rebases the source onto the target. Files of the resolution have its contents in the result.
  *
  * @throws AppError merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected,
- *   source_branch_missing, target_branch_missing, too_many_commits, pull_request_required, busy, quota_exceeded,
- *   no_changes (nothing to resolve); the reason of `signal`, after which nothing moves
+ *   source_branch_missing, target_branch_missing, too_many_commits, pull_request_required, busy, quota_exceeded
+ * @throws AppError no_changes (nothing to resolve); the reason of `signal`, after which nothing moves
  * @throws ValidationError a change of the resolution is invalid, or its path is not one of the pull request
  */
 export async function updatePullBranch(

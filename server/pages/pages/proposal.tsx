@@ -304,7 +304,7 @@ function Frame({ talk, tab, isMuted, counts, more: { problem, refusal }, comment
   )
 }
 
-/** What only people who work with Git need. */
+/** Facts for users of Git. */
 function GitDetails({ pr }: { readonly pr: Pull }) {
   return (
     <details class="git-details">

@@ -3,7 +3,7 @@
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
-import type { Act, ActivityEvent } from '../text/activity-acts.ts'
+import type { Act } from '../text/activity-acts.ts'
 import { unlessBusy } from './degraded.ts'
 import { mostMembers } from './talk.ts'
 

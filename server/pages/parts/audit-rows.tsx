@@ -43,7 +43,7 @@ export function auditWords(action: string): string {
   return auditCatalog[action as AuditAction]?.says ?? (action in eventCatalog ? eventWords(action) : action)
 }
 
-/** What pages call the subject of an event, if that is not the first part of its type. */
+/** Nouns of subjects that are not the first part of the event's type. */
 const nouns: Readonly<Record<string, string>> = {
   node: 'page',
   org: 'organisation',

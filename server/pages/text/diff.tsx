@@ -60,7 +60,7 @@ export function isEdge(path: string): boolean {
   return /^(parents|connections)\/[^/]+\.json$/.test(path)
 }
 
-/** What people call files that pages edit. */
+/** The names of files that pages edit. */
 const names: Readonly<Record<string, string>> = {
   'content.md': 'Text',
   'README.md': 'Text',

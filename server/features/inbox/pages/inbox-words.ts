@@ -24,7 +24,7 @@ const list = new Intl.ListFormat('en-GB')
 const mostWords = 3
 const mostNames = 2
 
-/** Says who did what, such as "Bob mentioned you" or "Ann and Bob commented and reviewed it". */
+/** Says who did what. Examples: "Bob mentioned you", "Ann and Bob commented and reviewed it". */
 export function wordsOf(item: Pick<InboxItem, 'actors' | 'types' | 'reason' | 'reason_actor'>): string {
   const { reason, reason_actor } = item
   const act = personal[reason]
