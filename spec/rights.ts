@@ -30,6 +30,7 @@ export const rights = {
   listTokens: { authorization: 'required', token: 'none', maintenance: 'served', fullDisk: 'served' },
   revokeToken: { authorization: 'required', token: 'none', maintenance: 'served', fullDisk: 'served' },
   acceptInvitation: { authorization: 'required', token: 'none', maintenance: 'refused', fullDisk: 'refused' },
+  readInvitation: { authorization: 'none', token: 'none', maintenance: 'served', fullDisk: 'served' },
   getJoinPage: { authorization: 'none', token: 'none', maintenance: 'served', fullDisk: 'served' },
   createOrg: { authorization: 'required', token: 'none', maintenance: 'refused', fullDisk: 'refused' },
   listOrgs: { authorization: 'required', token: 'read', maintenance: 'served', fullDisk: 'served' },

@@ -1424,6 +1424,17 @@ export interface components {
             /** @description The secret of the invitation. */
             token: string;
         };
+        /** @description An invitation, as its secret shows it. */
+        OpenInvitation: {
+            /** @description The name of the organisation. */
+            org?: string;
+            /** @description The role that it gives. */
+            role?: components["schemas"]["Role"];
+            /** @description The name of the owner who created it. */
+            invited_by?: string;
+            /** @description When it ends. */
+            expires_at: components["schemas"]["UtcTime"];
+        };
         /** @description An organisation that the caller has joined. */
         JoinedOrg: {
             id: components["schemas"]["Uuid"];
@@ -5547,6 +5558,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JoinedOrg"];
+                };
+            };
+        };
+    };
+    readInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitationToken"];
+            };
+        };
+        responses: {
+            /** @description The open invitation. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenInvitation"];
                 };
             };
         };

@@ -4,6 +4,7 @@ import {
   createInvitation,
   invitationUrl,
   listInvitations,
+  readInvitation,
   revokeInvitation,
 } from '../domain/accounts/invitations.ts'
 import type { Handlers } from '../http/contract/operations.ts'
@@ -21,6 +22,7 @@ export const invitationRoutes = {
   listInvitations,
   revokeInvitation,
   acceptInvitation,
+  readInvitation,
   getJoinPage: ({ request }) =>
     bytes(Buffer.from(joinPage(request.base)), 'text/html; charset=utf-8', { 'Content-Security-Policy': joinPolicy }),
 } satisfies Partial<Handlers>

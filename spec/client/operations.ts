@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = 'b8a8877e8332'
+export const revision = '8e28437270d6'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',
@@ -33,6 +33,7 @@ export const operations = {
   listTokens: 'GET /auth/tokens',
   revokeToken: 'DELETE /auth/tokens/{token_id}',
   acceptInvitation: 'POST /auth/invitations/accept',
+  readInvitation: 'POST /auth/invitations/read',
   getJoinPage: 'GET /join',
   createOrg: 'POST /orgs',
   listOrgs: 'GET /orgs',

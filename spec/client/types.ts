@@ -1424,6 +1424,17 @@ export interface components {
             /** @description The secret of the invitation. */
             readonly token: string;
         };
+        /** @description An invitation, as its secret shows it. */
+        readonly OpenInvitation: {
+            /** @description The name of the organisation. */
+            readonly org?: string;
+            /** @description The role that it gives. */
+            readonly role?: components["schemas"]["Role"];
+            /** @description The name of the owner who created it. */
+            readonly invited_by?: string;
+            /** @description When it ends. */
+            readonly expires_at: components["schemas"]["UtcTime"];
+        };
         /** @description An organisation that the caller has joined. */
         readonly JoinedOrg: {
             readonly id: components["schemas"]["Uuid"];
@@ -5547,6 +5558,30 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["JoinedOrg"];
+                };
+            };
+        };
+    };
+    readonly readInvitation: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["InvitationToken"];
+            };
+        };
+        readonly responses: {
+            /** @description The open invitation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["OpenInvitation"];
                 };
             };
         };

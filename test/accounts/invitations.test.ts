@@ -62,6 +62,23 @@ describe('invitations', () => {
       expect(await list()).to.deep.equal([invitation])
     })
 
+    it('and show what they allow to whoever has the secret, until they end', async () => {
+      const read = (token: string) => client(grove).post('/auth/invitations/read', { token })
+      const token = await inviteToken({ email: 'bob@example.org' })
+      const expires_at = new Date(time + 7 * dayMs).toISOString()
+      const allowed = { org: 'Atlas', role: 'editor', invited_by: 'Ann', expires_at }
+      for (let times = 0; times < 2; times++) expect(await read(token)).to.deep.include({ status: 200, body: allowed })
+      expect((await list())[0].uses_left).to.equal(1)
+      const signUpOnly = await createSignUpInvitation({ ...grove.deps, actor: operator }, {})
+      expect((await read(signUpOnly.token)).body).to.deep.equal({ expires_at })
+      expect(await read('grv_invite_none')).to.deep.include(notFound)
+      await accept(bob, token)
+      expect(await read(token)).to.deep.include(notFound)
+      const other = await inviteToken()
+      time += 7 * dayMs
+      expect(await read(other)).to.deep.include(notFound)
+    })
+
     it('for at most 30 days from now', async () => {
       const at = (ms: number) => new Date(time + ms).toISOString()
       expect((await invite({ expires_at: at(30 * dayMs) })).body.expires_at).to.equal(at(30 * dayMs))

@@ -61,6 +61,7 @@ describe('who opens the link of an invitation', () => {
     const { page } = await arrive()
     const dora = await signUp(grove, 'Dora')
     await page.goto(link)
+    await page.getByText(/^\w+ invites you to Handbook as an editor\.$/).waitFor()
     await page.getByRole('button', { name: 'Use an existing account' }).click()
     await reached(page, 'Sign in')
     await page.getByLabel('E-mail').fill(dora.user.email)

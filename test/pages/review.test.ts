@@ -122,7 +122,7 @@ describe('the conversation on the page of a proposal', () => {
     await cy.delete(`${proposal.path}/comments/2`).then(expecting(204))
     await review(bob, proposal, 'approve', { text: 'hunter4' })
     const [owner, maintainer] = [await sessionOf(ann), await sessionOf(di)]
-    expect(await maintainer.open(at)).to.not.contain('Erase')
+    expect(await maintainer.open(at)).to.not.contain('permanently')
     expect(await maintainer.open(`${at}&erase=1`)).to.not.contain('cannot be undone')
     expect((await maintainer.send(at, { act: 'erase', entry: '1' })).status).to.equal(403)
     const shown = await owner.open(at)
@@ -136,7 +136,7 @@ describe('the conversation on the page of a proposal', () => {
     expect(after.match(/Ann<\/bdi> erased this comment/g)).to.have.length(2)
     expect(after)
       .to.match(/Ann<\/bdi> erased the text/)
-      .and.to.not.contain('>Erase')
+      .and.to.not.contain('permanently')
   })
 
   it('changes and deletes own comments, and a maintainer deletes those of others', async () => {

@@ -300,6 +300,13 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     attempt: async (world) => ({ params: { invitation_id: (await makeInvitation(world)).id } }),
   },
   listOrgAudit: { need: 'owner', attempt: () => ({}) },
+  readInvitation: {
+    need: 'anyone',
+    attempt: async (world) => {
+      const { token } = await makeInvitation(world)
+      return { body: { token } }
+    },
+  },
   acceptInvitation: {
     need: 'person',
     // It uses a separate organisation, so that the caller gets no role in the world's.

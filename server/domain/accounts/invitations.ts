@@ -308,6 +308,31 @@ export async function takeInvitation(
   return pending
 }
 
+/** An open invitation, as its secret shows it to anybody. */
+interface OpenInvitation {
+  readonly org?: string
+  readonly role?: Role
+  readonly invited_by?: string
+  readonly expires_at: string
+}
+
+/** Returns what an invitation allows. Takes no use. @throws AppError invitation_not_found */
+export async function readInvitation(ctx: Ctx, { body: { token } }: Body<{ token: string }>): Promise<OpenInvitation> {
+  const { read } = ctx.credentials
+  const invitation = await findInvitation(read, hashOf(token))
+  if (invitation === undefined || !(await isGood(ctx, invitation))) throw invitationNotFoundError()
+  const { org_id, role, created_by, expires_at } = invitation
+  if (org_id === null || role === null) return { expires_at }
+  const owner = created_by === null ? undefined : await findActiveProfile(read, created_by)
+  // The organisation may be in another cell.
+  const org = (await findOrg(ctx, org_id)) ?? (created_by === null ? undefined : await findCard(read, org_id, created_by))
+  return {
+    ...{ role, expires_at },
+    ...(org && { org: org.name }),
+    ...(owner && { invited_by: owner.name }),
+  }
+}
+
 /**
  * Joins the organisation of the invitation, or raises the caller's role in it. Takes no use if the caller has that role
  * or a higher one, or if an earlier request has taken one and failed. A repetition gets the same answer. The use is

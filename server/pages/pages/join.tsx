@@ -45,7 +45,7 @@ async function joinPage({ api, person, form, urls, oidc }: PageContext, trouble?
     body: () => (
       <main id="main" class="sheet">
         <h1>Join by invitation</h1>
-        <p class="lede">
+        <p class="lede" data-invites>
           {person === undefined
             ? `You have been invited to Grove. Join with ${account}${services === '' ? '' : `, or through ${services}`}.`
             : `You are signed in as ${person.name}. Join the organisation that invited you.`}

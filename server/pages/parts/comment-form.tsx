@@ -196,9 +196,9 @@ export function AnswerForm({ talk: { visit, pr }, thread, isResolved, mayResolve
   return (
     <form class="answer" method="post" action={viewLink(visit.query)} data-talk={`answer ${thread}`}>
       <Hidden fields={{ thread, seen: pr.last_activity_at }} />
-      <TextArea label="Answer" rows={1} />
+      <TextArea label="Reply" rows={1} />
       <button class="btn small" type="submit" name="act" value="answer">
-        Answer
+        Reply
       </button>
       {mayResolve && (
         <button class="btn small" type="submit" name="act" value={act}>

@@ -21,10 +21,10 @@ export function EraseLink({ talk, entry, what }: EraseProps) {
   return (
     <a
       class="erase-link"
-      aria-label={`Erase ${what} ${entry}`}
+      aria-label={`Delete ${what} ${entry} permanently`}
       href={viewLink(visit.query, { erase: String(entry) }, `c${entry}`)}
     >
-      Erase…
+      Delete permanently…
     </a>
   )
 }
@@ -32,12 +32,12 @@ export function EraseLink({ talk, entry, what }: EraseProps) {
 export function EraseForm({ talk, entry, what }: EraseProps) {
   const { visit } = talk
   if (!isErasing(talk, entry)) return null
-  const label = `Erase this ${what}`
+  const label = `Delete this ${what} permanently`
   return (
     <form class="comment-form erase-form" method="post" action={viewLink(visit.query)} aria-label={label}>
       <Hidden fields={{ entry }} />
       <p>
-        <strong>This cannot be undone.</strong> Erasing removes the text of this {what} from the whole history, also
+        <strong>This cannot be undone.</strong> This removes the text of this {what} from the whole history, also
         earlier versions and the words that it quotes. Its place and its author stay.
       </p>
       <p>It does not reach:</p>
@@ -57,7 +57,7 @@ export function EraseForm({ talk, entry, what }: EraseProps) {
           Cancel
         </a>
         <button class="btn stop small" type="submit" name="act" value="erase">
-          {label} for ever
+          {label}
         </button>
       </p>
     </form>

@@ -11,7 +11,7 @@ interface Props extends Pick<PageContext, 'urls' | 'unread'> {
 export function HomeTabs({ urls, here, unread }: Props) {
   const number = unreadNumber(unread)
   const tabs = [
-    { title: 'Waiting and organisations', href: urls.home(), isHere: here === 'home' },
+    { title: 'Home', href: urls.home(), isHere: here === 'home' },
     { title: number ? `Inbox (${number})` : 'Inbox', href: urls.me('inbox'), isHere: here === 'inbox' },
   ]
   return <Tabs label="Home" tabs={tabs} />

@@ -7,12 +7,12 @@ import { type Choice, choices, VerdictChoices } from './verdict.tsx'
 
 const labels: Readonly<Record<ReviewAct, string>> = {
   comment: 'Comment',
-  answer: 'Answer',
+  answer: 'Reply',
   resolve: 'Resolve',
   'reopen-thread': 'Reopen',
   edit: 'Save',
   delete: 'Delete this comment',
-  erase: 'Erase for ever',
+  erase: 'Delete permanently',
   review: 'Submit',
   withdraw: 'Withdraw',
   dismiss: 'Dismiss',

@@ -212,7 +212,7 @@ function FeedSection({ visit: { urls }, feed }: { readonly visit: PageContext; r
           </p>
         </section>
       )}
-      <p class="why">Read your inbox in a feed reader. A new URL ends the one before.</p>
+      <p class="why">Read your inbox in a feed reader. Creating a new link turns the old one off.</p>
       <form method="post" action={urls.me('inbox')}>
         <button class="btn" type="submit" name="act" value="feed">
           Create a feed URL
