@@ -325,7 +325,8 @@ export async function readInvitation(ctx: Ctx, { body: { token } }: Body<{ token
   if (org_id === null || role === null) return { expires_at }
   const owner = created_by === null ? undefined : await findActiveProfile(read, created_by)
   // The organisation may be in another cell.
-  const org = (await findOrg(ctx, org_id)) ?? (created_by === null ? undefined : await findCard(read, org_id, created_by))
+  const org =
+    (await findOrg(ctx, org_id)) ?? (created_by === null ? undefined : await findCard(read, org_id, created_by))
   return {
     ...{ role, expires_at },
     ...(org && { org: org.name }),

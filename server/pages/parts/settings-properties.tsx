@@ -25,7 +25,8 @@ export function PropertySection({ settings }: { readonly settings: Settings }) {
   return (
     <Section settings={settings} name="properties">
       <p class="why">
-        Facts about this page, such as <em>author</em> or <em>due</em>. Clear a name and its value to remove the property.
+        Facts about this page, such as <em>author</em> or <em>due</em>. Clear a name and its value to remove the
+        property.
       </p>
       <SettingsForm settings={settings} name="properties">
         {rows === undefined ? (
