@@ -138,7 +138,7 @@ describe('a page that embeds others', () => {
     const long = await prose(await add('Of long', '![[Long]]'))
     expect(long.match(/<p>Ten bytes<\/p>/g)?.length).to.be.within(2_900, 3_300)
     expect(long).to.include('<p class="why">Only the beginning is shown here.</p>')
-    await add('Longer', 'x\n'.repeat(100_000))
+    await add('Longer', 'x\n'.repeat(300_000))
     await add('Longest', 'x'.repeat(600_000))
     const none = await prose(await add('Of longer', '![[Longer]]\n\n![[Longest]]'))
     expect(none.match(/<p class="why">This page is too long to be shown here.<\/p>/g)).to.have.length(2)
