@@ -45,7 +45,8 @@ describe('the package', () => {
         'dist/LICENSES.txt',
         'dist/assets/assets.json',
         ...[
-          ...['attachments.js', 'cards.js', 'chunk.js', 'colours.js', 'copy.js', 'diagram-frame.js', 'diagram-part.js'],
+          ...['attachments.js', 'bell.js', 'cards.js', 'chunk.js', 'colours.js', 'contents.js', 'copy.js'],
+          ...['diagram-frame.js', 'diagram-part.js'],
           ...['diagrams.js', 'editor.js', 'editor-completion.js', 'editor-panel.js', 'editor-search.js'],
           ...['editor-tools.js', 'formulas.js', 'import.js', 'invitation.js', 'linking.js'],
         ].flatMap(withCompressed),
