@@ -21,7 +21,7 @@ export function EraseLink({ talk, entry, what }: EraseProps) {
   return (
     <a
       class="erase-link"
-      aria-label={`Delete ${what} ${entry} permanently`}
+      aria-label={`Delete permanently: ${what} ${entry}`}
       href={viewLink(visit.query, { erase: String(entry) }, `c${entry}`)}
     >
       Delete permanently…
