@@ -9,7 +9,7 @@ import { isEdge } from './text/diff.tsx'
 import { type Clash, type Merged, passagesOf } from './text/passages.ts'
 
 type Pull = AnswerOf<'getPull'>['pr']
-type Changes = NonNullable<Input<'updatePullBranch'>['body']>['resolution']
+type Resolution = NonNullable<Input<'updatePullBranch'>['body']>['resolution']
 
 /** The choices in one place. `both` is only offered for passages of a text. */
 const choices = ['theirs', 'yours', 'both'] as const
@@ -233,15 +233,11 @@ function isSameFile(one: File | undefined, other: File | undefined): boolean {
   return one?.content === other?.content && one?.encoding === other?.encoding
 }
 
-/** The changes of a form that answers every question. A string names a question that it leaves open. */
-export function resolutionOf(
-  { source, target, files }: Resolving,
-  form: URLSearchParams,
-): NonNullable<Changes> | string {
+/** The changes of a form. Undefined: it leaves a question open. */
+export function resolutionOf({ source, target, files }: Resolving, form: URLSearchParams): Resolution {
   const asked = files.flatMap(({ questions }) => questions)
   const answers = new Map(asked.map(({ name }) => [name, choices.find((one) => one === form.get(name))]))
-  const open = asked.find(({ name }) => answers.get(name) === undefined)
-  if (open !== undefined) return open.name
+  if ([...answers.values()].includes(undefined)) return undefined
   const changes = files.map(({ path, result }) => {
     const file = result(({ name }) => answers.get(name) ?? 'theirs')
     return file === undefined ? ({ action: 'delete', path } as const) : ({ action: 'put', path, ...file } as const)

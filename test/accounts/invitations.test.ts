@@ -62,7 +62,7 @@ describe('invitations', () => {
       expect(await list()).to.deep.equal([invitation])
     })
 
-    it('and show what they allow to whoever has the secret, until they end', async () => {
+    it('and show their terms to anybody with the secret, until they end', async () => {
       const read = (token: string) => client(grove).post('/auth/invitations/read', { token })
       const token = await inviteToken({ email: 'bob@example.org' })
       const expires_at = new Date(time + 7 * dayMs).toISOString()

@@ -78,7 +78,7 @@ describe('opening a page', () => {
       const unread = await bob.api.listUnread()
       await edit(ann, one, 'Once more')
       const visit = { api: bob.api, params: { org: one.org, node: one.id }, unread }
-      const left = await markOpened(visit as unknown as Parameters<typeof markOpened>[0])
+      const left = await markOpened(visit as unknown as Parameters<typeof markOpened>[0]) // it reads nothing else
       expect(left?.items).to.have.length(unread.items.length - 1)
       expect(await about()).to.deep.include([one.id, undefined])
       await open(pageAt(one.org, one.id))

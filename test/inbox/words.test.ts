@@ -1,4 +1,4 @@
-/** The words of an item say who asks or mentions the user. */
+/** Items of the inbox name the user who asks for something, or mentions somebody. */
 import { expect } from 'chai'
 import { sendForm } from '../pages/forms.ts'
 import { ann, aProposal, bob, comment, cy, grove, pass, review, useScene } from '../review/scene.ts'

@@ -265,6 +265,7 @@ describe('editing a proposal', () => {
       await onMain({ 'content.md': text.replace('sing', 'call') })
       const stale = await visits.cy.send(resolve(), answersOf(form, { 'choice-0-0': 'theirs' }))
       expect([stale.status, mainOf(stale).includes('has changed again')]).to.deep.equal([409, true])
+      expect(mainOf(stale)).to.match(/value="both"[^>]*checked/)
       await node.commit(branch, { 'a/b': 'a folder' })
       await onMain({ a: 'a file' })
       const now = answersOf(await open('cy', resolve()), { 'choice-0-0': 'yours' })

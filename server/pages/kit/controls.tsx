@@ -36,7 +36,7 @@ export type Controls = Readonly<Record<string, Control<unknown>>>
 type Of<C> = C extends Control<infer T> ? T : never
 type Optional<F, K extends keyof F> = undefined extends Of<F[K]> ? K : never
 
-/** What a form says. A value that may be undefined is left out then. */
+/** The values of a form. One that is undefined is left out. */
 export type Body<F> = { readonly [K in keyof F as Exclude<K, Optional<F, K>>]: Of<F[K]> } & {
   readonly [K in keyof F as Optional<F, K>]?: Exclude<Of<F[K]>, undefined>
 }

@@ -16,35 +16,37 @@ export async function showResolve(visit: PageContext): Promise<PageResult> {
   const { at, pr } = await readProposal(visit)
   // Nothing is left to resolve, for example after the form was sent twice.
   if (!pr.merge_reasons.includes('diverged')) return redirect(303, linkTo(visit, at, pr))
-  return resolvePage(visit, at, pr)
+  const resolving = await readResolving(visit.api, at.path, pr)
+  return resolving === undefined ? gitPage(visit, at, pr, []) : resolvePage(visit, { at, pr, resolving })
 }
 
 export async function takeResolve(visit: PageContext): Promise<PageResult> {
   const { api, form } = visit
   const { at, pr } = await readProposal(visit)
   const resolving = await readResolving(api, at.path, pr)
-  if (resolving === undefined) return resolvePage(visit, at, pr)
-  if (form.get('source') !== resolving.source || form.get('target') !== resolving.target)
-    return resolvePage(visit, at, pr, {
-      says: 'The page or the proposal has changed again. Choose once more.',
-      status: 409,
-    })
+  if (resolving === undefined) return gitPage(visit, at, pr, [])
+  const asked = { at, pr, resolving }
+  if (form.get('source') !== resolving.source || form.get('target') !== resolving.target) {
+    const says = 'The page or the proposal has changed again. Choose once more.'
+    // The earlier choices were made for other passages.
+    return resolvePage({ ...visit, form: new URLSearchParams() }, asked, { says, status: 409 })
+  }
   const resolution = resolutionOf(resolving, form)
-  if (typeof resolution === 'string')
-    return resolvePage(visit, at, pr, { says: 'Choose one side at each place.', status: 422 })
+  if (resolution === undefined)
+    return resolvePage(visit, asked, { says: 'Choose one side at each place.', status: 422 })
   try {
     const body = resolution.changes.length > 0 ? { resolution } : {}
     await api.updatePullBranch({ path: { ...at.path, number: pr.number }, body })
   } catch (error) {
     if (error instanceof AppError && error.code === 'merge_conflict') return gitPage(visit, at, pr, pathsIn(error))
     const [says, status] = problemOf(error)
-    return resolvePage(visit, at, pr, { says, status })
+    return resolvePage(visit, asked, { says, status })
   }
   const isEdited = form.get('act') === 'edit'
   return redirect(303, isEdited ? visit.urls.edit(at.org.id, at.node.id, pr.source_branch) : linkTo(visit, at, pr))
 }
 
-/** @throws AppError unauthenticated, forbidden, closed */
+/** @throws AppError unauthenticated, forbidden */
 async function readProposal(visit: PageContext): Promise<{ readonly at: AtNode; readonly pr: Pull }> {
   if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to resolve conflicts')
   const at = await readAtNode(visit)
@@ -67,9 +69,13 @@ interface Problem {
   readonly status: number
 }
 
-async function resolvePage(visit: PageContext, at: AtNode, pr: Pull, problem?: Problem): Promise<Page> {
-  const resolving = await readResolving(visit.api, at.path, pr)
-  if (resolving === undefined) return gitPage(visit, at, pr, [])
+interface Asked {
+  readonly at: AtNode
+  readonly pr: Pull
+  readonly resolving: Resolving
+}
+
+function resolvePage(visit: PageContext, { at, pr, resolving }: Asked, problem?: Problem): Page {
   const questions = resolving.files.flatMap((file) => file.questions)
   return framed(visit, at, pr, {
     status: problem?.status ?? 200,

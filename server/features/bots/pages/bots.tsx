@@ -35,7 +35,7 @@ export const botsPage = settings({
   },
   view: ({ bots }, { form, visit: { urls } }, { org }) => (
     <>
-      <Rows of={bots} empty="There are no bots.">
+      <Rows of={bots} empty="This organisation has no bots.">
         {(bot) => (
           <Row title={<a href={urls.bot(org.id, bot.id)}>{bot.name}</a>} facts={<BotFacts bot={bot} />}>
             <span>{bot.role ?? 'not a member'}</span>

@@ -75,7 +75,7 @@ export const webhooksPage = settings({
   },
   view: ({ webhooks }, { form, visit: { urls } }, { org }) => (
     <>
-      <Rows of={webhooks} empty="There are no webhooks.">
+      <Rows of={webhooks} empty="This organisation has no webhooks.">
         {(webhook) => (
           <Row
             title={<a href={urls.webhook(org.id, webhook.id)}>{webhook.url}</a>}
