@@ -75,6 +75,9 @@ describe('comparing two versions on pages', () => {
     expect(body).to.not.include('type="radio"').and.not.include('class="picking"')
   })
 
+  /** What people read instead of the files that pages edit. */
+  const words: Readonly<Record<string, string>> = { 'content.md': 'Text', 'node.json': 'Title, tags and properties' }
+
   it.deep('says who made both, how far apart they are, and what differs, as git does', async () => {
     const { node, first } = await aHistory()
     const names = ['main', 'side', 'v1', 'alien', first]
@@ -97,7 +100,7 @@ describe('comparing two versions on pages', () => {
               `diverged.*the first has ${commits(behind)} and the second has ${commits(ahead)}.*compared directly`,
             ),
           )
-        const differing = git.lines('diff', '--name-only', '--no-renames', from, to)
+        const differing = git.lines('diff', '--name-only', '--no-renames', from, to).map((path) => words[path] ?? path)
         expect(
           filesOf(body)
             .filter((name) => !/^(From|To)$/.test(name))
