@@ -17,7 +17,7 @@ import type { Store } from '../store.ts'
 /** The longest time that a waiter waits for one owner. */
 const lockTimeoutMs = 1_000
 /** The wait before the first check that the owner is alive. */
-const ownerCheckDelayMs = 30
+export const ownerCheckDelayMs = 30
 
 /** The age at which a lock without an owner is stale. Git holds locks only for moments. */
 const staleLockMs = 20 * 60_000
@@ -163,22 +163,20 @@ async function removeIfStale(
 ): Promise<boolean> {
   const owner = parseOwner(token)
   if (owner?.process === store.process) return false
-  if (owner) {
-    const claim = store.claimDeadProcess(owner.process)
-    if (claim) {
-      try {
-        await recover(owner)
-      } finally {
-        claim.release()
-      }
-      return true
-    }
-  }
+  if (owner && (await recoverIfDead(store, recover, owner))) return true
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found) return true
   if (!isStaleLock(token, found.mtimeMs, statSync(own).mtimeMs)) return false
   if (owner && exists(join(store.run, owner.process))) return false
   removeLock(path)
+  return true
+}
+
+/** Recovers the transaction of a dead process. Returns false if its process is alive. @throws any error of `recover` */
+export async function recoverIfDead(store: Store, recover: Recover, owner: LockOwner): Promise<boolean> {
+  const claim = owner.process === store.process ? undefined : store.claimDeadProcess(owner.process)
+  if (!claim) return false
+  await recover(owner).finally(() => claim.release())
   return true
 }
 

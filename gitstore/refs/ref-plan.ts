@@ -3,7 +3,7 @@
  *
  * The first move decides. After a crash, recovery finishes the transaction if that move was made, and otherwise undoes
  * it. The first move is durable before the second. The last move, the ledger's, follows when all others are durable.
- * Intermediate moves share one sync, because recovery can repeat all of them from the plan.
+ * Intermediate moves are made together and share one sync, because recovery can repeat all of them from the plan.
  */
 
 import { closeSync } from 'node:fs'
@@ -155,7 +155,9 @@ export async function executePlan(folder: string, steps: readonly StagedMove[]):
 }
 
 async function carryOutGroup(folder: string, steps: readonly StagedMove[]): Promise<void> {
-  for (const step of steps) if (step.to !== null) await renameRef(step)
+  const renamed = steps.filter(({ to }) => to !== null)
+  for (let at = 0; at < renamed.length; at += maxOpenFiles)
+    await allDone(renamed.slice(at, at + maxOpenFiles).map(renameRef))
   const deleted = steps.filter(({ to }) => to === null)
   if (deleted.length > 0) await deleteRefs(folder, deleted)
   await syncRefFolders(steps)

@@ -1,7 +1,7 @@
 /** Bare repositories to try the store on, and what makes them. */
 
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -10,6 +10,7 @@ import { GitError } from '../../gitstore/errors.ts'
 import { newObjectBatch, type ObjectDraft } from '../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../gitstore/objects/tree-changes.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
+import type { Store } from '../../gitstore/store.ts'
 
 export const ann = { name: 'Änn', email: 'ann@example.org', timestamp: 1_700_000_000, timezoneOffset: -60 }
 
@@ -17,7 +18,7 @@ export let folder: string
 
 /** A new bare repository, and git in it. */
 export async function bareRepo() {
-  const dir = await mkdtemp(join(folder, 'repo-'))
+  const dir = join(await mkdtemp(join(folder, 'repo-')), 'page.git')
   const env = {
     PATH: process.env.PATH,
     GIT_DIR: dir,
@@ -80,6 +81,21 @@ export function latin(path: string) {
   return parts
     .map((part, i) => (i % 2 ? String.fromCharCode(part.charCodeAt(0) - 0xdc00) : Buffer.from(part).toString('latin1')))
     .join('')
+}
+
+/** A store of one process over the repositories below `root`. */
+export async function newStore(root: string): Promise<Store> {
+  const run = join(root, 'run')
+  await mkdir(join(run, 'one'), { recursive: true })
+  return {
+    root,
+    run,
+    process: 'one',
+    claimDeadProcess: () => undefined,
+    onRecovered: async () => undefined,
+    indexRepo: async () => undefined,
+    onReadOnly: () => undefined,
+  }
 }
 
 /** A folder for the repositories of one describe. */

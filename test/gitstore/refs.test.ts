@@ -1,6 +1,6 @@
 /** Refs beside git, and what survives a power cut. */
 
-import { mkdir, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -10,21 +10,7 @@ import { updateRefs } from '../../gitstore/refs/ref-transaction.ts'
 import { endRemovals, listUnindexed, markIndexed } from '../../gitstore/refs/unindexed-moves.ts'
 import type { Oid } from '../../gitstore/repo.ts'
 import { type Call, traced } from '../bench/traced.ts'
-import { ann, bareRepo, commitFiles, refusal, treeOf, useFolder } from './bare-repo.ts'
-
-async function newStore(root: string) {
-  const run = join(root, 'run')
-  await mkdir(join(run, 'one'), { recursive: true })
-  return {
-    root,
-    run,
-    process: 'one',
-    claimDeadProcess: () => undefined,
-    onRecovered: async () => undefined,
-    indexRepo: async () => undefined,
-    onReadOnly: () => undefined,
-  }
-}
+import { ann, bareRepo, commitFiles, newStore, refusal, treeOf, useFolder } from './bare-repo.ts'
 
 describe('gitstore: ref transactions', () => {
   useFolder()

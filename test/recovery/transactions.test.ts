@@ -58,6 +58,20 @@ describe('a process that is killed', () => {
       await expectSound(grove.dataDir)
     })
 
+    for (const door of ['REST', 'git'] as const)
+      it(`over two pages is finished by a reader of one of them: ${door}`, async () => {
+        const other = await newNode(grove, ann)
+        const later = other.git.commit({ files: { 'content.md': 'Later' }, parents: [other.git.head()] })
+        const also = { repo: other.git.dir, moves: { 'refs/heads/main': later } }
+        await leaveTransaction(grove, node.git.dir, { moves: { 'refs/heads/main': source }, made: 1, also })
+        if (door === 'git') expect(await refsOf(other)).to.include(`${later} refs/heads/main`)
+        else expect((await ann.get(node.at)).body.head).to.equal(source)
+        expect((await ann.get(other.at)).body.head).to.equal(later)
+        expect((await ann.get(node.at)).body.head).to.equal(source)
+        expect(await locksIn(grove.dataDir)).to.deep.equal([])
+        await expectSound(grove.dataDir)
+      })
+
     it('leaves a lock that says enough: without the folder that a power cut took it keeps nobody waiting', async () => {
       const process = randomUUID()
       await leaveTransaction(grove, node.git.dir, { process, moves: merge, lost: 'folder' })
@@ -83,7 +97,7 @@ describe('a process that is killed', () => {
       }
     })
 
-    it('has deleted a branch that was packed, if it had begun to', async () => {
+    it.deep('has deleted a branch that was packed, if it had begun to', async () => {
       node.git.say('pack-refs', '--all', '--prune')
       const ended = {
         'refs/grove/pulls/1': source,
@@ -126,6 +140,12 @@ describe('a process that is killed', () => {
       })
     })
 
+    /** The refs that Git's door offers. */
+    const refsOf = async ({ org, id }: TestNode) => {
+      const url = `${grove.url}/git/${org}/${id}.git/info/refs?service=git-upload-pack`
+      return (await fetch(url, { headers: { authorization: `Bearer ${ann.session.accessToken}` } })).text()
+    }
+
     /** Ann at a new process over the same folder. */
     async function restarted(work: (next: Client) => Promise<void>): Promise<void> {
       const next = await spawnGrove(grove.dataDir)
@@ -140,6 +160,8 @@ interface Left {
   readonly process?: string
   readonly note?: string
   readonly moves?: Moves
+  /** Moves in another repository, which come last. */
+  readonly also?: { readonly repo: string; readonly moves: Moves }
   /** How many of the moves it had made. */
   readonly made?: number
   /** Default: what moves. */
@@ -152,10 +174,16 @@ let transactions = 0
 
 /** The files of a process that dies in a ref transaction. They are as gitstore/refs/ref-transaction.ts writes them. */
 async function leaveTransaction({ dataDir }: Grove, repo: string, left: Left): Promise<void> {
-  const { process = randomUUID(), note = '', moves = {}, made = 0, locks = Object.keys(moves), lost } = left
+  const { process = randomUUID(), note = '', moves = {}, made = 0, locks = Object.keys(moves), also, lost } = left
   const transaction = String(++transactions)
   const folder = join(dataDir, 'run', process, transaction)
-  const paths = locks.map((ref) => join(repo, `${ref}.lock`)).sort()
+  const all = [{ repo, moves }, ...(also ? [also] : [])].flatMap(({ repo, moves }) =>
+    Object.entries(moves).map(([ref, to]) => ({ repo, ref, to })),
+  )
+  const others = all.filter((move) => move.repo !== repo)
+  const paths = [...locks.map((ref) => ({ repo, ref })), ...others]
+    .map((name) => join(name.repo, `${name.ref}.lock`))
+    .sort()
   await mkdir(folder, { recursive: true })
   const intent = { note, locks: paths.map((path) => relative(dataDir, path)) }
   await writeFile(join(folder, 'token'), `grove ${process}/${transaction}\n${JSON.stringify(intent)}\n`)
@@ -164,12 +192,12 @@ async function leaveTransaction({ dataDir }: Grove, repo: string, left: Left): P
     await link(join(folder, 'token'), path)
   }
   if (lost === 'folder') await rm(folder, { recursive: true })
-  if (lost === 'folder' || Object.keys(moves).length === 0) return
-  for (const [at, [ref, to]] of Object.entries(moves).entries()) {
+  if (lost === 'folder' || all.length === 0) return
+  for (const [at, { repo, ref, to }] of all.entries()) {
     if (at < made) await writeFile(join(repo, ref), `${to ?? ''}\n`)
     else if (to) await writeFile(join(folder, String(at)), lost === 'values' ? '' : `${to}\n`)
   }
-  const plans = Object.entries(moves).map(([ref, to]) => ({ dir: relative(dataDir, repo), ref, to }))
+  const plans = all.map(({ repo, ref, to }) => ({ dir: relative(dataDir, repo), ref, to }))
   await writeFile(join(folder, 'moves.json'), JSON.stringify(plans))
 }
 

@@ -5,6 +5,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GitError, isGitError } from '../../../gitstore/errors.ts'
+import { awaitMoves } from '../../../gitstore/refs/await-moves.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import { listUnindexed, markIndexed } from '../../../gitstore/refs/unindexed-moves.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -132,6 +133,7 @@ async function indexOnce(
   if (!repoExists(repo)) return !row || (await deleteGone(deps, row, uncounted)) ? { outcome: 'written' } : again
   const indexed = row ? await indexedBranches(deps.index.read, row) : new Map<string, Oid>()
   const known = row?.open_pulls === 0 ? [] : (await listOpenPulls(deps.index.read, nodeId)).map(fromRow)
+  await awaitMoves(deps.store, { repo, ref: main })
   const ledger = readRef(repo, ledgerRef)
   if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
   const branches = listRefs(repo, branchRefs)

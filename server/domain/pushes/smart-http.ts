@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { isGitError } from '../../../gitstore/errors.ts'
+import { awaitMoves } from '../../../gitstore/refs/await-moves.ts'
 import { refuseReadOnly } from '../../../gitstore/refs/read-only.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { ReadOptions } from '../../../gitstore/transfer/bounded-input.ts'
@@ -123,6 +124,7 @@ export async function openSmartHttp(
     return pushService(deps, access, (push) => receivePush({ ...deps, actor }, node, push, pageOf))
   }
   const access = await authorizeFresh({ ...deps, actor }, node, 'public')
+  await awaitMoves(deps.store, { repo: access.repo, ref: main })
   return fetchService(access.repo, audienceOf(access.role), () => clonedTags(access))
 }
 
