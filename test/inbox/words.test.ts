@@ -23,9 +23,9 @@ describe('the words of the inbox', () => {
   it('say who mentioned the user, also after others wrote', async () => {
     const proposal = await aProposal()
     await comment(bob, proposal, 'See, @Cy.')
-    expect(await read('/me/inbox')).to.include('<span class="reasons">Bob mentioned you</span>')
+    expect(await read('/me/inbox')).to.match(/<\/a> Bob mentioned you <small>/)
     await comment(ann, proposal, 'Thanks.')
-    expect(await read('/me/inbox')).to.include('<span class="reasons">Bob mentioned you</span>')
+    expect(await read('/me/inbox')).to.match(/<\/a> Bob mentioned you <small>/)
     const { reason, reason_actor } = itemOf(await inbox(cy), proposal)
     expect({ reason, reason_actor }).to.deep.equal({
       reason: 'mentioned',

@@ -7,7 +7,7 @@ import { forgetNames } from '../../server/features/audit/forget-names.ts'
 import { anEvent, append } from '../events/scene.ts'
 import { made } from '../support/cast.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { pageAt, readPage } from '../support/pages.ts'
+import { linesOf, pageAt, readPage } from '../support/pages.ts'
 import { type Client, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { chance } from '../support/seed.ts'
 import { useWorld } from '../support/world.ts'
@@ -39,10 +39,7 @@ describe('the activity', () => {
       .replace(/\s+/g, ' ')
       .trim()
   /** The sentences, newest first, without the lists below them. */
-  const linesIn = (html: string) =>
-    [...html.matchAll(/<li>(?:<p>|<details><summary>)([\s\S]*?)(?:<\/p>|<\/summary>)/g)].map(([, text = '']) =>
-      wordsOf(text),
-    )
+  const linesIn = (html: string) => linesOf(html).map(wordsOf)
   const lines = async (query = '', options = {}) => linesIn((await see(query, options)).main)
   /** The sentences of what has happened since the page of the organisation was created. */
   const news = async (query = '') => {

@@ -122,7 +122,7 @@ describe('hostile texts', () => {
     await signIn(visitor)
     for (const path of ['', '?welcome', '/changes', '/members', '/proposals', '/settings/general']) {
       await visitor.open(`${pageAt(org)}${path}`)
-      for (const summary of await visitor.page.locator('.recent summary').all()) await summary.click()
+      for (const summary of await visitor.page.locator('.lines summary').all()) await summary.click()
       for (const width of [320, 390, 820, 1440]) {
         await visitor.page.setViewportSize({ width, height: 844 })
         await expectSound(visitor.page, ['aria-allowed-attr'])

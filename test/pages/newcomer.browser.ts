@@ -133,7 +133,7 @@ describe('a newcomer who begins with nothing', () => {
     await page.getByText('Nora created 5 pages').waitFor()
     await page.getByRole('link', { name: 'Changes', exact: true }).click()
     await reached(page, 'Recent changes')
-    expect(await page.locator('.recent li').count()).to.equal(6)
+    expect(await page.locator('.lines li').count()).to.equal(6)
   })
 
   it('writes a first page in another organisation, with only the keyboard', async () => {

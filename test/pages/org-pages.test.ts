@@ -3,7 +3,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { pageAt, readPage } from '../support/pages.ts'
+import { linesOf, pageAt, readPage } from '../support/pages.ts'
 import { type Answer, client, type PersonClient, signUp } from '../support/people.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -40,10 +40,7 @@ describe('the pages of an organisation', () => {
   /** The groups of recent changes in words, without the pages that they contain. */
   const changesIn = (html: string) => {
     const list = /<section class="card org-changes">[\s\S]*?<\/section>/.exec(html)?.[0] ?? ''
-    return list
-      .replace(/<details>\s*<summary>([\s\S]*?)<\/summary>[\s\S]*?<\/details>/g, '<p>$1</p>')
-      .match(/<p>[\s\S]*?<\/p>/g)
-      ?.map(wordsOf)
+    return linesOf(list).map(wordsOf)
   }
 
   describe('show as their home text', () => {
@@ -182,7 +179,7 @@ describe('the pages of an organisation', () => {
       }
       expect((await tabsOf(reader)).all).to.include('Proposals 2')
       const { main } = await see(reader)
-      expect(wordsOf(main)).to.include('2 open proposals').and.include('Ann for Whales')
+      expect(wordsOf(main)).to.include('2 open proposals').and.include('Ann · Whales')
       expect((await tabsOf(client(grove))).all).to.deep.equal(['Overview', 'Pages', 'Changes', 'Tags'])
       const { body } = await see(client(grove))
       for (const part of ['open proposal', 'Rita', '2 members']) expect(body).to.not.include(part)
@@ -208,7 +205,7 @@ describe('the pages of an organisation', () => {
       await nextSecond()
       await add('Whales')
       const { main } = await see(reader)
-      const found = changesIn(main) ?? []
+      const found = changesIn(main)
       expect(found).to.deep.equal([
         'Ann created Whales',
         `Ann edited ${nodes[3].title}`,

@@ -156,7 +156,7 @@ describe('pages of proposals', () => {
     await made(ann.patch(`${nodes}/${id}/pull-requests/1`, { status: 'closed' }))
     await open(pageAt(atlas))
     await page.getByRole('link', { name: 'Proposals 51' }).click()
-    const titles = () => page.locator('.commits strong').allTextContents()
+    const titles = () => page.locator('.lines strong').allTextContents()
     expect(await titles()).to.deep.equal(
       names
         .slice(2)
@@ -166,8 +166,8 @@ describe('pages of proposals', () => {
     await page.getByRole('link', { name: 'Older' }).click()
     expect(await titles()).to.deep.equal(['Change draft-2'])
     await page.getByRole('link', { name: 'Closed' }).click()
-    expect(await page.locator('.commits li').allTextContents()).to.have.length(1)
-    expect(await page.locator('.commits li').textContent())
+    expect(await page.locator('.lines li').allTextContents()).to.have.length(1)
+    expect(await page.locator('.lines li').textContent())
       .to.include('Whales')
       .and.include('Ann')
       .and.include('Closed')

@@ -34,6 +34,12 @@ export async function readPage(who: Pick<Client, 'get'>, path: string, headers: 
   return plain(answer.status === 301 ? await who.get(location, asked) : answer)
 }
 
+/** Returns the HTML of each line in lists of acts. Leaves out times, facts and buttons. */
+export function linesOf(html: string): string[] {
+  const said = /<div class="said">(?:<time[^>]*>[^<]*<\/time>)?([\s\S]*?)(?:<small>|<ul>|<\/div>)/g
+  return Array.from(html.matchAll(said), ([, line = '']) => line)
+}
+
 /** Returns an answer in which paths of pages have no words. Tests of other things compare ids. */
 export function plain(answer: Answer): Answer {
   const { status, body, headers } = answer

@@ -2,6 +2,7 @@
 
 import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { Line, Lines, signOf } from '../kit/lines.tsx'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { ChecksBox, readChecks } from '../parts/checks.tsx'
 import { messageLine, readTitles, type Titles } from '../parts/commit-words.ts'
@@ -114,22 +115,33 @@ const noTitles: Titles = {}
 export function CommitList(props: CommitListProps) {
   const { urls, org, commits, restorable, timesAs = 'ago', first, titles = noTitles } = props
   return (
-    <ul class="commits">
-      {commits.map(({ id, node_id, message, author, created_at, via }) => (
-        <li>
-          {first && <PickVersion id={id} title={firstLine(message, titles)} first={first} />}
-          <a href={urls.commit(org, node_id, id)}>{firstLine(message, titles)}</a>
-          <span class="sha">{id.slice(0, 8)}</span>
-          <small>
+    <Lines>
+      {commits.map(({ id, node_id, message, author, created_at, via, parent_commits }) => {
+        const title = firstLine(message, titles)
+        const facts = (
+          <>
             {author}
-            <ViaName via={via} />, <When time={created_at} as={timesAs} />
-          </small>
-          {restorable && restorable.head !== id && (
-            <RestoreLink href={urls.restore(org, node_id, id, restorable.branch)} of={firstLine(message, titles)} />
-          )}
-        </li>
-      ))}
-    </ul>
+            <ViaName via={via} /> · <span class="sha">{id.slice(0, 8)}</span>
+          </>
+        )
+        const restore = restorable && restorable.head !== id && (
+          <RestoreLink href={urls.restore(org, node_id, id, restorable.branch)} of={title} />
+        )
+        return (
+          <Line
+            who={author}
+            sign={signOf(parent_commits.length === 0 ? 'node.created' : 'node.updated')}
+            lead={first && <PickVersion id={id} title={title} first={first} />}
+            acts={restore}
+            facts={facts}
+            time={created_at}
+            timesAs={timesAs}
+          >
+            <a href={urls.commit(org, node_id, id)}>{title}</a>
+          </Line>
+        )
+      })}
+    </Lines>
   )
 }
 

@@ -1,11 +1,13 @@
 /** The column next to an organisation's text: open proposals, small map and members. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
-import { plural, When } from '../parts/dates.tsx'
+import { Lines } from '../kit/lines.tsx'
+import { plural } from '../parts/dates.tsx'
 import { Initial } from '../parts/people.tsx'
 import { SmallMap, type SmallMapFacts } from '../parts/small-map.tsx'
 import { areasOf, type Tree } from '../parts/tree.tsx'
 import type { Urls } from '../urls.ts'
+import { PullLine } from './proposal-list.tsx'
 
 type Org = AnswerOf<'getOrg'>
 
@@ -49,18 +51,11 @@ function Proposals({ urls, org, told: { pull_requests: pulls, total } }: Proposa
           <a href={urls.orgProposals(org.id)}>All proposals</a>
         </span>
       </header>
-      <ul class="recent">
-        {pulls.map(({ node_id, node_title, number, title, author, created_at }) => (
-          <li>
-            <p>
-              <a href={urls.proposal(org.id, node_id, number, node_title)}>{title}</a>
-            </p>
-            <small>
-              {author} for {node_title} · <When time={created_at} />
-            </small>
-          </li>
+      <Lines>
+        {pulls.map((pull) => (
+          <PullLine urls={urls} org={org.id} pull={pull} facts={pull.node_title} />
         ))}
-      </ul>
+      </Lines>
     </section>
   )
 }

@@ -1,6 +1,7 @@
 /** The recent changes of an organisation, a page at a time. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
+import { Lines } from '../kit/lines.tsx'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { readTitles, type Titles } from '../parts/commit-words.ts'
 import { byDay } from '../parts/dates.tsx'
@@ -86,13 +87,11 @@ function Days({ urls, org, changes, titles }: DaysProps) {
           <header>
             <h2>{day}</h2>
           </header>
-          <ul class="recent">
+          <Lines>
             {some.map((change) => (
-              <li>
-                <ChangeItem {...{ urls, change, titles }} org={org.id} />
-              </li>
+              <ChangeItem {...{ urls, change, titles }} org={org.id} />
             ))}
-          </ul>
+          </Lines>
         </section>
       ))}
     </>

@@ -3,19 +3,16 @@
 import { AppError, ValidationError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { Lines } from '../kit/lines.tsx'
 import { type Page, type PageContext, param } from '../page-context.ts'
-import { TalkCounts } from '../parts/consent.tsx'
-import { plural, When } from '../parts/dates.tsx'
+import { plural } from '../parts/dates.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
 import { mayPropose } from '../parts/rights.ts'
-import { ViaName } from '../parts/via.tsx'
 import { brokenField } from '../text/broken-rules.ts'
-import type { Urls } from '../urls.ts'
-import { Pill, type State, StateTabs, stateOf } from './proposal-list.tsx'
+import { PullLine, type State, StateTabs, stateOf } from './proposal-list.tsx'
 
 type Org = AnswerOf<'getOrg'>
-type Pull = AnswerOf<'listOrgPulls'>['pull_requests'][number]
 
 /** Maximum proposals on a page. */
 const pageSize = 50
@@ -55,11 +52,13 @@ export async function showOrgProposals(visit: PageContext): Promise<Page> {
             )}
             {total === 0 && <Empty org={org} status={status} isFiltered={Object.keys(filter).length > 0} />}
             {total > 0 && pulls.length === 0 && <p class="empty">The list is shorter by now.</p>}
-            <ul class="commits">
-              {pulls.map((pull) => (
-                <Item urls={urls} org={org} pull={pull} />
-              ))}
-            </ul>
+            <Lines>
+              {pulls.map((pull) => {
+                const { node_id, node_title } = pull
+                const page = <a href={urls.node(org.id, node_id, node_title)}>{node_title}</a>
+                return <PullLine urls={urls} org={org.id} pull={pull} facts={page} />
+              })}
+            </Lines>
           </section>
           <Pages base={here({})} offset={offset} size={pageSize} total={total} />
         </main>
@@ -181,27 +180,6 @@ function Filters({ visit: { person }, base, status, filter, under, trouble }: Fi
         </p>
       )}
     </div>
-  )
-}
-
-interface ItemProps {
-  readonly urls: Urls
-  readonly org: Org
-  readonly pull: Pull
-}
-
-function Item({ urls, org, pull }: ItemProps) {
-  return (
-    <li>
-      <a href={urls.proposal(org.id, pull.node_id, pull.number, pull.node_title)}>
-        <strong>{pull.title}</strong> <span class="why">#{pull.number}</span>
-      </a>
-      <Pill pull={pull} />
-      <small>
-        <a href={urls.node(org.id, pull.node_id, pull.node_title)}>{pull.node_title}</a> · {pull.author}
-        <ViaName via={pull.opened_via} />, <When time={pull.created_at} /> <TalkCounts pull={pull} />
-      </small>
-    </li>
   )
 }
 

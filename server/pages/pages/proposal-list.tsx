@@ -1,12 +1,15 @@
 /** The proposals of a node. */
 
+import type { ComponentChildren } from 'preact'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { Line, Lines, signOf } from '../kit/lines.tsx'
 import type { Page, PageContext } from '../page-context.ts'
-import { TalkCounts } from '../parts/consent.tsx'
-import { plural, When } from '../parts/dates.tsx'
+import { countsIn } from '../parts/consent.tsx'
+import { plural } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import { ViaName } from '../parts/via.tsx'
+import type { Urls } from '../urls.ts'
 
 type Pull = AnswerOf<'listPulls'>['pull_requests'][number]
 
@@ -38,26 +41,52 @@ export async function showProposals(visit: PageContext): Promise<Page> {
         <StateTabs hrefOf={(one) => (one === 'open' ? base : `${base}?status=${one}`)} status={status} />
         <section class="card">
           {told.pull_requests.length === 0 && <p class="empty">There are no proposals here.</p>}
-          <ul class="commits">
+          <Lines>
             {told.pull_requests.map((pull) => (
-              <li>
-                <a href={urls.proposal(org.id, node.id, pull.number)}>
-                  <strong>{pull.title}</strong> <span class="why">#{pull.number}</span>
-                </a>
-                <Pill pull={pull} />
-                <small>
-                  {pull.author}
-                  <ViaName via={pull.opened_via} />, <When time={pull.created_at} /> ·{' '}
-                  {plural(pull.commits_ahead, 'version')} <TalkCounts pull={pull} />
-                </small>
-              </li>
+              <PullLine urls={urls} org={org.id} pull={pull} facts={plural(pull.commits_ahead, 'version')} />
             ))}
-          </ul>
+          </Lines>
         </section>
         {told.total > told.pull_requests.length && <p class="why">and {told.total - told.pull_requests.length} more</p>}
       </main>
     ),
   }
+}
+
+/** The fields that proposals of a page and of an organisation have. */
+type Shared = Pick<Pull, keyof Pull & keyof AnswerOf<'listOrgPulls'>['pull_requests'][number]>
+
+interface PullLineProps {
+  readonly urls: Urls
+  readonly org: string
+  readonly pull: Shared & { readonly node_title?: string }
+  readonly facts: ComponentChildren
+}
+
+/** A proposal in a list. The sign is its state. */
+export function PullLine({ urls, org, pull, facts }: PullLineProps) {
+  const { node_id, node_title, number, title, author, opened_via, created_at } = pull
+  const word = stateWord(pull)
+  const counts = countsIn(pull)
+  const more = (
+    <>
+      {author}
+      <ViaName via={opened_via} /> · {facts}
+      {counts && ` · ${counts}`}
+    </>
+  )
+  return (
+    <Line
+      who={author}
+      sign={{ ...signOf(`pull_request.${word}`), label: capital(word) }}
+      time={created_at}
+      facts={more}
+    >
+      <a href={urls.proposal(org, node_id, number, node_title)}>
+        <strong>{title}</strong> <span class="why">#{number}</span>
+      </a>
+    </Line>
+  )
 }
 
 /** Reads the state of a list; `open` if it is not valid. */
@@ -76,7 +105,7 @@ export function StateTabs({ hrefOf, status }: StateTabsProps) {
     <nav class="tabs" aria-label="Filter proposals">
       {states.map((one) => (
         <a href={hrefOf(one)} aria-current={one === status ? 'page' : undefined}>
-          {one.charAt(0).toUpperCase() + one.slice(1)}
+          {capital(one)}
         </a>
       ))}
     </nav>
@@ -84,12 +113,20 @@ export function StateTabs({ hrefOf, status }: StateTabsProps) {
 }
 
 /** Shows the state of a proposal: open, draft, merged or closed. */
-export function Pill({ pull: { status, is_draft } }: { readonly pull: Pick<Pull, 'status' | 'is_draft'> }) {
-  const word = status === 'open' && is_draft ? 'draft' : status
+export function Pill({ pull }: { readonly pull: Pick<Pull, 'status' | 'is_draft'> }) {
+  const word = stateWord(pull)
   return (
     <span class={`pill ${word}`}>
-      <Icon name={status === 'merged' ? 'check' : status === 'closed' ? 'cross' : 'branch'} size={14} />
-      {word.charAt(0).toUpperCase() + word.slice(1)}
+      <Icon name={signOf(`pull_request.${word}`).icon} size={14} />
+      {capital(word)}
     </span>
   )
+}
+
+function stateWord({ status, is_draft }: Pick<Pull, 'status' | 'is_draft'>) {
+  return status === 'open' && is_draft ? 'draft' : status
+}
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1)
 }

@@ -2,10 +2,11 @@
 
 import type { ComponentChildren } from 'preact'
 import { eventCatalog, type Place } from '../../base/event-types.ts'
+import { Line, Lines, signOf } from '../kit/lines.tsx'
 import type { Act, ActivityEvent } from '../text/activity-acts.ts'
 import type { Urls } from '../urls.ts'
 import { type ActivityNames, proposalKey } from './activity-names.ts'
-import { plural, When } from './dates.tsx'
+import { plural } from './dates.tsx'
 import { aRole, roles } from './roles.tsx'
 import { entryLink } from './talk.ts'
 import { ViaName } from './via.tsx'
@@ -30,24 +31,22 @@ const mostListed = 10
 
 export function ActivityLines({ acts, ...shown }: LinesProps & { readonly acts: readonly Act[] }) {
   return (
-    <ul class="recent">
+    <Lines>
       {acts.map((act) => {
         const [event] = act.events
         const said = { ...shown, act, event, data: event.data, count: act.events.length }
+        const { actor } = event.data
         return (
-          <li>
-            <Line {...said} />
-            <small>
-              <When time={event.time} />
-            </small>
-          </li>
+          <Line who={actor?.kind === 'user' ? whoOf(actor) : undefined} sign={signOf(event.type)} time={event.time}>
+            <Sentence {...said} />
+          </Line>
         )
       })}
-    </ul>
+    </Lines>
   )
 }
 
-function Line(said: Said) {
+function Sentence(said: Said) {
   const { event, data, count } = said
   const { activity } = eventCatalog[event.type]
   if (activity === undefined) return <p>{event.type}</p>

@@ -225,12 +225,6 @@ interface CountsProps {
   readonly pull: Pick<Pull, 'comments' | 'open_threads'> & { readonly consent?: Pull['consent'] }
 }
 
-/** Shows the counts, or nothing if all are zero. */
-export function TalkCounts({ pull }: CountsProps) {
-  const words = countsIn(pull)
-  return words === '' ? null : <span class="counts">{words}</span>
-}
-
 /** Counts verdicts, comments and open threads in words. */
 export function countsIn({ comments, open_threads, consent }: CountsProps['pull']): string {
   const words = [

@@ -1,13 +1,20 @@
 /** Recent changes in words. Many changes of one kind are one group. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
+import { Line, Lines, signOf } from '../kit/lines.tsx'
 import type { Urls } from '../urls.ts'
 import { messageLine, type Titles } from './commit-words.ts'
-import { plural, When } from './dates.tsx'
+import { plural } from './dates.tsx'
 
 export type Change = AnswerOf<'listChanges'>['changes'][number]
 
 type Kind = 'imported' | 'created' | 'edited'
+
+const signs = {
+  imported: signOf('node.imported'),
+  created: signOf('node.created'),
+  edited: signOf('node.updated'),
+} as const
 
 /** Consecutive changes of one author and one kind, newest first. */
 export interface Group {
@@ -71,20 +78,16 @@ interface GroupsProps {
 
 export function ChangeGroups({ urls, org, groups, titles }: GroupsProps) {
   return (
-    <ul class="recent">
+    <Lines>
       {groups.map((group) => {
         const [first, ...others] = group.changes
-        return (
-          <li>
-            {others.length === 0 ? (
-              <ChangeItem {...{ urls, org, titles }} change={first} />
-            ) : (
-              <Many urls={urls} org={org} group={group} />
-            )}
-          </li>
+        return others.length === 0 ? (
+          <ChangeItem {...{ urls, org, titles }} change={first} />
+        ) : (
+          <Many urls={urls} org={org} group={group} />
         )
       })}
-    </ul>
+    </Lines>
   )
 }
 
@@ -92,7 +95,7 @@ function Many({ urls, org, group }: { readonly urls: Urls; readonly org: string;
   const { kind, author, changes, total, isMore } = group
   const hidden = total - Math.min(mostListed, changes.length)
   return (
-    <>
+    <Line who={author} sign={signs[kind]} time={changes[0].updated_at}>
       <details>
         <summary>
           <Author name={author} /> {kind} {isMore && 'more than '}
@@ -111,10 +114,7 @@ function Many({ urls, org, group }: { readonly urls: Urls; readonly org: string;
           )}
         </ul>
       </details>
-      <small>
-        <When time={changes[0].updated_at} />
-      </small>
-    </>
+    </Line>
   )
 }
 
@@ -129,22 +129,14 @@ interface ItemProps {
 /** One change: who did what to which page, the summary, and when. */
 export function ChangeItem({ urls, org, change, titles }: ItemProps) {
   const { node_id, title, commit, updated_at } = change
-  const summary = summaryOf(change, titles)
+  const [kind, summary] = [kindOf(change), summaryOf(change, titles)]
+  const facts = summary !== '' && commit && <a href={urls.commit(org, node_id, commit.id, title)}>{summary}</a>
   return (
-    <>
-      <p>
-        <Author name={commit?.author} /> {kindOf(change)} <a href={urls.node(org, node_id, title)}>{title}</a>
-      </p>
-      <small>
-        {summary !== '' && commit && (
-          <>
-            <a href={urls.commit(org, node_id, commit.id, title)}>{summary}</a>
-            {' · '}
-          </>
-        )}
-        <When time={updated_at} />
-      </small>
-    </>
+    <Line who={commit?.author} sign={signs[kind]} time={updated_at} facts={facts}>
+      <span>
+        <Author name={commit?.author} /> {kind} <a href={urls.node(org, node_id, title)}>{title}</a>
+      </span>
+    </Line>
   )
 }
 

@@ -1,8 +1,9 @@
 /** The proposals that wait for the user, above the organisations of the home page. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
+import { Line, Lines, type Sign, signOf } from '../kit/lines.tsx'
 import type { PageContext } from '../page-context.ts'
-import { plural, When } from './dates.tsx'
+import { plural } from './dates.tsx'
 import { unlessBusy } from './degraded.ts'
 import { countOpen } from './org-tabs.tsx'
 import { mayMerge } from './rights.ts'
@@ -32,6 +33,16 @@ const words: Readonly<Record<Reason, string>> = {
   changes_requested: 'needs changes',
   open_threads: 'has open threads',
   ready_to_merge: 'is ready to merge',
+}
+
+const proposals = signOf('pull_request.opened')
+const signs: Readonly<Record<Reason, Sign>> = {
+  review_requested: signOf('review.requested'),
+  mentioned: signOf('comment.created'),
+  answered: signOf('comment.created'),
+  changes_requested: signOf('suggestion.applied'),
+  open_threads: signOf('thread.reopened'),
+  ready_to_merge: signOf('pull_request.merged'),
 }
 
 /** Reasons that only the author's own proposals have. */
@@ -73,33 +84,34 @@ export function WaitingForYou({ visit: { urls }, told }: { readonly visit: PageC
   const others = Object.entries(elsewhere)
   if (total + others.length + mergeable.length === 0) return undefined
   return (
-    <section class="card waiting" aria-labelledby="waiting">
+    <section class="card" aria-labelledby="waiting">
       <header>
         <h2 id="waiting">Waiting for you</h2>
         {total > 0 && <span class="r">{total}</span>}
       </header>
       {total + mergeable.length === 0 && <p class="empty">Nothing waits for you here.</p>}
-      <ul class="commits">
+      <Lines>
         {waiting.map(({ org_id, org_name, node_id, node_title, number, title, author, reasons, last_activity_at }) => (
-          <li>
+          <Line
+            who={author}
+            sign={reasons[0] === undefined ? proposals : signs[reasons[0]]}
+            time={last_activity_at}
+            facts={`${author} · ${node_title} in ${org_name}`}
+          >
             <a href={linkTo(urls.proposal(org_id, node_id, number, node_title), reasons)}>
               <strong>{title}</strong> <span class="why">#{number}</span>
-            </a>
-            <span class="reasons">{wordsOf(reasons)}</span>
-            <small>
-              {node_title} in {org_name} · {author} · <When time={last_activity_at} />
-            </small>
-          </li>
+            </a>{' '}
+            {wordsOf(reasons)}
+          </Line>
         ))}
         {mergeable.map(({ id, name, open }) => (
-          <li>
+          <Line sign={proposals}>
             <a href={urls.orgProposals(id)}>
               <strong>{plural(open, 'open proposal')}</strong> in {name}
             </a>
-            <small>Open for review</small>
-          </li>
+          </Line>
         ))}
-      </ul>
+      </Lines>
       {total > waiting.length && <p class="why">and {total - waiting.length} more</p>}
       {others.length > 0 && (
         <p class="why">

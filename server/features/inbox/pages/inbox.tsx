@@ -2,6 +2,7 @@
 
 import { AppError } from '../../../base/errors.ts'
 import type { AnswerOf } from '../../../http/in-process.ts'
+import { Line, Lines, signOf } from '../../../pages/kit/lines.tsx'
 import { type Page, type PageContext, type PageResult, redirect } from '../../../pages/page-context.ts'
 import { plural, When } from '../../../pages/parts/dates.tsx'
 import { MuteButton } from '../../../pages/parts/follow-button.tsx'
@@ -106,11 +107,11 @@ function Items({ visit, read: { items, next, now, elsewhere }, isFirst }: ItemsP
             : 'Nothing in this part of the log.'}
         </p>
       )}
-      <ul class="commits">
+      <Lines>
         {items.map((item) => (
           <Item visit={visit} item={item} />
         ))}
-      </ul>
+      </Lines>
       {next !== undefined && (
         <p class="why">
           <a href={`${urls.me('inbox')}?after=${next}`}>Older</a>
@@ -123,40 +124,44 @@ function Items({ visit, read: { items, next, now, elsewhere }, isFirst }: ItemsP
 
 function Item({ visit: { urls }, item }: { readonly visit: PageContext; readonly item: InboxItem }) {
   const { id, org_id, org_name, node_id, node_title, number, count, unread, last_event } = item
+  const { actors, reason_actor, types } = item
   const about = number === undefined || !node_title ? org_name : `${node_title} in ${org_name}`
   const facts = [node_id !== undefined && about, reasonOf(item), count > 1 && plural(count, 'event')]
   return (
-    <li class={unread ? 'unread' : undefined}>
+    <Line
+      who={reason_actor?.name ?? actors[0]?.name}
+      sign={signOf(types[0] ?? '')}
+      time={last_event.at}
+      isUnread={unread}
+      facts={facts.filter(Boolean).join(' · ')}
+      acts={
+        (unread || node_title) && (
+          <form method="post" action={urls.me('inbox')}>
+            <input type="hidden" name="org" value={org_id} />
+            <input type="hidden" name="item" value={id} />
+            {unread && (
+              <button
+                class="btn small quiet"
+                type="submit"
+                name="act"
+                value="read"
+                aria-label={`Mark as read: ${subjectOf(item)}`}
+              >
+                Mark as read
+              </button>
+            )}
+            {node_id !== undefined && node_title && (
+              <MuteButton node={node_id} number={number} title={subjectOf(item)} style="btn small quiet" />
+            )}
+          </form>
+        )
+      }
+    >
       <a href={linkOf(urls, item)}>
-        {unread && <span class="dot" role="img" aria-label="Unread" title="Unread" />}
         <strong>{subjectOf(item)}</strong> {number !== undefined && <span class="why">#{number}</span>}
-      </a>
-      <span class="reasons">{wordsOf(item)}</span>
-      <small>
-        {facts.map((fact) => fact && `${fact} · `)}
-        <When time={last_event.at} />
-      </small>
-      {(unread || node_title) && (
-        <form method="post" action={urls.me('inbox')}>
-          <input type="hidden" name="org" value={org_id} />
-          <input type="hidden" name="item" value={id} />
-          {unread && (
-            <button
-              class="btn small quiet"
-              type="submit"
-              name="act"
-              value="read"
-              aria-label={`Mark as read: ${subjectOf(item)}`}
-            >
-              Mark as read
-            </button>
-          )}
-          {node_id !== undefined && node_title && (
-            <MuteButton node={node_id} number={number} title={subjectOf(item)} style="btn small quiet" />
-          )}
-        </form>
-      )}
-    </li>
+      </a>{' '}
+      {wordsOf(item)}
+    </Line>
   )
 }
 
