@@ -26,22 +26,15 @@ const entries = [
   'server/pages/client/tree.ts',
   'server/pages/client/import.ts',
   'server/pages/client/contents.ts',
+  'server/pages/client/map.ts',
   'server/pages/client/diagrams.ts',
   'server/pages/client/diagram-frame.ts',
 ]
-const [style, icon, light, dark, theme, page, times, menu, quick, tree, importing, contents, diagrams, frame] = entries
+const [style, icon, light, dark, theme, page, times, menu, quick, tree, importing, contents, map, diagrams, frame] =
+  entries
 
-/**
- * Packages that are replaced in browsers.
- *
- * Browsers have what the first two provide. The last is the only one in CommonJS, and every script would load more for
- * it.
- */
-const inBrowsers = {
-  events: resolve('server/pages/client/emitter.ts'),
-  entities: './server/pages/client/entities.ts',
-  'graphology-utils/is-graph': './server/pages/client/is-graph.ts',
-}
+/** Packages that are replaced, because browsers have what they provide. */
+const inBrowsers = { entities: './server/pages/client/entities.ts' }
 
 const common = {
   outdir: 'dist/assets',
@@ -58,19 +51,6 @@ const common = {
   logLevel: 'error',
   metafile: true,
   write: false,
-}
-
-/** Removes sigma's table of colour names, because the map uses only numbers. */
-const withoutColourNames = {
-  name: 'without-colour-names',
-  setup({ onLoad }) {
-    onLoad({ filter: /[/\\]sigma[/\\]dist[/\\]colors-\w+\.esm\.js$/ }, async ({ path }) => {
-      const source = await readFile(path, 'utf8')
-      const contents = source.replace(/var HTML_COLORS = \{[^{}]*\}/, 'var HTML_COLORS = {}')
-      if (contents === source) throw new Error(`${path} has no table of colours`)
-      return { contents }
-    })
-  },
 }
 
 /** Makes an ES module of the core of highlight.js. A CommonJS module would add its helpers to every script. */
@@ -92,8 +72,12 @@ export async function buildAssets() {
     build({ ...common, entryPoints: [style, icon, light, dark] }),
     build({ ...common, entryPoints: [theme], format: 'iife' }),
     build({
-      ...{ ...common, entryPoints: [page, times, menu, quick, tree, importing, contents, diagrams], format: 'esm' },
-      ...{ splitting: true, plugins: [withoutColourNames, highlightAsModule] },
+      ...{
+        ...common,
+        entryPoints: [page, times, menu, quick, tree, importing, contents, map, diagrams],
+        format: 'esm',
+      },
+      ...{ splitting: true, plugins: [highlightAsModule] },
     }),
     build({ ...common, entryPoints: [frame], format: 'esm', splitting: true, chunkNames: 'diagram-part.[hash]' }),
   ])

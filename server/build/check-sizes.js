@@ -37,8 +37,7 @@ const limits = kibibytes({
   formulas: 62,
   linking: 43,
   colours: 82,
-  map: 43,
-  'map-edges': 2,
+  map: 12,
   'map-titles': 2,
 })
 

@@ -54,7 +54,6 @@ describe('the package', () => {
         'dist/assets/leaf.svg',
         ...[
           'map.js',
-          'map-edges.js',
           'map-titles.js',
           'menu.js',
           'page.js',

@@ -14,6 +14,8 @@ export interface Colours {
   /** Colours by slot. `dim`: the same, dimmed. */
   readonly of: readonly string[]
   readonly dim: readonly string[]
+  /** The grounds of areas by slot. */
+  readonly ground: readonly string[]
   /** The colours of links. If a node is selected, all others are faint. */
   readonly line: Shades
   readonly faint: Shades
@@ -23,7 +25,7 @@ export interface Colours {
 }
 
 /** Shares of the colour that are left. */
-const shares = { dim: 0.28, line: 0.5, faint: 0.1 } as const
+const shares = { dim: 0.28, line: 0.42, faint: 0.1, ground: 0.08 } as const
 
 export function readColours(): Colours {
   const probe = document.createElement('i')
@@ -38,7 +40,7 @@ export function readColours(): Colours {
   probe.remove()
   const share = (part: number) => ({ of: of.map((one) => mixed(one, paper, part)), rest: mixed(rest, paper, part) })
   const [dim, line, faint] = [share(shares.dim), share(shares.line), share(shares.faint)]
-  return { ink, paper, rest, of, dim: dim.of, restDim: dim.rest, line, faint }
+  return { ink, paper, rest, of, dim: dim.of, restDim: dim.rest, line, faint, ground: share(shares.ground).of }
 }
 
 /** Calls `act` when the theme changes. */
@@ -58,4 +60,22 @@ function parts(colour: string): number[] {
   const digits = colour.slice(1)
   const long = digits.length === 3 ? [...digits].map((one) => one + one).join('') : digits
   return [0, 2, 4].map((at) => Number.parseInt(long.slice(at, at + 2), 16))
+}
+
+/** Returns the more legible of two colours on a ground. The first is preferred if it has a contrast of 3.5. */
+export function legible(first: string, second: string, ground: string): string {
+  const contrast = (one: string) => {
+    const [high = 0, low = 0] = [brightness(one), brightness(ground)].sort((a, b) => b - a)
+    return (high + 0.05) / (low + 0.05)
+  }
+  return contrast(first) >= 3.5 || contrast(first) > contrast(second) ? first : second
+}
+
+/** The relative luminance of WCAG 2. */
+function brightness(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = parts(colour).map((value) => {
+    const share = value / 255
+    return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 }

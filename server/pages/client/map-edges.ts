@@ -1,4 +1,4 @@
-/** Draws links on demand, by type. The graph is fetched once. */
+/** Shows links by type. The graph is fetched once. */
 
 import type { Schemas } from '../../../spec/client/api.ts'
 import { slotOf } from './areas.ts'
@@ -10,24 +10,55 @@ const most = { links: 20_000, types: 12 } as const
 /** The type of the edges of the tree. Areas show them already, so they are drawn first only if there are no others. */
 const subpage = 'subpage'
 
-/** Lets a checkbox show and hide the links. Fills `list` with a checkbox for each of the most frequent types. */
-export function followLinks(all: HTMLInputElement, list: HTMLFieldSetElement, dots: Dots): void {
-  let drawn: Promise<() => void> | undefined
-  const draw = async () => {
-    drawn ??= offerTypes(list, dots, () => all.checked)
-    const show = await drawn
-    list.hidden = list.childElementCount < 2 || !all.checked
-    show()
-  }
-  all.addEventListener('change', () => void draw())
-  if (all.checked) void draw()
+interface Links {
+  readonly dots: Dots
+  /** The graph, if it is loaded already. */
+  readonly graph: Graph | undefined
+  /** Draws the map in the next frame. */
+  redraw(): void
 }
 
-/** Fetches the links and offers their types. Returns a function that draws those of the chosen types. */
-async function offerTypes(list: HTMLFieldSetElement, dots: Dots, isShown: () => boolean): Promise<() => void> {
-  const answer = await fetchJson<Schemas['PublicGraph']>('graph')
+/** Lets a checkbox show and hide the links. Fills `list` with a checkbox for each of the most frequent types. */
+export function followLinks(all: HTMLInputElement, list: HTMLFieldSetElement, { dots, graph, redraw }: Links): void {
+  let choices: readonly Choice[] | undefined
+  const show = () => {
+    list.hidden = list.childElementCount < 2 || !all.checked
+    const shown = all.checked ? (choices ?? []).filter(({ check }) => check.checked) : []
+    dots.show(shown.flatMap(({ links }) => links).slice(0, most.links))
+    redraw()
+  }
+  const offer = (loaded: Graph | undefined) => {
+    choices = choicesOf(loaded, dots)
+    list.append(...choices.map(({ label }) => label))
+  }
+  list.addEventListener('change', show)
+  all.addEventListener('change', () => {
+    if (choices) return show()
+    choices = []
+    void fetchGraph().then(offer).then(show)
+  })
+  if (!graph) return
+  all.checked = true
+  offer(graph)
+  show()
+}
+
+export type Graph = Schemas['PublicGraph']
+
+export function fetchGraph(): Promise<Graph | undefined> {
+  return fetchJson<Graph>('graph')
+}
+
+interface Choice {
+  readonly links: readonly Link[]
+  readonly label: HTMLElement
+  readonly check: HTMLInputElement
+}
+
+/** The links by type, the most frequent first, each with its checkbox. */
+function choicesOf(graph: Graph | undefined, dots: Dots): readonly Choice[] {
   const types = new Map<string, Link[]>()
-  for (const { source, target, connection_type } of answer?.edges ?? []) {
+  for (const { source, target, connection_type } of graph?.edges ?? []) {
     const [from, to] = [dots.places.get(source), dots.places.get(target)]
     if (from === undefined || to === undefined) continue
     const name = connection_type || subpage
@@ -38,14 +69,7 @@ async function offerTypes(list: HTMLFieldSetElement, dots: Dots, isShown: () => 
   }
   const largest = [...types].sort(([, a], [, b]) => b.length - a.length).slice(0, most.types)
   const isChecked = (name: string) => name !== subpage || largest.length === 1
-  const choices = largest.map(([name, links]) => ({ links, ...choiceOf(name, links.length, isChecked(name)) }))
-  list.append(...choices.map(({ label }) => label))
-  const show = () => {
-    const shown = isShown() ? choices.filter(({ check }) => check.checked).flatMap(({ links }) => links) : []
-    dots.show(shown.slice(0, most.links))
-  }
-  list.addEventListener('change', show)
-  return show
+  return largest.map(([name, links]) => ({ links, ...choiceOf(name, links.length, isChecked(name)) }))
 }
 
 function choiceOf(type: string, count: number, isChecked: boolean) {

@@ -1,23 +1,12 @@
-/** The dots of the map by place, to find those in a rectangle. */
+/** Finds the dots of the map at a point or in a rectangle. */
 
-import type { MultiGraph } from 'graphology'
+import type { Box, Point } from './map-camera.ts'
 
-/** A rectangle in pixels of the canvas. */
-export interface Box {
-  readonly left: number
-  readonly right: number
-  readonly top: number
-  readonly bottom: number
-}
-
-interface Place {
-  readonly x: number
-  readonly y: number
-}
-
-interface Dot extends Place {
-  readonly node: string
-  readonly size: number
+/** The centres and radii of dots in units, by the number of the dot. */
+export interface Places {
+  readonly x: ArrayLike<number>
+  readonly y: ArrayLike<number>
+  readonly size: ArrayLike<number>
 }
 
 /** Units of the map: the side of a cell, and the largest radius. */
@@ -25,48 +14,52 @@ const side = 128
 const largest = 46
 
 export class DotGrid {
-  private readonly cells = new Map<string, Dot[]>()
+  private readonly cells = new Map<string, number[]>()
+  private readonly places: Places
 
-  constructor(graph: MultiGraph) {
-    graph.forEachNode((node, { x, y, size }) => {
-      const key = `${Math.floor(x / side)} ${Math.floor(y / side)}`
-      const dot = { node, x, y, size }
+  constructor(places: Places) {
+    this.places = places
+    for (let dot = 0; dot < places.x.length; dot++) {
+      const key = `${Math.floor((places.x[dot] ?? 0) / side)} ${Math.floor((places.y[dot] ?? 0) / side)}`
       const cell = this.cells.get(key)
       if (cell) cell.push(dot)
       else this.cells.set(key, [dot])
-    })
+    }
   }
 
-  /** Returns the dots in a rectangle that have at least this radius in units. The largest are first. */
-  within(box: Box, toMap: (at: Place) => Place, radius: number): string[] {
-    return this.near(box, toMap)
-      .filter(({ size }) => size >= radius)
-      .sort((a, b) => b.size - a.size || Number(a.node) - Number(b.node))
-      .map(({ node }) => node)
+  /** Returns the dots in a rectangle that have at least this radius. The largest are first. */
+  within(box: Box, radius: number): number[] {
+    const { size } = this.places
+    const found = this.near(box).filter((dot) => (size[dot] ?? 0) >= radius)
+    return found.sort((a, b) => (size[b] ?? 0) - (size[a] ?? 0) || a - b)
   }
 
-  /** True if the rectangle covers a part of a dot other than this one. */
-  meets(own: string, box: Box, toMap: (at: Place) => Place, scale: number): boolean {
-    const middle = toMap({ x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 })
-    const [wide, high] = [(box.right - box.left) / 2 / scale, (box.bottom - box.top) / 2 / scale]
-    return this.near(box, toMap).some(({ node, x, y, size }) => {
-      const [aside, above] = [Math.abs(x - middle.x) - wide, Math.abs(y - middle.y) - high]
-      return node !== own && Math.hypot(Math.max(aside, 0), Math.max(above, 0)) < size
-    })
+  /** Returns the dots that a rectangle covers partly. */
+  covered(box: Box): number[] {
+    return this.near(box).filter((dot) => this.distance(dot, box) < (this.places.size[dot] ?? 0))
   }
 
-  private near({ left, right, top, bottom }: Box, toMap: (at: Place) => Place): Dot[] {
-    // All corners, because the map may be turned.
-    const corners = [left, right].flatMap((x) => [toMap({ x, y: top }), toMap({ x, y: bottom })])
-    const ends = (of: readonly number[]) => [
-      Math.floor((Math.min(...of) - largest) / side),
-      Math.floor((Math.max(...of) + largest) / side),
-    ]
-    const [west = 0, east = 0] = ends(corners.map(({ x }) => x))
-    const [south = 0, north = 0] = ends(corners.map(({ y }) => y))
-    const found: Dot[] = []
-    for (let column = west; column <= east; column++)
-      for (let row = south; row <= north; row++) found.push(...(this.cells.get(`${column} ${row}`) ?? []))
+  /** Returns the nearest dot around a point. Small dots count as of radius `least`. */
+  at({ x, y }: Point, least: number): number | undefined {
+    const point = { left: x, right: x, top: y, bottom: y }
+    const around = { left: x - least, right: x + least, top: y - least, bottom: y + least }
+    const distances = this.near(around).map((dot) => ({ dot, away: this.distance(dot, point) }))
+    const met = distances.filter(({ dot, away }) => away < Math.max(this.places.size[dot] ?? 0, least))
+    return met.sort((a, b) => a.away - b.away)[0]?.dot
+  }
+
+  /** The distance from the centre of a dot to a rectangle. */
+  private distance(dot: number, { left, right, top, bottom }: Box): number {
+    const [x, y] = [this.places.x[dot] ?? 0, this.places.y[dot] ?? 0]
+    return Math.hypot(Math.max(left - x, 0, x - right), Math.max(top - y, 0, y - bottom))
+  }
+
+  private near({ left, right, top, bottom }: Box): number[] {
+    const cellOf = (place: number) => Math.floor(place / side)
+    const found: number[] = []
+    for (let column = cellOf(left - largest); column <= cellOf(right + largest); column++)
+      for (let row = cellOf(top - largest); row <= cellOf(bottom + largest); row++)
+        found.push(...(this.cells.get(`${column} ${row}`) ?? []))
     return found
   }
 }

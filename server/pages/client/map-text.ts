@@ -1,9 +1,11 @@
 /** Wraps names into lines and writes them on a canvas. */
 
-/** Pixels: height of a line, width of a name below its dot. Lines: of a name inside, and below. `hover`: characters. */
-export const longest = { hover: 120 } as const
-const line = { height: 14, below: 128 } as const
+import type { Point } from './map-camera.ts'
+
+/** Pixels: width of a name below its dot. Lines: of a name inside, and below. Characters of the name under a pointer. */
+const width = { below: 128 } as const
 const most = { inside: 4, below: 2 } as const
+export const longest = { hover: 120 } as const
 /** The factor by which a single word may be wider than a line. */
 const longWord = 1.12
 
@@ -16,41 +18,55 @@ export interface WrappedName {
   readonly isWhole: boolean
 }
 
+/** A font of the canvas, with the height of its lines in pixels. */
+export interface NameFont {
+  readonly font: string
+  readonly line: number
+}
+
+export const fonts = {
+  dot: { font: '500 12px Inter, system-ui, sans-serif', line: 14 },
+  area: { font: '550 13px Inter, system-ui, sans-serif', line: 17 },
+  part: { font: '600 17px "Source Serif", Georgia, serif', line: 22 },
+} as const satisfies Record<string, NameFont>
+
 export class NameWriter {
   private readonly context: CanvasRenderingContext2D
-  private readonly colours: () => { readonly paper: string; readonly ink: string }
+  private readonly font: NameFont
   private readonly known = new Map<string, WrappedName>()
 
-  constructor(context: CanvasRenderingContext2D, colours: () => { readonly paper: string; readonly ink: string }) {
+  constructor(context: CanvasRenderingContext2D, font: NameFont) {
     this.context = context
-    this.colours = colours
+    this.font = font
     // Widths change when the font arrives.
     document.fonts.addEventListener('loadingdone', () => this.known.clear())
   }
 
-  /** Sets font and colours. The canvas forgets them when its size changes. */
-  begin(): void {
-    const { paper, ink } = this.colours()
-    const look = { font: '500 12px Inter, system-ui, sans-serif', lineWidth: 4, lineJoin: 'round', textAlign: 'center' }
-    Object.assign(this.context, look, { strokeStyle: paper, fillStyle: ink })
-  }
-
   /** Wraps a name for a dot of this radius. */
   inside(text: string, radius: number): WrappedName {
-    return this.wrapped(text, 1.65 * radius, Math.min(most.inside, Math.floor((1.25 * radius) / line.height)))
+    const lines = Math.min(most.inside, Math.floor((1.25 * radius) / this.font.line))
+    return this.wrapped(text, 1.65 * radius, lines)
   }
 
   below(text: string): WrappedName {
-    return this.wrapped(text, line.below, most.below)
+    return this.wrapped(text, width.below, most.below)
   }
 
-  /** Writes the lines around this middle. */
-  write({ lines }: WrappedName, x: number, y: number): void {
+  /** Returns the name in one line, cut to this width. */
+  line(text: string, length: number): WrappedName {
+    return this.wrapped(text, length, 1)
+  }
+
+  /** Writes the lines around this middle. A halo separates them from what is below. */
+  write({ lines }: WrappedName, { x, y }: Point, ink: string, halo?: string): void {
+    const { context, font } = this
+    const look = { font: font.font, lineWidth: 3, lineJoin: 'round', textAlign: 'center', fillStyle: ink } as const
+    Object.assign(context, look, halo !== undefined && { strokeStyle: halo })
     for (const [at, text] of lines.entries()) {
-      const base = y + 4 + (at - (lines.length - 1) / 2) * line.height
-      this.context.direction = directionOf(text)
-      this.context.strokeText(text, x, base)
-      this.context.fillText(text, x, base)
+      const base = y + font.line / 3.5 + (at - (lines.length - 1) / 2) * font.line
+      context.direction = directionOf(text)
+      if (halo !== undefined) context.strokeText(text, x, base)
+      context.fillText(text, x, base)
     }
   }
 
@@ -58,11 +74,12 @@ export class NameWriter {
     const key = `${Math.round(length)} ${text}`
     const known = this.known.get(key)
     if (known) return known
+    this.context.font = this.font.font
     const lengthOf = (part: string) => this.context.measureText(part).width
     const lines = wrap(text, length, mostLines, lengthOf)
     const width = Math.max(...lines.map(lengthOf), 0)
     const isWhole = lines.join(' ') === text.trim().replace(/\s+/g, ' ')
-    const name = { lines, width, height: lines.length * line.height, isWhole }
+    const name = { lines, width, height: lines.length * this.font.line, isWhole }
     if (this.known.size > 5_000) this.known.clear()
     this.known.set(key, name)
     return name

@@ -1,46 +1,41 @@
 /** Loads titles on demand: those of the area where the camera rests. Large maps have no titles. */
 
-import type { MultiGraph } from 'graphology'
-import type Sigma from 'sigma'
 import type { Schemas } from '../../../spec/client/api.ts'
 import * as limits from '../../base/limits.ts'
-import type { Area } from './areas.ts'
 import { fetchJson } from './fetch.ts'
+import type { MapCanvas } from './map-canvas.ts'
+import type { Dots } from './map-dots.ts'
+import type { Stretched } from './map-layout.ts'
 
-/** `rest`: milliseconds without movement. `mostNodes`: of an area. `share`: smallest disk relative to the window. */
+/** `rest`: milliseconds without movement. `share`: smallest disk relative to the window. */
 const rest = 400
 const share = 0.3
 
-export function loadTitles(
-  sigma: Sigma,
-  graph: MultiGraph,
-  places: ReadonlyMap<string, string>,
-  areas: readonly Area[],
-): void {
-  const known = new Set<Area>()
+/** Returns a function to call after each drawing. */
+export function loadTitles(canvas: MapCanvas, dots: Dots, { map, x, y }: Stretched): () => void {
+  const known = new Set<string>()
   let timer: ReturnType<typeof setTimeout> | undefined
 
   const load = async () => {
-    const { width, height } = sigma.getDimensions()
-    const middle = sigma.viewportToGraph({ x: width / 2, y: height / 2 })
-    const seen = Math.abs(sigma.viewportToGraph({ x: width, y: 0 }).x - sigma.viewportToGraph({ x: 0, y: 0 }).x) / 2
-    const around = areas.find(
-      ({ node_id, nodes, x, y, r }) =>
-        node_id !== undefined &&
-        nodes <= limits.mapTitles &&
-        r > share * seen &&
-        Math.hypot(middle.x - x, middle.y + y) < r,
-    )
-    if (!around || known.has(around)) return
+    const { camera } = canvas
+    const seen = camera.width / camera.scale / 2
+    const around = map.areas.find(
+      (area) =>
+        area.nodes <= limits.mapTitles &&
+        area.r > share * seen &&
+        Math.hypot((camera.x - area.x) / x, (camera.y - area.y) / y) < area.r,
+    )?.node_id
+    if (around === undefined || known.has(around)) return
     known.add(around)
-    const part = await fetchJson<Schemas['GraphMap']>(`map?under=${around.node_id}`)
+    const part = await fetchJson<Schemas['GraphMap']>(`map?under=${around}`)
     for (const [at, id] of part?.ids.entries() ?? []) {
-      const node = places.get(id)
-      if (node !== undefined) graph.setNodeAttribute(node, 'label', part?.titles[at])
+      const node = dots.places.get(id)
+      if (node !== undefined) dots.labels[node] = part?.titles[at] ?? ''
     }
+    canvas.redraw()
   }
-  sigma.getCamera().on('updated', () => {
+  return () => {
     clearTimeout(timer)
     timer = setTimeout(load, rest)
-  })
+  }
 }

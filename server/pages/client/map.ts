@@ -1,33 +1,41 @@
 /** The interactive map: drawing, selection, search, and its state in the URL. */
 
-import Sigma from 'sigma'
 import type { Schemas } from '../../../spec/client/api.ts'
 import type { Area } from './areas.ts'
 import { fetchJson } from './fetch.ts'
+import type { Point } from './map-camera.ts'
+import { MapCanvas, nextTurn } from './map-canvas.ts'
 import { watchColours } from './map-colours.ts'
-import { Dots, fitDots, type GraphMap, pixelsOfUnit } from './map-dots.ts'
-import { drawNames, hoverName } from './map-names.ts'
+import { Dots } from './map-dots.ts'
+import { fetchGraph, followLinks, type Graph } from './map-edges.ts'
+import { framed, type GraphMap, type Stretched, stretch } from './map-layout.ts'
+import { drawHover, nameDrawer } from './map-names.ts'
 import { edgesOf, showNode } from './map-node.ts'
 
-/** Milliseconds: of a camera flight; without typing before the search. */
-const times = { fly: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 450, pause: 150 } as const
+/** Milliseconds without typing before the search. */
+const pause = 150
 /** Maximum results of a search by the service, if the map has no titles. */
 const mostFound = 50
 /** Maps of fewer nodes show their links when they open. */
-const fewNodes = 300
+const fewNodes = 1_000
+/** Pixels around the centre of a small dot that belong to it. */
+const reach = 7
 
-export async function showMap(main: HTMLElement): Promise<void> {
+async function showMap(main: HTMLElement): Promise<void> {
   const say = (text: string) => main.querySelector('.told')?.replaceChildren(text)
   const flat = (text: string) => {
     main.dataset.flat = ''
     say(text)
   }
-  if (!document.createElement('canvas').getContext('webgl2'))
-    return flat('This browser cannot draw the map, because it does not support WebGL 2.')
+  if (!document.createElement('canvas').getContext('2d')) return flat('This browser cannot draw the map.')
   const under = main.dataset.map ?? ''
-  const map = await fetchJson<GraphMap>(`map${under && `?under=${under}`}`)
+  const [map, graph] = await Promise.all([
+    fetchJson<GraphMap>(`map${under && `?under=${under}`}`),
+    Number(main.dataset.pages) < fewNodes ? fetchGraph() : undefined,
+  ])
   if (!map) return flat('The map could not be loaded.')
-  if (map.ids.length > 0) draw(main, map, say)
+  const found = find(main)
+  if (map.ids.length > 0 && found) await draw(found, map, graph, say)
 }
 
 interface Elements {
@@ -37,56 +45,96 @@ interface Elements {
   readonly peek: HTMLElement
 }
 
-function draw(main: HTMLElement, map: GraphMap, say: (text: string) => void): void {
+function find(main: HTMLElement): Elements | undefined {
   const canvas = main.querySelector<HTMLElement>('#canvas')
   const input = main.querySelector<HTMLInputElement>('#mq')
   const peek = main.querySelector<HTMLElement>('#peek')
-  if (!canvas || !input || !peek) return
-  const dots = new Dots(map)
-  const view = new MapView({ main, canvas, input, peek }, map, dots, openSigma(canvas, map, dots), say)
+  return canvas && input && peek ? { main, canvas, input, peek } : undefined
+}
+
+/** Opens the map in steps, one a turn. In between, the page answers its user. */
+async function draw(
+  elements: Elements,
+  map: GraphMap,
+  graph: Graph | undefined,
+  say: (text: string) => void,
+): Promise<void> {
+  const canvas = new MapCanvas(elements.canvas)
+  await nextTurn()
+  const layout = stretch(map, canvas.camera)
+  const dots = new Dots(layout)
+  await nextTurn()
+  const view = new MapView(elements, { canvas, layout, dots }, say)
+  view.offerLinks(graph)
+  await nextTurn()
+  await view.open()
   view.followChoices()
   view.followSearch()
   view.followAddress()
-  view.loadMore()
-  watchColours(() => dots.repaint())
-  canvas.dataset.drawn = String(map.ids.length)
+  watchColours(() => {
+    dots.repaint()
+    canvas.redraw()
+  })
+  elements.canvas.dataset.drawn = String(map.ids.length)
 }
 
-/** Draws the dots, fitted to the canvas, and the names of nodes and areas. */
-function openSigma(canvas: HTMLElement, map: GraphMap, dots: Dots): Sigma {
-  const { graph } = dots
-  const sigma = new Sigma(graph, canvas, {
-    itemSizesReference: 'positions',
-    zoomToSizeRatioFunction: (ratio) => ratio,
-    renderLabels: false,
-    zIndex: true,
-    minCameraRatio: 1e-4,
-    maxCameraRatio: 2,
-    stagePadding: 32,
-    defaultDrawNodeHover: hoverName(
-      () => canvas.clientWidth,
-      () => dots.colours,
-    ),
-  })
-  fitDots(sigma, graph)
-  drawNames(sigma, canvas, map.areas, dots, smallestOf(map.weight))
-  return sigma
+interface Drawing {
+  readonly canvas: MapCanvas
+  readonly layout: Stretched
+  readonly dots: Dots
 }
 
 /** The page around the drawing: selected node, search, camera and URL. The URL contains the node and the query. */
 class MapView {
   private readonly elements: Elements
   private readonly map: GraphMap
+  private readonly layout: Stretched
   private readonly dots: Dots
-  private readonly sigma: Sigma
+  private readonly canvas: MapCanvas
   private readonly say: (text: string) => void
 
-  constructor(elements: Elements, map: GraphMap, dots: Dots, sigma: Sigma, say: (text: string) => void) {
+  constructor(elements: Elements, { canvas, layout, dots }: Drawing, say: (text: string) => void) {
     this.elements = elements
-    this.map = map
+    this.layout = layout
+    this.map = layout.map
     this.dots = dots
-    this.sigma = sigma
+    this.canvas = canvas
     this.say = say
+  }
+
+  /** Draws the map, and what clicks and pointers select. */
+  open(): Promise<void> {
+    const { canvas, dots, map, layout } = this
+    const { camera } = canvas
+    const frame = () => camera.fit(...framed(map))
+    let drawNames: ReturnType<typeof nameDrawer> | undefined
+    let onRest: (() => void) | undefined
+    if (map.titles.length === 0)
+      void import('./map-titles.ts').then(({ loadTitles }) => {
+        onRest = loadTitles(canvas, dots, layout)
+      })
+    function* draw(context: CanvasRenderingContext2D) {
+      yield* dots.draw(context, camera)
+      drawNames ??= nameDrawer(context, camera, dots, layout)
+      yield* drawNames()
+      if (dots.hovered !== undefined) drawHover(context, camera, dots, dots.hovered)
+      onRest?.()
+    }
+    const at = (point: Point) => dots.grid.at(camera.toMap(point), reach / camera.scale)
+    const click = (point: Point) => {
+      const node = at(point)
+      if (node !== undefined) this.go(map.ids[node] ?? '', false)
+      else if (dots.focus !== undefined) this.go('', false)
+    }
+    const hover = (point: Point | undefined) => {
+      const node = point && at(point)
+      if (node === dots.hovered) return
+      dots.hovered = node
+      canvas.cursor = node === undefined ? '' : 'pointer'
+      canvas.redraw()
+    }
+    frame()
+    return canvas.open({ draw, click, hover }, frame)
   }
 
   /** Selects a node, or none with '', and updates the URL. */
@@ -99,13 +147,15 @@ class MapView {
     const { dots } = this
     const { main, peek } = this.elements
     const mine = dots.choose(id)
+    this.canvas.redraw()
     peek.hidden = true
-    if (mine === '') return
+    if (mine === undefined) return
     if (isFlown) this.flyTo(mine)
     const node = await fetchJson<Schemas['NodeDetails']>(`nodes/${id}`)
     if (!node || dots.focus !== mine) return
     const edges = edgesOf(node)
-    dots.connect(node, edges, this.map.titles.length === 0)
+    dots.connect(node, edges)
+    this.canvas.redraw()
     const around = this.areaOf(mine)?.node_id
     showNode(peek, node, edges, {
       around: around === main.dataset.map ? undefined : around,
@@ -113,40 +163,27 @@ class MapView {
     })
   }
 
-  private areaOf(node: string): Area | undefined {
-    return this.map.areas[this.map.area[Number(node)] ?? -1]
+  private areaOf(node: number): Area | undefined {
+    return this.map.areas[this.map.area[node] ?? -1]
   }
 
-  private fly(x: number, y: number, r: number): void {
-    const { sigma } = this
-    const { width, height } = sigma.getDimensions()
-    const camera = sigma.getCamera()
-    const middle = sigma.viewportToFramedGraph(sigma.graphToViewport({ x, y: -y }))
-    const ratio = (camera.ratio * r * pixelsOfUnit(sigma)) / (0.42 * Math.min(width, height))
-    void camera.animate({ x: middle.x, y: middle.y, ratio, angle: 0 }, { duration: times.fly })
+  /** Flies to a disk of this radius on the map of the service. */
+  private fly(at: Point, r: number): void {
+    const { canvas, layout } = this
+    const { width, height } = canvas.camera
+    canvas.fly(at, (0.42 * Math.min(width / layout.x, height / layout.y)) / r)
   }
 
-  private flyTo(node: string): void {
-    const at = Number(node)
+  private flyTo(node: number): void {
     const r = Math.min(this.areaOf(node)?.r ?? 1_000, 1_000)
-    this.fly(this.map.x[at] ?? 0, this.map.y[at] ?? 0, Math.max(r, 200))
+    this.fly({ x: this.map.x[node] ?? 0, y: this.map.y[node] ?? 0 }, Math.max(r, 200))
   }
 
-  /** Selects by clicks on dots, canvas and links, and deselects with Escape. */
+  /** Selects by clicks on links, and deselects with Escape. */
   followChoices(): void {
-    const { sigma, dots } = this
-    const { main, canvas, input } = this.elements
-    sigma.on('clickNode', ({ node }) => this.go(this.map.ids[Number(node)] ?? '', false))
-    sigma.on('clickStage', () => dots.focus !== '' && this.go('', false))
-    for (const [event, shape] of [
-      ['enterNode', 'pointer'],
-      ['leaveNode', ''],
-    ] as const)
-      sigma.on(event, () => {
-        canvas.style.cursor = shape
-      })
+    const { main, input } = this.elements
     addEventListener('keydown', ({ key, target }) => {
-      if (key === 'Escape' && dots.focus !== '' && target !== input) this.go('', false)
+      if (key === 'Escape' && this.dots.focus !== undefined && target !== input) this.go('', false)
     })
     main.addEventListener('click', (event) => this.followLink(event))
   }
@@ -156,7 +193,7 @@ class MapView {
     const { node, area } = link?.dataset ?? {}
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return
     const disk = area === undefined ? undefined : this.map.areas.find(({ node_id = '' }) => node_id === area)
-    if (disk) this.fly(disk.x, disk.y, disk.r)
+    if (disk) this.fly(disk, disk.r)
     else if (node === undefined || !this.dots.places.has(node)) return
     else this.go(node, true)
     event.preventDefault()
@@ -171,7 +208,7 @@ class MapView {
       timer = setTimeout(() => {
         put('q', input.value.trim(), 'replaceState')
         void this.search()
-      }, times.pause)
+      }, pause)
     })
     input.form?.addEventListener('submit', (event) => event.preventDefault())
   }
@@ -185,13 +222,13 @@ class MapView {
     const { found } = dots
     this.say(found === undefined ? '' : `${found.size.toLocaleString('en')} ${found.size === 1 ? 'page' : 'pages'}`)
     dots.paint()
+    this.canvas.redraw()
   }
 
-  private async find(words: string): Promise<Set<string>> {
+  private async find(words: string): Promise<Set<number>> {
     const { titles } = this.map
     const small = words.toLowerCase()
-    if (titles.length > 0)
-      return new Set([...titles.keys()].filter((at) => titles[at]?.toLowerCase().includes(small)).map(String))
+    if (titles.length > 0) return new Set([...titles.keys()].filter((at) => titles[at]?.toLowerCase().includes(small)))
     const body = JSON.stringify({ query: words, top_k: mostFound, mode: 'lexical' })
     const headers = { 'content-type': 'application/json' }
     const told = await fetchJson<Schemas['SearchAnswer']>('search/retrieve', { method: 'POST', body, headers })
@@ -211,22 +248,14 @@ class MapView {
     if (location.search !== '') follow()
   }
 
-  /** Offers links if the map has titles, and shows those of small maps. Otherwise loads titles near the camera. */
-  loadMore(): void {
-    const { sigma, dots, map } = this
-    const { graph, places } = dots
+  /** Offers links, if the map has titles. Shows the links of a loaded graph. */
+  offerLinks(graph: Graph | undefined): void {
     const form = this.elements.main.querySelector<HTMLElement>('.links')
     const [all, list] = [form?.querySelector('input'), form?.querySelector('fieldset')]
-    if (map.titles.length > 0 && form && all && list) {
-      form.hidden = false
-      all.checked = map.ids.length < fewNodes
-      void import('./map-edges.ts').then(({ followLinks }) => followLinks(all, list, dots))
-    } else void import('./map-titles.ts').then(({ loadTitles }) => loadTitles(sigma, graph, places, map.areas))
+    if (this.map.titles.length === 0 || !form || !all || !list) return
+    form.hidden = false
+    followLinks(all, list, { dots: this.dots, graph, redraw: () => this.canvas.redraw() })
   }
-}
-
-function smallestOf(sizes: readonly number[]): number {
-  return sizes.reduce((least, size) => Math.min(least, size), Infinity)
 }
 
 /** Sets a query parameter of the URL, or removes it if the value is ''. */
@@ -236,3 +265,6 @@ function put(name: string, value: string, how: 'pushState' | 'replaceState'): vo
   else url.searchParams.set(name, value)
   history[how](null, '', url)
 }
+
+const map = document.querySelector<HTMLElement>('[data-map]')
+if (map) void showMap(map)

@@ -15,7 +15,6 @@ open<HTMLFormElement>('form[data-invited]', (form) => import('./invitation.ts').
 open<HTMLButtonElement>('button[data-copy]', (button) => import('./copy.ts').then((m) => m.copyBy(button)))
 open<HTMLElement>('[data-discussion]', (talk) => import('./review.ts').then((m) => m.openTalk(talk)))
 open<HTMLElement>('[data-bell]', (bell) => import('./bell.ts').then((m) => m.keepNumber(bell)))
-open<HTMLElement>('[data-map]', (map) => import('./map.ts').then((m) => m.showMap(map)))
 
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-search]')) {
   form.addEventListener(

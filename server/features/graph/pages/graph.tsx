@@ -79,9 +79,9 @@ function page({ urls }: PageContext, facts: Facts): Page {
   const title = under === undefined ? org.name : under.title
   return {
     ...{ kind: 'page', facts, place: { org, crumb: 'Graph' } },
-    head: { title: `Graph · ${title}`, noIndex: true },
+    head: { title: `Graph · ${title}`, noIndex: true, script: 'map.js' },
     body: () => (
-      <main id="main" class="graph" data-map={under?.id ?? ''}>
+      <main id="main" class="graph" data-map={under?.id ?? ''} data-pages={total}>
         <div id="canvas" aria-hidden="true" />
         <section class="panel" aria-label="Pages and areas">
           <h1>{title}</h1>
@@ -90,8 +90,7 @@ function page({ urls }: PageContext, facts: Facts): Page {
               plural(total, 'page')
             ) : (
               <>
-                {plural(under.inside.total, 'child', 'children')} ·{' '}
-                <a href={urls.graph(org.id)}>Show the whole graph</a>
+                {plural(under.inside.total, 'subpage')} · <a href={urls.graph(org.id)}>Show the whole graph</a>
               </>
             )}
           </p>
@@ -110,7 +109,7 @@ function page({ urls }: PageContext, facts: Facts): Page {
           </div>
           <Listed urls={urls} facts={facts} />
         </section>
-        <section class="peek" id="peek" aria-label="Selected node" aria-live="polite" hidden />
+        <section class="peek" id="peek" aria-label="Selected page" aria-live="polite" hidden />
       </main>
     ),
   }
