@@ -29,6 +29,9 @@ import { makeEmailToken } from './email-tokens.ts'
 import { type Client, password, signUp } from './people.ts'
 import { makeHalfSentImport, makeImport, untilImportsEnd, zipOf } from './uploads.ts'
 
+/** Operations that end what a user has with a node. The node may be gone, so they answer 204 for every id. */
+export const ofAnyNode: ReadonlySet<string> = new Set(['unfollowNode', 'unmuteNode'])
+
 /**
  * The permission that an operation needs. Roles name the least role.
  * - `anyone`: Authorization is ignored.
