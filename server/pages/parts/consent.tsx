@@ -197,6 +197,7 @@ export function AskForReview({ talk, isMain = false }: { readonly talk: Talk; re
   const others = members.filter(({ user_id }) => user_id !== pr.author_id)
   const listed = new Set(others.map(({ user_id }) => user_id))
   const hidden = pr.reviewers.filter(({ user_id }) => !listed.has(user_id))
+  const isChosen = (id: string) => asked.has(id) || (isMain && others.length === 1)
   if (others.length === 0) return null
   return (
     <details>
@@ -209,7 +210,7 @@ export function AskForReview({ talk, isMain = false }: { readonly talk: Talk; re
           <legend class="vh">Reviewers</legend>
           {others.map(({ user_id, name }) => (
             <label>
-              <input type="checkbox" name="reviewer" value={user_id} checked={asked.has(user_id)} /> <Name>{name}</Name>
+              <input type="checkbox" name="reviewer" value={user_id} checked={isChosen(user_id)} /> <Name>{name}</Name>
             </label>
           ))}
         </fieldset>
