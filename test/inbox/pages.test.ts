@@ -98,7 +98,7 @@ describe('the inbox in a browser', () => {
     await send({ act: 'read-all', cursor })
     expect(await read('/me/inbox')).to.not.include('aria-label="Unread"')
     await send({ act: 'unfollow', org: node.org, node: node.id })
-    expect(await read('/me/inbox')).to.include('Nothing yet')
+    expect(await read('/me/inbox')).to.include('The inbox has what happens to')
   })
 
   it('follows an organisation', async () => {

@@ -320,7 +320,7 @@ describe('the activity', () => {
     })
 
     it('say when there is nothing', async () => {
-      expect(wordsOf((await see('?show=proposals')).main)).to.include('Nothing here yet.')
+      expect(wordsOf((await see('?show=proposals')).main)).to.include('Each act is listed here')
     })
   })
 

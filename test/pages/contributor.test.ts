@@ -51,7 +51,7 @@ describe('pages of a contributor', () => {
     expect(form.main).to.include('You propose changes here, and an editor merges them.')
     expect(form.main).to.include(`data-branches="${prefixOf(cy)}"`)
     expect((await see(cy, pageAt(node.org))).main).to.not.include('New page')
-    expect((await see(cy, `${pageAt(node.org)}/proposals?status=merged`)).main).to.include('edit a page and choose')
+    expect((await see(cy, `${pageAt(node.org)}/proposals`)).main).to.include('Choose a page to change')
     const made = await see(cy, `${pageAt(node.org)}/new`)
     expect([made.status, made.main.includes('You need the editor role')]).to.deep.equal([403, true])
     // Editors have all of that.

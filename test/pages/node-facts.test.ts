@@ -79,7 +79,7 @@ describe('a page says what holds', () => {
     const full = await add({ title: 'Full', text_content: 'Words.\n' })
     const seen = async (who: Pick<PersonClient, 'get'>, id: string, query = '') => {
       const { body } = await readPage(who, `${pageAt(org, id)}${query}`)
-      const note = /<p class="why">This page has no text yet\.[\s\S]*?<\/p>/.exec(body)?.[0]
+      const note = /<p class="why">(?:This page has no text yet\.| <a)[\s\S]*?<\/p>/.exec(body)?.[0]
       return note && { note: textOf(note).trim(), to: /href="([^"]*)"/.exec(note)?.[1] }
     }
     const offer = (id: string) => ({
@@ -90,12 +90,13 @@ describe('a page says what holds', () => {
     for (const who of [ann, ben])
       expect([await seen(who, empty.id), await seen(who, folder.id), await seen(who, full.id)]).to.deep.equal([
         offer(empty.id),
-        offer(folder.id),
+        { note: 'Write a text', to: `${pageAt(org, folder.id)}/edit` },
         undefined,
       ])
     for (const who of [cy, client(grove)])
       expect([await seen(who, empty.id), await seen(who, folder.id)]).to.deep.equal([only, undefined])
     expect(await seen(ann, empty.id, `?at=${empty.head}`)).to.deep.equal(only)
+    expect(await page(pageAt(org, folder.id))).to.match(/<ul class="tiles"><li class="card"><a [^>]*>In it/)
     expect((await page(`${pageAt(org, empty.id)}/edit`)).match(/<h1[^>]*>/g)).to.have.length(1)
   })
 

@@ -250,7 +250,7 @@ describe('the pages of an organisation', () => {
     })
 
     it('from the beginning if the position is none, and say when there are none', async () => {
-      expect((await see(reader, '/changes')).main).to.include('Nothing here yet.')
+      expect((await see(reader, '/changes')).main).to.include('Each page that somebody writes or changes')
       await add('Whales')
       for (const before of ['x', '', '9'.repeat(3_000), '<script>'])
         expect((await see(reader, `/changes?before=${encodeURIComponent(before)}`)).main).to.include('Whales')

@@ -36,7 +36,7 @@ export async function readPage(who: Pick<Client, 'get'>, path: string, headers: 
 
 /** Returns the HTML of each line in lists of acts. Leaves out times, facts and buttons. */
 export function linesOf(html: string): string[] {
-  const said = /<div class="said">(?:<time[^>]*>[^<]*<\/time>)?([\s\S]*?)(?:<small>|<ul>|<\/div>)/g
+  const said = /<div class="line">(?:<time[^>]*>[^<]*<\/time>)?([\s\S]*?)(?:<small>|<ul>|<\/div>)/g
   return Array.from(html.matchAll(said), ([, line = '']) => line)
 }
 

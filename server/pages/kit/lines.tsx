@@ -29,7 +29,7 @@ const bySubject: Readonly<Record<string, Sign>> = {
   review: { icon: 'eye' },
   suggestion: { icon: 'pen' },
   check: { icon: 'tasks' },
-  tag: { icon: 'clock' },
+  tag: { icon: 'tag' },
   member: { icon: 'person' },
 }
 
@@ -71,7 +71,7 @@ export function Line(props: LineProps) {
         <Icon name={icon} />
         {label && <span class="vh">{label}</span>}
       </span>
-      <div class="said">
+      <div class="line">
         {time && <When time={time} as={timesAs} />}
         {isUnread && <span class="dot" role="img" aria-label="Unread" title="Unread" />}
         {children} {facts && <small>{facts}</small>}

@@ -4,6 +4,7 @@ import type { VNode } from 'preact'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { type ActivityTab, type EventType, eventCatalog, eventTypes } from '../../base/event-types.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { Empty } from '../kit/empty.tsx'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { ActivityLines } from '../parts/activity-lines.tsx'
 import { type ActivityNames, readNames } from '../parts/activity-names.ts'
@@ -153,7 +154,14 @@ function Activity({ visit: { urls }, org, found, asked, names, kinds: shown, bas
           </a>
         ))}
       </nav>
-      {acts.length === 0 && <p class="empty">{emptyWords(found, isNewest)}</p>}
+      {acts.length === 0 &&
+        (isNewest && older === undefined && !found.isGone ? (
+          <Empty example="acts">
+            Each act is listed here: pages that members write and change, proposals, comments and new members.
+          </Empty>
+        ) : (
+          <p class="empty">{emptyWords(found, isNewest)}</p>
+        ))}
       {byDay(acts, ({ events: [event] }) => event.time).map(([day, some]) => (
         <section class="card">
           <header>
@@ -189,5 +197,5 @@ function emptyWords({ isGone, newer, older }: Found, isNewest: boolean): string 
   if (isGone) return 'This part of the activity is no longer kept.'
   if (older !== undefined && newer !== undefined) return 'Nothing of this kind here.'
   if (older !== undefined) return isNewest ? 'Nothing of this kind lately.' : 'There is nothing newer.'
-  return isNewest ? 'Nothing here yet.' : 'There is nothing older.'
+  return 'There is nothing older.'
 }

@@ -39,7 +39,7 @@ async function mine(visit: PageContext): Promise<Page> {
         <HomeTabs urls={urls} here="home" unread={unread} />
         <WaitingForYou visit={visit} told={waiting} />
         {orgs.length === 0 && <p class="lede">Create an organisation, or ask the owner of one for an invitation.</p>}
-        <ul class="orgs">
+        <ul class="tiles">
           {orgs.map((org) => (
             <li class="card">
               <a href={urls.org(org.id)}>

@@ -40,6 +40,7 @@ interface NodePath {
 /** Maximum tags and children shown. */
 const mostTags = 6
 const mostChildren = 100
+const mostTiles = 24
 
 export async function showNode(visit: PageContext): Promise<PageResult> {
   const read = await readNode(visit)
@@ -184,9 +185,9 @@ function Article({ visit, read, html }: ArticleProps) {
         </p>
       )}
       {version.text.trim() === '' && (
-        <Empty visit={visit} node={node} mayWriteIt={isMain && mayEdit(org.role, node.head)} />
+        <NoText visit={visit} node={node} mayWriteIt={isMain && mayEdit(org.role, node.head)} />
       )}
-      <Below visit={visit} node={node} />
+      <Below visit={visit} node={node} hasText={version.text.trim() !== ''} />
       <BacklinkSection
         {...{ urls, backlinks: read.backlinks, connections: node.connections }}
         org={org.id}
@@ -428,32 +429,41 @@ function AsProposed({ visit: { urls, person }, org, pull }: AsProposedProps) {
   )
 }
 
-interface EmptyProps {
+interface NoTextProps {
   readonly visit: PageContext
   readonly node: Node
   /** True if the visitor may write or propose a text. */
   readonly mayWriteIt: boolean
 }
 
-/** Says that the page has no text. If it only groups subpages, readers need no such note. */
-function Empty({ visit: { urls }, node, mayWriteIt }: EmptyProps) {
-  if (!mayWriteIt) return node.children.length === 0 ? <p class="why">This page has no text yet.</p> : null
+/** Says that the page has no text, unless it has subpages to show. */
+function NoText({ visit: { urls }, node, mayWriteIt }: NoTextProps) {
+  const hasChildren = node.children.length > 0
+  if (hasChildren && !mayWriteIt) return null
   return (
     <p class="why">
-      This page has no text yet. <a href={urls.edit(node.org_id, node.id)}>Write something</a>
+      {!hasChildren && 'This page has no text yet.'}{' '}
+      {mayWriteIt && <a href={urls.edit(node.org_id, node.id)}>{hasChildren ? 'Write a text' : 'Write something'}</a>}
     </p>
   )
 }
 
-/** Shows the children below the text. */
-function Below({ visit: { urls }, node }: { visit: PageContext; node: Node }) {
+interface BelowProps {
+  readonly visit: PageContext
+  readonly node: Node
+  readonly hasText: boolean
+}
+
+/** Shows the children below the text. If there is no text, a few are tiles. */
+function Below({ visit: { urls }, node, hasText }: BelowProps) {
   if (node.children.length === 0) return null
+  const isTiled = !hasText && node.num_children <= mostTiles
   return (
     <section class="below">
       <h2>Subpages</h2>
-      <ul>
+      <ul class={isTiled ? 'tiles' : undefined}>
         {node.children.slice(0, mostChildren).map(({ id, title, label }) => (
-          <li>
+          <li class={isTiled ? 'card' : undefined}>
             <a href={urls.node(node.org_id, id, title)}>{title}</a>
             {label && <span class="why"> {label}</span>}
           </li>

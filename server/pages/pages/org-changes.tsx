@@ -1,6 +1,7 @@
 /** The recent changes of an organisation, a page at a time. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
+import { Empty } from '../kit/empty.tsx'
 import { Lines } from '../kit/lines.tsx'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { readTitles, type Titles } from '../parts/commit-words.ts'
@@ -42,9 +43,12 @@ export async function showOrgChanges(visit: PageContext): Promise<Page> {
               </>
             )}
           </p>
-          {told.changes.length === 0 && (
-            <p class="empty">{before === undefined ? 'Nothing here yet.' : 'There are no older changes.'}</p>
-          )}
+          {told.changes.length === 0 &&
+            (before === undefined ? (
+              <Empty example="acts">Each page that somebody writes or changes is listed here.</Empty>
+            ) : (
+              <p class="empty">There are no older changes.</p>
+            ))}
           <Days {...{ urls, org, titles }} changes={told.changes} />
           {(before !== undefined || told.next !== undefined) && (
             <p class="acts">

@@ -3,6 +3,7 @@
 import { AppError, ValidationError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { Empty } from '../kit/empty.tsx'
 import { Lines } from '../kit/lines.tsx'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { plural } from '../parts/dates.tsx'
@@ -10,6 +11,7 @@ import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
 import { mayPropose } from '../parts/rights.ts'
 import { brokenField } from '../text/broken-rules.ts'
+import type { Urls } from '../urls.ts'
 import { PullLine, type State, StateTabs, stateOf } from './proposal-list.tsx'
 
 type Org = AnswerOf<'getOrg'>
@@ -43,23 +45,24 @@ export async function showOrgProposals(visit: PageContext): Promise<Page> {
           <h1>Proposals</h1>
           <StateTabs hrefOf={(one) => here({ status: one })} status={status} />
           <Filters visit={visit} base={base} status={status} filter={filter} under={under} trouble={trouble} />
-          <section class="card">
-            {total > 0 && (
+          {total === 0 ? (
+            <NoProposals {...{ urls, org, status }} isFiltered={Object.keys(filter).length > 0} />
+          ) : (
+            <section class="card">
               <header>
                 <h2>{plural(total, status === 'all' ? 'proposal' : `${status} proposal`)}</h2>
                 <span class="r">newest first</span>
               </header>
-            )}
-            {total === 0 && <Empty org={org} status={status} isFiltered={Object.keys(filter).length > 0} />}
-            {total > 0 && pulls.length === 0 && <p class="empty">The list is shorter by now.</p>}
-            <Lines>
-              {pulls.map((pull) => {
-                const { node_id, node_title } = pull
-                const page = <a href={urls.node(org.id, node_id, node_title)}>{node_title}</a>
-                return <PullLine urls={urls} org={org.id} pull={pull} facts={page} />
-              })}
-            </Lines>
-          </section>
+              {pulls.length === 0 && <p class="empty">The list is shorter by now.</p>}
+              <Lines>
+                {pulls.map((pull) => {
+                  const { node_id, node_title } = pull
+                  const page = <a href={urls.node(org.id, node_id, node_title)}>{node_title}</a>
+                  return <PullLine urls={urls} org={org.id} pull={pull} facts={page} />
+                })}
+              </Lines>
+            </section>
+          )}
           <Pages base={here({})} offset={offset} size={pageSize} total={total} />
         </main>
       </>
@@ -119,6 +122,13 @@ async function titleOf({ api, params }: PageContext, node: string): Promise<stri
     if (error instanceof AppError || error instanceof ValidationError) return node
     throw error
   }
+}
+
+interface NoneProps {
+  readonly urls: Urls
+  readonly org: Org
+  readonly status: State
+  readonly isFiltered: boolean
 }
 
 interface FiltersProps {
@@ -183,19 +193,18 @@ function Filters({ visit: { person }, base, status, filter, under, trouble }: Fi
   )
 }
 
-/** Says what a proposal is, where a member sees none. */
-function Empty({ org, status, isFiltered }: { org: Org; status: State; isFiltered: boolean }) {
+/** Says why the list is empty, and what a proposal is. */
+function NoProposals({ urls, org, status, isFiltered }: NoneProps) {
   if (isFiltered) return <p class="empty">No proposal matches these filters.</p>
+  if (status === 'merged' || status === 'closed') return <p class="empty">No proposal was {status} yet.</p>
+  const begin = mayPropose(org.role) && (
+    <a class="btn go" href={urls.table(org.id)}>
+      Choose a page to change
+    </a>
+  )
   return (
-    <div class="empty">
-      <p>
-        There are no {status === 'all' ? '' : `${status} `}proposals in {org.name}.
-      </p>
-      <p>
-        A proposal is a change of one page that others can read before it takes effect. Members review it, and merge or
-        close it.
-      </p>
-      {mayPropose(org.role) && <p>To make one, edit a page and choose “Propose changes”.</p>}
-    </div>
+    <Empty example="proposals" begin={begin}>
+      A proposal is a change of one page that others can read and review before it takes effect.
+    </Empty>
   )
 }

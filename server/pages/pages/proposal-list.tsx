@@ -2,12 +2,14 @@
 
 import type { ComponentChildren } from 'preact'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { Empty } from '../kit/empty.tsx'
 import { Line, Lines, signOf } from '../kit/lines.tsx'
 import type { Page, PageContext } from '../page-context.ts'
 import { countsIn } from '../parts/consent.tsx'
 import { plural } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
+import { mayEdit } from '../parts/rights.ts'
 import { ViaName } from '../parts/via.tsx'
 import type { Urls } from '../urls.ts'
 
@@ -39,14 +41,28 @@ export async function showProposals(visit: PageContext): Promise<Page> {
           <a href={`${urls.orgProposals(org.id)}?under=${node.id}`}>Here and below</a>
         </p>
         <StateTabs hrefOf={(one) => (one === 'open' ? base : `${base}?status=${one}`)} status={status} />
-        <section class="card">
-          {told.pull_requests.length === 0 && <p class="empty">There are no proposals here.</p>}
-          <Lines>
-            {told.pull_requests.map((pull) => (
-              <PullLine urls={urls} org={org.id} pull={pull} facts={plural(pull.commits_ahead, 'version')} />
-            ))}
-          </Lines>
-        </section>
+        {told.pull_requests.length === 0 ? (
+          <Empty
+            example="proposals"
+            begin={
+              mayEdit(org.role, node.head) && (
+                <a class="btn go" href={urls.edit(org.id, node.id)}>
+                  Edit this page
+                </a>
+              )
+            }
+          >
+            A proposal is a change of this page that others can read and review before it takes effect.
+          </Empty>
+        ) : (
+          <section class="card">
+            <Lines>
+              {told.pull_requests.map((pull) => (
+                <PullLine urls={urls} org={org.id} pull={pull} facts={plural(pull.commits_ahead, 'version')} />
+              ))}
+            </Lines>
+          </section>
+        )}
         {told.total > told.pull_requests.length && <p class="why">and {told.total - told.pull_requests.length} more</p>}
       </main>
     ),

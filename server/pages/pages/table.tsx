@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { ValidationError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { Empty } from '../kit/empty.tsx'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { longestShown } from '../parts/chips.tsx'
 import { plural } from '../parts/dates.tsx'
@@ -157,9 +158,18 @@ interface NothingProps {
 function Nothing({ urls, org, type }: NothingProps) {
   if (type !== undefined) return <p class="why said">No page has this type yet.</p>
   return (
-    <p class="why said">
-      There are no pages yet. {mayWrite(org.role) && <a href={urls.newNode(org.id)}>Write the first one</a>}
-    </p>
+    <Empty
+      example="pages"
+      begin={
+        mayWrite(org.role) && (
+          <a class="btn go" href={urls.newNode(org.id)}>
+            Write the first page
+          </a>
+        )
+      }
+    >
+      This table has all pages, with their tags and properties. It can be sorted and filtered.
+    </Empty>
   )
 }
 

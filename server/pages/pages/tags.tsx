@@ -2,11 +2,13 @@
 
 import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { Empty } from '../kit/empty.tsx'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
 import { FilterForm } from '../parts/filter-form.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
+import { mayPropose } from '../parts/rights.ts'
 import { searchUrl } from '../parts/search-form.tsx'
 import type { Urls } from '../urls.ts'
 
@@ -43,9 +45,13 @@ async function showAll(visit: PageContext): Promise<Page> {
           {(tags.total > 0 || q !== '') && (
             <FilterForm action={urls.tags(org.id)} label="Filter tags" words={q} maxLength={limits.tag} />
           )}
-          <p class="why said" role="status">
-            {saidOfTags(tags, q)}
-          </p>
+          {tags.total === 0 && q === '' ? (
+            <NoTags urls={urls} org={org} />
+          ) : (
+            <p class="why said" role="status">
+              {saidOfTags(tags, q)}
+            </p>
+          )}
           <ul class="tag-list">
             {tags.tags.map((tag) => (
               <TagItem urls={urls} org={org} tag={tag} isNested={q === ''} />
@@ -58,10 +64,22 @@ async function showAll(visit: PageContext): Promise<Page> {
   }
 }
 
+function NoTags({ urls, org }: { readonly urls: Urls; readonly org: Org }) {
+  const begin = mayPropose(org.role) && (
+    <a class="btn go" href={urls.table(org.id)}>
+      Choose a page to tag
+    </a>
+  )
+  return (
+    <Empty example="tags" begin={begin}>
+      Tags group pages across the tree. They are next to the text in the editor, and a slash nests them.
+    </Empty>
+  )
+}
+
 function saidOfTags({ tags, total, offset }: Tags, q: string): string {
   const matching = q === '' ? '' : ` with “${q}”`
-  if (total === 0)
-    return q === '' ? 'No page has a tag yet. Add tags next to the text of a page.' : `No tag has “${q}” in it.`
+  if (total === 0) return `No tag has “${q}” in it.`
   const count = `${plural(total, 'tag')}${matching}`
   if (tags.length === 0) return `There are only ${count}. Go back to the first ones.`
   const range = `${(offset + 1).toLocaleString('en')} to ${(offset + tags.length).toLocaleString('en')} of `

@@ -2,6 +2,7 @@
 
 import { AppError } from '../../../base/errors.ts'
 import type { AnswerOf } from '../../../http/in-process.ts'
+import { Empty } from '../../../pages/kit/empty.tsx'
 import { Line, Lines, signOf } from '../../../pages/kit/lines.tsx'
 import { type Page, type PageContext, type PageResult, redirect } from '../../../pages/page-context.ts'
 import { plural, When } from '../../../pages/parts/dates.tsx'
@@ -87,6 +88,12 @@ interface ItemsProps {
 function Items({ visit, read: { items, next, now, elsewhere }, isFirst }: ItemsProps) {
   const { urls } = visit
   const others = Object.values(elsewhere)
+  if (items.length + others.length === 0 && next === undefined)
+    return (
+      <Empty example="inbox" begin={<a href={urls.home()}>Choose an organisation</a>}>
+        The inbox has what happens to pages and organisations that you follow, and to proposals in which you take part.
+      </Empty>
+    )
   return (
     <section class="card waiting" aria-labelledby="items">
       <header>
@@ -100,13 +107,7 @@ function Items({ visit, read: { items, next, now, elsewhere }, isFirst }: ItemsP
           </form>
         )}
       </header>
-      {items.length === 0 && (
-        <p class="empty">
-          {next === undefined
-            ? 'Nothing yet. Follow a page or an organisation, or take part in a proposal.'
-            : 'Nothing in this part of the log.'}
-        </p>
-      )}
+      {items.length === 0 && <p class="empty">Nothing in this part of the log.</p>}
       <Lines>
         {items.map((item) => (
           <Item visit={visit} item={item} />

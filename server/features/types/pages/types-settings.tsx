@@ -3,6 +3,7 @@
 import * as limits from '../../../base/limits.ts'
 import type { AnswerOf } from '../../../http/in-process.ts'
 import { check } from '../../../pages/kit/controls.tsx'
+import { Empty } from '../../../pages/kit/empty.tsx'
 import { Row, Rows, Section } from '../../../pages/kit/parts.tsx'
 import { orgFrame } from '../../../pages/kit/scene-frames.tsx'
 import { act, settings } from '../../../pages/kit/settings.tsx'
@@ -35,18 +36,26 @@ export const typesPage = settings({
   },
   view: (listed, { form, visit: { urls } }, { org }) => {
     const mayEdit = mayDelete(org.role)
+    const begin = mayEdit && (
+      <p>
+        <a class="btn go" href={urls.typeSettings(org.id, 'new')}>
+          New type
+        </a>
+      </p>
+    )
     return (
       <>
-        <TypeList {...{ listed, urls, org }} />
-        {mayEdit ? (
-          <p>
-            <a class="btn go" href={urls.typeSettings(org.id, 'new')}>
-              New type
-            </a>
-          </p>
+        {listed.types.length === 0 ? (
+          <Empty example="types" begin={begin}>
+            Each page of a type “Recipe”, for example, can have these fields and links.
+          </Empty>
         ) : (
-          <p>Only maintainers and owners can change types. Your role: {org.role}.</p>
+          <>
+            <TypeList {...{ listed, urls, org }} />
+            {begin}
+          </>
         )}
+        {!mayEdit && <p>Only maintainers and owners can change types. Your role: {org.role}.</p>}
         <UndefinedTexts {...{ listed, urls, org, mayEdit }} />
         {org.role === 'owner' && (
           <Section title="Other types" why="A page that has such a type already can still be changed.">
@@ -66,7 +75,7 @@ interface ListProps {
 
 function TypeList({ listed: { types }, urls, org }: ListProps) {
   return (
-    <Rows of={types} empty="This organisation has no types.">
+    <Rows of={types}>
       {({ name, num_nodes, definition: { title, enforcement } }) => (
         <Row
           title={<a href={typeUrl(urls, org.id, name)}>{title}</a>}

@@ -2,6 +2,7 @@
 
 import * as limits from '../../../base/limits.ts'
 import { Check, type Control, check, line } from '../../../pages/kit/controls.tsx'
+import { Empty } from '../../../pages/kit/empty.tsx'
 import { Row, Rows, Secret } from '../../../pages/kit/parts.tsx'
 import { orgFrame } from '../../../pages/kit/scene-frames.tsx'
 import { act, settings } from '../../../pages/kit/settings.tsx'
@@ -75,7 +76,12 @@ export const webhooksPage = settings({
   },
   view: ({ webhooks }, { form, visit: { urls } }, { org }) => (
     <>
-      <Rows of={webhooks} empty="This organisation has no webhooks.">
+      {webhooks.length === 0 && (
+        <Empty example="webhooks">
+          For example, it builds a site again as soon as a page changes, or posts comments in a chat.
+        </Empty>
+      )}
+      <Rows of={webhooks}>
         {(webhook) => (
           <Row
             title={<a href={urls.webhook(org.id, webhook.id)}>{webhook.url}</a>}
