@@ -95,6 +95,8 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
   }
   const applied = { comments: [1], expected_source_commit: source_commit }
   await made(ann.post(`${tree}/pull-requests/4/suggestions`, applied))
+  await propose('conflict', 'content.md', '# Whales\n\nLarge mammals that eat fish.\n')
+  await commit('main', 'content.md', '# Whales\n\nLarge mammals that eat [[Krill]] and squid.\n')
   const [held, overridden] = await ruledProposals(ann)
   const { kitchen, leek, tart, olga } = await typedPages(ann)
   const commits = (await made(ann.get(`${tree}/tree/main/commits`))).history
@@ -188,6 +190,8 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'proposal-erase-review', path: `${at}/proposals/3?tab=conversation&erase=2` },
     { name: 'proposal-erased', path: `${at}/proposals/1?tab=conversation` },
     { name: 'proposal-commits', path: `${at}/proposals/3?tab=commits` },
+    { name: 'proposal-conflict', path: `${at}/proposals/5` },
+    { name: 'proposal-resolve', path: `${at}/proposals/5/resolve` },
     { name: 'proposal-held-up', path: held },
     { name: 'proposal-overridden', path: overridden },
     { name: 'settings', path: `${pageAt(org)}/settings/general` },
@@ -221,6 +225,7 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'password', path: '/me/password' },
     { name: 'tokens', path: '/me/tokens' },
     { name: 'inbox', path: '/me/inbox' },
+    { name: 'notifications', path: '/me/notifications' },
     { name: 'connections', path: '/me/connections' },
     { name: 'consent', path: consent },
     { name: 'identities', path: '/me/identities' },
