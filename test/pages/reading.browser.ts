@@ -236,8 +236,8 @@ describe('pages to read', () => {
       return Number(answer.headers.get('content-length'))
     }
     const assets: Record<string, string> = JSON.parse(await readFile('dist/assets/assets.json', 'utf8'))
-    // Other pages have the pictures, the diagrams and the import.
-    const names = Object.values(assets).filter((name) => !/\.webp$|^(diagram|import)/.test(name))
+    // Other pages have the pictures, the diagrams, the import and the map.
+    const names = Object.values(assets).filter((name) => !/\.webp$|^(diagram|import|map)/.test(name))
     const shared = await Promise.all(names.map((name) => sizeOf(`/assets/${name}`)))
     const sum = shared.reduce((total, size) => total + size, 0)
     expect(Math.min(...shared)).to.be.above(0)

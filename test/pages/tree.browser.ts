@@ -71,7 +71,7 @@ describe('the tree in a browser', () => {
     expect(await link('Whales').count()).to.equal(0)
   })
 
-  it('moves by arrow keys, opens and closes by them, and leaves Tab alone', async () => {
+  it('moves by arrow keys, opens and closes by them, and is one Tab stop', async () => {
     const { page, open } = visitor
     await open(at('Birds'))
     const isFocused = (title: string) => page.locator('.tree .t:focus', { hasText: new RegExp(`^${title}$`) }).waitFor()
@@ -97,13 +97,45 @@ describe('the tree in a browser', () => {
     await page.keyboard.press('ArrowLeft')
     await page.keyboard.press('ArrowLeft')
     await link('Fish').waitFor({ state: 'hidden' })
+    // Tab comes back to the link that had the focus, and to no other one.
     await page.keyboard.press('Tab')
-    await page.locator('.tree .add:focus').waitFor()
+    expect(await page.locator('.tree :focus').count()).to.equal(0)
     await page.keyboard.press('Shift+Tab')
+    await isFocused('Sea')
     await page.keyboard.press('Shift+Tab')
-    await page.locator('.tree .chev:focus').waitFor()
-    await page.keyboard.press('Space')
-    await link('Fish').waitFor()
+    expect(await page.locator('.tree :focus').count()).to.equal(0)
+  })
+
+  it('has few Tab stops before the text of a page with many siblings, without script all links', async () => {
+    const { page, open } = visitor
+    await add(
+      Array.from({ length: 147 }, (_, n) => `Page ${n + 1}`),
+      'Air',
+    )
+    await open(at('Page 70'))
+    await page.locator('.tree .t[tabindex="0"]').waitFor()
+    const isInText = "document.activeElement.closest('main') !== null"
+    let stops = 0
+    do await page.keyboard.press('Tab')
+    while (!(await page.evaluate(isInText)) && ++stops < 400)
+    expect(stops).to.be.below(15)
+    const { context, page: plain, ...other } = await newVisitor({ javaScriptEnabled: false })
+    await made(ann.patch(`/orgs/${org}`, { published: true }))
+    await other.open(at('Page 70'))
+    expect(await plain.locator('.tree .t').count()).to.be.above(100)
+    expect(await plain.locator('.tree [tabindex]').count()).to.equal(0)
+    await context.close()
+  })
+
+  it('has one line for each title, which is its tooltip', async () => {
+    const { page, open } = visitor
+    const long = 'A title that is much longer than the column at the side is wide'
+    await add([long], 'Air')
+    await open(at(long))
+    const current = page.locator('.tree [aria-current]')
+    expect(await current.getAttribute('title')).to.equal(long)
+    const heights = await page.locator('.tree .row').evaluateAll((rows) => rows.map((one) => one.clientHeight))
+    expect(new Set(heights).size).to.equal(1)
   })
 
   it('shows the current page however many siblings it has, and leads to all of them', async () => {

@@ -17,7 +17,7 @@ const [side] = document.querySelectorAll<HTMLElement>('[data-tree]')
 if (side) openTree(side)
 
 function openTree(tree: HTMLElement): void {
-  makeButtons(tree)
+  adopt(tree)
   showCurrent(tree)
   tree.addEventListener('click', (event) => {
     const chevron = event.target instanceof Element ? event.target.closest<HTMLElement>('.chev') : null
@@ -26,13 +26,27 @@ function openTree(tree: HTMLElement): void {
     void toggle(chevron)
   })
   tree.addEventListener('keydown', (event) => press(tree, event))
+  tree.addEventListener('focusin', ({ target }) => {
+    if (target instanceof HTMLElement && target.matches(stops)) makeStop(tree, target)
+  })
   if ('move' in tree.dataset) takeDrags(tree)
   void reopen(tree)
 }
 
-/** Chevrons are links without script. */
-function makeButtons(tree: HTMLElement): void {
+/** The links between which arrow keys move. */
+const stops = '.t, .more a'
+
+/** Makes chevrons buttons, and the tree one Tab stop. Without script, both are links that Tab reaches. */
+function adopt(tree: HTMLElement): void {
   for (const chevron of tree.querySelectorAll('.chev')) chevron.setAttribute('role', 'button')
+  for (const link of tree.querySelectorAll<HTMLElement>('ul a')) link.tabIndex = -1
+  makeStop(tree, tree.querySelector<HTMLElement>('.t[aria-current]') ?? tree.querySelector<HTMLElement>('.t'))
+}
+
+/** Lets Tab reach this link, and no other of the tree. */
+function makeStop(tree: HTMLElement, link: HTMLElement | null): void {
+  for (const other of tree.querySelectorAll<HTMLElement>('[tabindex="0"]')) other.tabIndex = -1
+  if (link) link.tabIndex = 0
 }
 
 /** Lets a page be dropped on another that is neither its parent nor below it. */
@@ -75,7 +89,7 @@ async function redraw(tree: HTMLElement, id: string): Promise<void> {
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
   for (const list of tree.querySelectorAll(':scope > ul')) list.remove()
   tree.querySelector('.close')?.after(...page.querySelectorAll('[data-tree] > ul'))
-  makeButtons(tree)
+  adopt(tree)
   remember([...remembered(), id].slice(-most.levels))
   await reopen(tree)
 }
@@ -133,6 +147,7 @@ async function loadLevel(item: HTMLElement): Promise<boolean> {
     const link = document.createElement('a')
     link.href = `${pathOf(id)}/subpages`
     link.textContent = `All ${level.total.toLocaleString('en')} pages`
+    link.tabIndex = -1
     more.append(link)
     list.append(more)
   }
@@ -153,6 +168,8 @@ function itemFor(parent: HTMLElement, { id, title, num_children }: Node): HTMLEl
   link.href = pathOf(id, title)
   link.removeAttribute('aria-current')
   link.textContent = title
+  link.title = title
+  link.tabIndex = -1
   row.querySelector('.move')?.remove()
   const add = row.querySelector<HTMLAnchorElement>('.add')
   if (add) {
@@ -173,28 +190,30 @@ function itemFor(parent: HTMLElement, { id, title, num_children }: Node): HTMLEl
   return item
 }
 
-/** Moves the focus as in a tree of the ARIA authoring practices. Tab still reaches every link. */
+/** Moves the focus as in a tree of the ARIA authoring practices. */
 function press(tree: HTMLElement, event: KeyboardEvent): void {
   const { key, target } = event
   const item = target instanceof Element ? itemOf(target) : null
   if (!item || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
   const chevron = item.querySelector<HTMLElement>(':scope > .row > .chev')
   const isOpen = chevron !== null && isExpanded(chevron)
-  const links = [...tree.querySelectorAll<HTMLElement>('.t')].filter(({ offsetParent }) => offsetParent)
+  const links = [...tree.querySelectorAll<HTMLElement>(stops)].filter(({ offsetParent }) => offsetParent)
   const link = item.querySelector<HTMLElement>('.t')
-  const at = link ? links.indexOf(link) : -1
+  const at = target instanceof HTMLElement ? links.indexOf(target) : -1
+  const isMore = at >= 0 && target !== link
   let next: HTMLElement | null | undefined = link
   if (key === 'ArrowDown') next = links[at + 1]
   else if (key === 'ArrowUp') next = links[at - 1]
   else if (key === 'Home') next = links[0]
   else if (key === 'End') next = links.at(-1)
+  else if (isMore && key === 'ArrowRight') return
+  else if (isMore && key === 'ArrowLeft') next = link
   else if (key === 'ArrowRight' && isOpen) next = item.querySelector<HTMLElement>(':scope > ul .t')
   else if (key === 'ArrowLeft' && !isOpen) next = itemOf(item.parentElement)?.querySelector<HTMLElement>('.t')
   else if (chevron && (key === 'ArrowRight' || key === 'ArrowLeft')) void toggle(chevron)
-  else if (chevron && key === ' ' && target === chevron) void toggle(chevron)
   else return
   event.preventDefault()
-  if (key !== ' ') next?.focus()
+  next?.focus()
 }
 
 function itemAt(target: EventTarget | null): HTMLElement | null {

@@ -91,7 +91,8 @@ function Writing({ text, isFocused }: { readonly text: string; readonly isFocuse
           Markdown
         </span>
       </div>
-      {/* Tab reaches the text before the tools, which are above it. */}
+      <EditorToolbar />
+      <ViewSwitch />
       <div class="panes">
         <div class="pane" data-pane id="pane-write" role="tabpanel" aria-label="Write">
           {/* HTML parsers drop a newline at the start of a textarea. */}
@@ -107,8 +108,6 @@ function Writing({ text, isFocused }: { readonly text: string; readonly isFocuse
         </div>
         <div class="pane prose" data-preview id="pane-preview" role="tabpanel" aria-label="Preview" hidden />
       </div>
-      <EditorToolbar />
-      <ViewSwitch />
       <section class="attached" id="attached" data-attached aria-label="Files to upload" hidden />
     </div>
   )

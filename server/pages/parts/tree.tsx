@@ -199,7 +199,13 @@ function Item({ node, parent, ...props }: TreeProps & { readonly node: TreeNode;
             <Icon name="right" size={14} />
           </a>
         )}
-        <a class="t" dir="auto" href={urls.node(org, id, title)} aria-current={isCurrent ? 'page' : undefined}>
+        <a
+          class="t"
+          dir="auto"
+          href={urls.node(org, id, title)}
+          title={title}
+          aria-current={isCurrent ? 'page' : undefined}
+        >
           {title}
         </a>
         {num_children > 0 && <span class="n">{num_children.toLocaleString('en')}</span>}
