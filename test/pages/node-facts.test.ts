@@ -70,6 +70,18 @@ describe('a page says what holds', () => {
     expect(textOf(await page(`${pageAt(org, id)}/history`))).to.match(/2 versions(?! on)/)
   })
 
+  it('of a head: one line of facts, one of tags, and the URL to clone on demand', async () => {
+    const { id, clone_url } = await add({ title: 'Fin whale', text_content: 'Long.', tags: ['sea', 'fins'] })
+    const shown = await page(pageAt(org, id))
+    const [, facts, tags] = /class="meta">([^]*?)<\/div><div class="page-tags">([^]*?)<\/div>/.exec(shown) ?? []
+    expect(textOf(facts ?? '').trim()).to.match(/^Ann edited this .* Authors$/)
+    expect(textOf(tags ?? '').trim()).to.equal('sea fins')
+    const [, folded = ''] = /<details class="downloads">([^]*?)<\/details>/.exec(shown) ?? []
+    expect(textOf(folded))
+      .to.match(/^ Download or clone .* git clone /)
+      .and.to.contain(clone_url)
+  })
+
   it('of a missing text: those who may write one get a link to the editor', async () => {
     const cy = await signUp(grove, 'Cy')
     await made(ann.put(`/orgs/${org}/members/${cy.user.email}`, { role: 'reader' }))

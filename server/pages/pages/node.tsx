@@ -160,6 +160,7 @@ function Article({ visit, read, html }: ArticleProps) {
         time={isMain ? node.updated_at : latest?.created_at}
         proposals={read.proposals}
       />
+      <Tags {...{ urls, node }} />
       {isMain && read.typed === undefined && <PropertyList {...{ urls, node }} />}
       {read.typed && (
         <NodeFields {...{ urls, node }} typed={read.typed} seesProblems={org.role !== undefined}>
@@ -301,35 +302,37 @@ interface MetaProps {
 }
 
 function Meta({ visit: { urls }, node, revision, commits, latest, time, proposals }: MetaProps) {
-  const { org_id, id, tags } = node
+  const { org_id, id } = node
   const { open, all } = proposals
   return (
     <div class="meta">
       {latest && time && (
         <a href={urls.history(org_id, id, revision)} data-key="h" data-key-name="History">
-          <Icon name="clock" size={14} />
           <span>
             {latest.author} edited this <When time={time} as="on" />
           </span>
         </a>
       )}
       {commits > 1 && <a href={urls.history(org_id, id, revision)}>{plural(commits, 'version')}</a>}
-      {commits > 0 && <a href={urls.blame(org_id, id, revision)}>Authors</a>}
       {all > 0 && (
         <a href={`${urls.proposals(org_id, id)}${open > 0 ? '' : '?status=all'}`}>
-          <Icon name="branch" size={14} />
           {open > 0 ? plural(open, 'open proposal') : plural(all, 'proposal')}
         </a>
       )}
-      {tags.length > 0 && (
-        <div class="tags-line">
-          {tags.slice(0, mostTags).map((tag) => (
-            <a class="tag" href={urls.tags(org_id, tag)}>
-              {tag}
-            </a>
-          ))}
-        </div>
-      )}
+      {commits > 0 && <a href={urls.blame(org_id, id, revision)}>Authors</a>}
+    </div>
+  )
+}
+
+function Tags({ urls, node: { org_id, tags } }: { readonly urls: Urls; readonly node: Node }) {
+  if (tags.length === 0) return null
+  return (
+    <div class="page-tags">
+      {tags.slice(0, mostTags).map((tag) => (
+        <a class="tag" href={urls.tags(org_id, tag)}>
+          {tag}
+        </a>
+      ))}
     </div>
   )
 }

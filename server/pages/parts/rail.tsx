@@ -87,8 +87,11 @@ function Files({ urls, node: { org_id, id }, files, revision }: OfNode & Pick<Ra
 function Downloads({ urls, node, revision, textPath }: OfNode & Pick<RailProps, 'textPath'>) {
   const { org_id, id } = node
   return (
-    <section>
-      <h2>Download or clone</h2>
+    <details class="downloads">
+      <summary>
+        <Icon name="right" size={12} />
+        Download or clone
+      </summary>
       <ul>
         {textPath !== undefined && (
           <li>
@@ -114,6 +117,6 @@ function Downloads({ urls, node, revision, textPath }: OfNode & Pick<RailProps, 
           <code>git clone {node.clone_url}</code>
         </li>
       </ul>
-    </section>
+    </details>
   )
 }
