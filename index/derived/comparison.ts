@@ -37,7 +37,7 @@ const tables: readonly Table[] = [
     'org',
     ['one.id', 'null'],
     '',
-    'id name description vault_id published require_pull_requests rules rules_head embeddings requires closed created_at updated_at head',
+    'id name description vault_id published require_pull_requests rules rules_head embeddings home_node_id requires closed created_at updated_at head',
   ),
   table('member', ['one.org_id', 'null'], 'user_id', 'email name role created_at former_emails'),
   table(

@@ -156,6 +156,12 @@ export const indexMigrations: Record<string, Migration> = {
       ])
     },
   },
+  // No organisation that was read before has chosen one.
+  '026_home': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, ['alter table org add column home_node_id text'])
+    },
+  },
 }
 
 /** The number of nodes of each organisation. Triggers keep it, so that a check reads one row. */

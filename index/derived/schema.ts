@@ -18,6 +18,8 @@ export interface OrgTable {
   rules_head: string | null
   /** 1 if the owners allow search by meaning, 0 if they refuse it. Null: they have not chosen. */
   embeddings: number | null
+  /** The node that the owners chose as home page, which may be deleted. Null: none. */
+  home_node_id: string | null
   /** JSON array of words that a version must know to serve the organisation. Null: org.git was not read since. */
   requires: string | null
   /** 1 if the version that wrote the row lacks one of the words. The row then has no members, and is not published. */

@@ -24,7 +24,7 @@ export interface Lease extends Omit<Fence, 'enter'> {
 
 /** The columns of an organisation that only the index has. */
 type IndexColumns =
-  | ('head' | 'epoch' | 'version' | 'graph_version' | 'rules' | 'rules_head' | 'embeddings')
+  | ('head' | 'epoch' | 'version' | 'graph_version' | 'rules' | 'rules_head' | 'embeddings' | 'home_node_id')
   | ('requires' | 'closed')
 
 /** The columns of an organisation that the index and the directory both have. */

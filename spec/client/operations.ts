@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = '8e28437270d6'
+export const revision = 'c671b00708ed'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',

@@ -976,6 +976,11 @@ export interface components {
              *     decides.
              */
             readonly embeddings?: boolean | null;
+            /**
+             * Format: uuid
+             * @description The node whose text the overview shows. `null` takes the choice back: it is found by its title.
+             */
+            readonly home_node_id?: string | null;
         };
         /** @description An organisation. */
         readonly Org: {
@@ -1015,6 +1020,11 @@ export interface components {
              *     decides. Only for members, and not in lists.
              */
             readonly embeddings?: boolean;
+            /**
+             * @description The node that the owners chose as home page, which may be deleted. Absent if they have not chosen, and in
+             *     lists.
+             */
+            readonly home_node_id?: components["schemas"]["Uuid"];
             /** @description The content of the organisation, and its limits. Only for members, and not in lists. */
             readonly usage?: components["schemas"]["OrgUsage"];
             readonly created_at: components["schemas"]["UtcTime"];

@@ -46,8 +46,7 @@ describe('the pages of an organisation', () => {
   describe('show as their home text', () => {
     const homeOf = async () => {
       const { main } = await see(reader)
-      const text = /<article class="home-text"[\s\S]*?<\/article>/.exec(main)?.[0]
-      return text && wordsOf(/<h2>([\s\S]*?)<\/h2>/.exec(text)?.[1] ?? '')
+      return /<article class="home-text" aria-label="([^"]*)"/.exec(main)?.[1]
     }
 
     it('the only root, if it has a text', async () => {
@@ -80,6 +79,41 @@ describe('the pages of an organisation', () => {
       await addMany(205, 'A page')
       await add('README', 'Far down.')
       expect(await homeOf()).to.equal('README')
+    })
+
+    it('the one that an owner chose, wherever it is, until it is deleted', async () => {
+      const home = await add('Home', 'By its title.')
+      const chosen = await add('Guide', 'Chosen.', { parents: [home] })
+      expect(await homeOf()).to.equal('Home')
+      await made(ann.patch(`/orgs/${org}`, { home_node_id: chosen, published: true }))
+      for (const visitor of [reader, client(grove)]) {
+        const { main } = await see(visitor)
+        expect(main)
+          .to.match(/<article class="home-text" aria-label="Guide"[^>]*><h2>/)
+          .and.include('Chosen.')
+      }
+      expect((await see(ann, `/${chosen}/settings`)).main).to.contain('because it was chosen in the settings')
+      expect((await see(ann, '/settings/general')).main).to.match(/<input id="home-home"[^>]* value="Guide"/)
+      await made(ann.delete(`/orgs/${org}/nodes/${chosen}`))
+      expect(await homeOf()).to.equal('Home')
+      await made(ann.patch(`/orgs/${org}`, { home_node_id: null }))
+      expect((await made(ann.get(`/orgs/${org}`))).home_node_id).to.equal(undefined)
+      const other = await ann.patch(`/orgs/${org}`, { home_node_id: org })
+      expect([other.status, other.body.detail[0].loc]).to.deep.equal([422, ['body', 'home_node_id']])
+    })
+
+    it('with one title, first the text, and to readers without an account no changes and no map', async () => {
+      await add('Atlas', 'All about it.')
+      const below = await add('Whales')
+      await made(ann.patch(`/orgs/${org}`, { published: true }))
+      const [member, anyone] = [(await see(reader)).main, (await see(client(grove))).main]
+      expect(member)
+        .to.include('Recent changes')
+        .and.not.match(/<article class="home-text"[^>]*><h2>/)
+      expect(anyone).to.not.include('Recent changes').and.not.include('class="mini"')
+      expect(anyone.split('All about it.')[1]).to.include(
+        `<ul class="tiles"><li class="card"><a href="${pageAt(org, below)}">`,
+      )
     })
 
     it('the beginning of a long one, with a link to the rest', async () => {

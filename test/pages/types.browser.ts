@@ -86,7 +86,7 @@ describe('types in a browser', () => {
         const { page, open } = visitor
         const path = `${pageAt((await made(ann.post('/orgs', { name: 'Empty' }))).id)}/settings/types`
         await open(path)
-        await page.getByText('This organisation has no types.').waitFor()
+        await page.getByText('Each page of a type').waitFor()
         expect(await leastGap(page)).to.be.at.least(8)
         // Somebody else changes the type while the form is open.
         await open(`${pageAt(org)}/settings/types/person`)

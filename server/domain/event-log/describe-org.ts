@@ -109,7 +109,7 @@ function orgData({ id, name, published, require_pull_requests }: OrgFile) {
 
 /** The fields whose values an event of a change shows. */
 function settingsOf(org: OrgFile) {
-  return { ...orgData(org), embeddings: org.embeddings ?? null }
+  return { ...orgData(org), embeddings: org.embeddings ?? null, home_node_id: org.home_node_id ?? null }
 }
 
 interface Versions {
@@ -141,6 +141,7 @@ function orgChange(
     'rules',
     'unknown_types',
     'embeddings',
+    'home_node_id',
   ] as const
   const changedFields = fields.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(now[field]))
   const changed = [...changedFields, ...(types.before.types ? ['types'] : [])]

@@ -36,6 +36,8 @@ interface OrgFile {
   readonly unknown_types?: 'refuse' | undefined
   /** True if the owners allow search by meaning, and false if they refuse it. Absent: they have not chosen. */
   readonly embeddings?: boolean | undefined
+  /** The node whose text the overview shows. Absent: by its title. */
+  readonly home_node_id?: string | undefined
   /** Words that a version must know to serve the organisation. Absent: none. */
   readonly requires?: readonly string[] | undefined
   readonly created_at: string
@@ -87,6 +89,7 @@ const orgSchema = z.looseObject({
   unknown_types: z.literal('refuse').optional().catch(undefined),
   // An unreadable choice must not send texts to another machine.
   embeddings: z.boolean().optional().catch(false),
+  home_node_id: z.string().refine(isId).optional().catch(undefined),
   requires: z.array(z.string()).optional().catch(['an unreadable list']),
   created_at: z.iso.datetime(),
 })
@@ -152,6 +155,7 @@ export async function readOrgRecord(repo: Repo, head: Oid, before: Oid | null) {
       rules: JSON.stringify(org.rules ?? []),
       rules_head: head,
       embeddings: org.embeddings === undefined ? null : Number(org.embeddings),
+      home_node_id: org.home_node_id ?? null,
       requires: JSON.stringify(org.requires ?? []),
       closed: Number(isClosed),
       created_at: org.created_at,

@@ -10,7 +10,9 @@ import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { moveRepo } from '../../../gitstore/repo-folders.ts'
 import { unfinishedName } from '../../../gitstore/temporary-names.ts'
+import { readTitles } from '../../../index/derived/node-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
+import type { Sees } from '../../../index/derived/sees.ts'
 import { invalid } from '../../base/errors.ts'
 import { authorizeOrg, branchPrefixOf, orgIsGone, type Rights, recheckAccess, requireVerifiedEmail } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -50,6 +52,8 @@ export interface Org {
   readonly unknown_types?: 'allow' | 'refuse'
   /** True if the owners allow search by meaning. Absent as `rules`, and if they have not chosen. */
   readonly embeddings?: boolean
+  /** The node that the owners chose as home page. Absent in lists, and without a choice. */
+  readonly home_node_id?: string
   /** Absent as `rules`. */
   readonly usage?: OrgUsage
   readonly created_at: string
@@ -75,6 +79,8 @@ export interface OrgChange extends Partial<OrgInput> {
   readonly unknown_types?: 'allow' | 'refuse'
   /** Null takes the choice back. */
   readonly embeddings?: boolean | null
+  /** Null takes the choice back. */
+  readonly home_node_id?: string | null
 }
 
 /**
@@ -155,7 +161,8 @@ export async function listOrgs(ctx: Ctx<Person>, { query }: Query<Page>) {
 
 export async function getOrg(ctx: Ctx, { path }: Path<OrgAt>): Promise<Org> {
   const access = await authorizeOrg(ctx, path, 'public')
-  const org = toOrg(access.org, access)
+  const { home_node_id } = access.org
+  const org = { ...toOrg(access.org, access), ...(home_node_id !== null && { home_node_id }) }
   if (access.role === null) return org
   const embeddings = embeddingsChoice(access.org)
   return {
@@ -176,16 +183,17 @@ export async function updateOrg(ctx: Ctx<Person>, { path, body }: Path<OrgAt> & 
   if (JSON.stringify(body) !== '{"published":false}') await requireRoomInOrg(ctx, path.org_id, JSON.stringify(body))
   const completed = body.rules && completeRules(body.rules)
   const nodes = await findNodesIn(ctx, sees, completed ?? [])
+  await requireHome(ctx, sees, body.home_node_id)
   await changeOrg(ctx, ctx.actor, path, 'edit', (record) => {
     requireOwner(record, ctx.actor)
-    const { description, rules: _, unknown_types, embeddings, ...others } = body
+    const { description, rules: _, unknown_types, embeddings, home_node_id, ...others } = body
     const { vault_id } = record.org
     if (vault_id !== undefined && (body.vault_id ?? vault_id) !== vault_id)
       throw invalid(['body', 'vault_id'], 'The organisation belongs to another vault', body.vault_id)
     const rules = completed && admitRules(record, completed, nodes)
     const described = withDescription({ ...record.org, ...others }, description)
     const chosen = withEmbeddings(withUnknownTypes(described, unknown_types), embeddings)
-    const org = requireFit(withRules(chosen, rules))
+    const org = requireFit(withRules(withHome(chosen, home_node_id), rules))
     return JSON.stringify(org) === JSON.stringify(record.org) ? record : { ...record, org }
   })
   // Also without a change: the request may repeat one that failed after its commit.
@@ -265,6 +273,20 @@ function withUnknownTypes(org: OrgRecord['org'], choice: OrgChange['unknown_type
   if (choice === undefined) return org
   if (choice === 'refuse') return { ...org, unknown_types: choice }
   const { unknown_types: _, ...rest } = org
+  return rest
+}
+
+/** @throws ValidationError it is not a node of the organisation */
+async function requireHome(ctx: Ctx, sees: Sees, id: OrgChange['home_node_id']): Promise<void> {
+  if (id && !(await readTitles(ctx.index.read, sees, [id])).has(id))
+    throw invalid(['body', 'home_node_id'], 'The organisation has no such node', id)
+}
+
+/** Returns the organisation with the home page. Null removes it; undefined changes nothing. */
+function withHome(org: OrgRecord['org'], id: OrgChange['home_node_id']): OrgRecord['org'] {
+  if (id === undefined) return org
+  if (id !== null) return { ...org, home_node_id: id }
+  const { home_node_id: _, ...rest } = org
   return rest
 }
 

@@ -26,7 +26,7 @@ interface Shown {
   readonly trouble: Trouble | undefined
   /** Prefix of the id. */
   readonly of: string
-  /** The options of a reference. */
+  /** The options of a reference, or suggestions for a line. */
   readonly options?: Options<string>
 }
 
@@ -63,7 +63,24 @@ function input(label: string, look: Look, required: boolean): Control<string> {
     write: (value) => [value],
     draw: ({ texts: [value], ...shown }) => (
       <Field {...{ label, hint, ...shown }}>
-        {(tied) => <input {...tied} {...{ required, autocomplete, value }} type={type as 'text'} maxLength={most} />}
+        {(tied) => (
+          <>
+            <input
+              {...tied}
+              {...{ required, autocomplete, value }}
+              {...(shown.options && { list: `${tied.id}-list` })}
+              type={type as 'text'}
+              maxLength={most}
+            />
+            {shown.options && (
+              <datalist id={`${tied.id}-list`}>
+                {shown.options.map(([option]) => (
+                  <option value={option} />
+                ))}
+              </datalist>
+            )}
+          </>
+        )}
       </Field>
     ),
   }

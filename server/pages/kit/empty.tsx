@@ -36,7 +36,7 @@ const examples = {
   types: [
     ['list', 'Serves', 'a whole number, required'],
     ['tasks', 'Course', 'soup, main or sweet'],
-    ['link', 'Author', 'a link to a person'],
+    ['link', 'Author', 'a link to its writer'],
   ],
   webhooks: [
     ['pen', 'Page changed', 'to build.example.org, received'],

@@ -1,11 +1,15 @@
 /** The home text of an organisation, which is the text of one of its pages. */
 
 import { createHash } from 'node:crypto'
+import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
-import { AppError } from '../../base/errors.ts'
+import { AppError, invalid } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { folded } from '../../markdown/note-names.ts'
-import { nodeNamed } from '../linking.ts'
+import { optionalLine } from '../kit/controls.tsx'
+import { Section } from '../kit/parts.tsx'
+import { act } from '../kit/settings.tsx'
+import { nodeNamed, nodesNamed } from '../linking.ts'
 import type { PageContext } from '../page-context.ts'
 import { unlessBusy } from '../parts/degraded.ts'
 import { Icon } from '../parts/icons.tsx'
@@ -43,7 +47,7 @@ export interface HomeFound {
 }
 
 /**
- * Reads the home page. It is the only root. If there are several, it is the one with the organisation's name, else `Home`,
+ * Reads the home page. It is the one that the owners chose, else the only root. If there are several, it is the one with the organisation's name, else `Home`,
  * `README` or `Index`, in any case of letters.
  */
 export async function readHome({ api }: PageContext, org: Org, tree: Tree): Promise<HomeFound> {
@@ -73,6 +77,7 @@ export async function readHome({ api }: PageContext, org: Org, tree: Tree): Prom
 }
 
 async function findHome(api: Api, org: Org, { levels }: Pick<Tree, 'levels'>): Promise<string | undefined> {
+  if (await readChosen(api, org)) return org.home_node_id
   const { nodes = [], total = 0 } = levels[''] ?? {}
   if (total === 1) return nodes[0]?.id
   for (const name of [org.name, ...names]) {
@@ -84,6 +89,15 @@ async function findHome(api: Api, org: Org, { levels }: Pick<Tree, 'levels'>): P
     if (found !== undefined) return found
   }
   return undefined
+}
+
+/** Reads the page that the owners chose. Undefined without a choice, or if the page is deleted. */
+async function readChosen(api: Api, { id: org_id, home_node_id: node_id }: Org): Promise<Node | undefined> {
+  if (node_id === undefined) return undefined
+  return api.getNode({ path: { org_id, node_id } }).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'node_not_found') return undefined
+    throw error
+  })
 }
 
 /** Says to editors that a page is the home page. */
@@ -108,6 +122,7 @@ export async function whyHome(api: Api, org: Org, node: Pick<Node, 'id' | 'title
   }
   const roots = await unlessBusy<number | undefined>(find(), undefined)
   if (roots === undefined) return undefined
+  if (org.home_node_id === node.id) return 'it was chosen in the settings'
   if (roots === 1) return 'it is the only page at the top'
   return folded(node.title) === folded(org.name)
     ? 'it has the name of the organisation'
@@ -126,16 +141,51 @@ export function NoHome({ urls, org, blank }: { readonly urls: Urls; readonly org
   )
 }
 
-/** The rule by which a page is the home page, for the settings. */
-export function HomeRule() {
+/** The choice of the home page, for the settings. */
+export const chooseHome = act(
+  'Save home page',
+  { home: optionalLine('Title of the page') },
+  async ({ api, params }, { home }) => {
+    const path = { org_id: params.org ?? '' }
+    await api.updateOrg({
+      path,
+      body: { home_node_id: home === undefined ? null : await pageWith(api, path.org_id, home) },
+    })
+  },
+  'plain',
+)
+
+/** @throws ValidationError no page has the title, or several have it */
+async function pageWith(api: Api, org: string, title: string): Promise<string> {
+  const [one, another] = await nodesNamed(api, org, title)
+  if (one === undefined) throw invalid(['body', 'home'], 'No page has this title')
+  if (another !== undefined) throw invalid(['body', 'home'], 'Several pages have this title')
+  return one.node_id
+}
+
+/** Reads the title of the chosen page, and titles to suggest. */
+export async function readHomeChoice({ api }: PageContext, org: Org) {
+  const [chosen, { nodes }] = await Promise.all([
+    readChosen(api, org),
+    api.listTree({ path: { org_id: org.id }, query: { limit: mostRoots } }),
+  ])
+  return { title: chosen?.title, roots: nodes.map(({ title }) => title) }
+}
+
+export function HomeSection({
+  isOwner,
+  children,
+}: {
+  readonly isOwner: boolean
+  readonly children: ComponentChildren
+}) {
   return (
-    <section>
-      <h2>Home page</h2>
-      <p>
-        The overview begins with the text of the home page. That is the only page at the top. If there are several, it
-        is the one with the name of the organisation, else the one called Home, README or Index.
-      </p>
-    </section>
+    <Section
+      title="Home page"
+      why="The overview begins with the text of the home page. Without a choice, that is the only page at the top. If there are several, it is the one with the name of the organisation, else the one called Home, README or Index."
+    >
+      {isOwner && children}
+    </Section>
   )
 }
 
@@ -163,20 +213,16 @@ interface HomeTextProps {
   readonly html: string
 }
 
+/** The text of the home page. Its title is left out if it says no more than that of the organisation. */
 export function HomeText({ urls, org, home: { node, isCut }, html }: HomeTextProps) {
+  const isPlain = [org.name, ...names].some((name) => folded(name) === folded(node.title))
   return (
-    <article class="home-text" data-cards>
-      <header>
+    <article class="home-text" aria-label={node.title} data-cards>
+      {!isPlain && (
         <h2>
           <a href={urls.node(org.id, node.id, node.title)}>{node.title}</a>
         </h2>
-        {mayEdit(org.role, node.head) && (
-          <a class="btn small" href={urls.edit(org.id, node.id)} data-key="e">
-            <Icon name="pen" size={14} />
-            {mayWrite(org.role) ? 'Edit' : 'Propose a change'}
-          </a>
-        )}
-      </header>
+      )}
       <div class="prose" dangerouslySetInnerHTML={{ __html: html }} />
       {isCut && (
         <p class="why">
@@ -184,5 +230,16 @@ export function HomeText({ urls, org, home: { node, isCut }, html }: HomeTextPro
         </p>
       )}
     </article>
+  )
+}
+
+/** The button that edits the home page. */
+export function EditHome({ urls, org, home: { node } }: Omit<HomeTextProps, 'html'>) {
+  if (!mayEdit(org.role, node.head)) return null
+  return (
+    <a class="btn small" href={urls.edit(org.id, node.id)} data-key="e">
+      <Icon name="pen" size={14} />
+      {mayWrite(org.role) ? 'Edit' : 'Propose a change'}
+    </a>
   )
 }

@@ -13,7 +13,7 @@ import { chooseMeaning, MeaningChoice, meaningFacts } from '../parts/meaning-cho
 import { mayDelete, mayWrite } from '../parts/rights.ts'
 import { sizeOf } from '../text/sizes.ts'
 import type { Urls } from '../urls.ts'
-import { HomeRule } from './home-text.tsx'
+import { chooseHome, HomeSection, readHomeChoice } from './home-text.tsx'
 
 type Org = AnswerOf<'getOrg'>
 
@@ -46,8 +46,12 @@ const saved = 'Saved.'
 export const generalPage = settings({
   frame: orgFrame('general'),
   title: 'Settings',
-  says: { describe: saved, publish: saved, unpublish: saved, rules: saved, embeddings: saved },
-  read: async (visit, { org }) => ({ usage: org.usage, meaning: meaningFacts(visit, org) }),
+  says: { describe: saved, publish: saved, unpublish: saved, rules: saved, embeddings: saved, home: saved },
+  read: async (visit, { org }) => ({
+    usage: org.usage,
+    meaning: meaningFacts(visit, org),
+    home: await readHomeChoice(visit, org),
+  }),
   acts: {
     describe: act('Save', names, change),
     publish: act('Publish', {}, (visit) => change(visit, { published: true }), 'go'),
@@ -59,6 +63,7 @@ export const generalPage = settings({
       'plain',
     ),
     embeddings: chooseMeaning,
+    home: chooseHome,
     delete: act(
       'Delete organisation',
       { repeated: line('Type its name to confirm', { most: limits.displayName }) },
@@ -72,7 +77,7 @@ export const generalPage = settings({
       'stop',
     ),
   },
-  view: ({ meaning }, { form, ask, visit: { urls } }, { org }) => {
+  view: ({ meaning, home }, { form, ask, visit: { urls } }, { org }) => {
     const isOwner = org.role === 'owner'
     const { name, description, require_pull_requests } = org
     const url = urls.absolute(urls.org(org.id))
@@ -118,7 +123,12 @@ export const generalPage = settings({
           </>
         )}
         <UsageOf org={org} />
-        <HomeRule />
+        <HomeSection isOwner={isOwner}>
+          {form('home', {
+            values: { home: home.title ?? '' },
+            options: { home: home.roots.map((title) => [title, title] as const) },
+          })}
+        </HomeSection>
         <ApiId id={org.id} of="organisation" />
         <FolderLinks org={org} urls={urls} />
         {mayDelete(org.role) && <TrashLink org={org} urls={urls} />}

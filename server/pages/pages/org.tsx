@@ -1,5 +1,6 @@
 /** One organisation: home text, tree, recent changes, proposals, members and small map. */
 
+import type { ComponentChildren } from 'preact'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { createExample } from '../example.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
@@ -14,18 +15,18 @@ import { mayWrite } from '../parts/rights.ts'
 import { aRole } from '../parts/roles.tsx'
 import { WordsForm } from '../parts/search-form.tsx'
 import { countOf, mostDots, type SmallMapFacts } from '../parts/small-map.tsx'
-import { readTree, TreeSide } from '../parts/tree.tsx'
+import { areasOf, readTree, type Tree, TreeSide } from '../parts/tree.tsx'
 import { beginning, pictureOf } from '../text/beginning.ts'
 import type { Urls } from '../urls.ts'
 import { EmptyOrg, JoinedNotice } from './empty-org.tsx'
-import { type Home, HomeText, NoHome, readHome, showHome } from './home-text.tsx'
+import { EditHome, type Home, HomeText, NoHome, readHome, showHome } from './home-text.tsx'
 import { type Aside, OrgAside } from './org-aside.tsx'
 
 type Org = AnswerOf<'getOrg'>
 type Nodes = Pick<AnswerOf<'listNodes'>, 'nodes' | 'total'>
 
-/** `changes`: read at a time, for grouping, in so many `rounds`. `groups`: shown. `proposals`, `members`: shown next to the text. */
-const most = { changes: 60, rounds: 3, groups: 6, proposals: 5, members: 8 } as const
+/** `changes`: read at a time, for grouping, in so many `rounds`. `groups`: shown. `proposals`, `members`: shown next to the text. `tiles`: pages shown to readers. */
+const most = { changes: 60, rounds: 3, groups: 6, proposals: 5, members: 8, tiles: 24 } as const
 
 export async function showOrg(visit: PageContext): Promise<Page> {
   const { api, urls, query } = visit
@@ -37,7 +38,12 @@ export async function showOrg(visit: PageContext): Promise<Page> {
   ])
   const isNew = query.has('welcome') && org.role !== undefined
   if (latest.total === 0) return emptyPage(visit, org, aside.proposals?.total, isNew)
-  const [tree, groups, map] = await Promise.all([readTree(visit, org), readGroups(visit), readMap(visit)])
+  const isMember = org.role !== undefined
+  const [tree, groups, map] = await Promise.all([
+    readTree(visit, org),
+    isMember ? readGroups(visit) : [],
+    isMember ? readMap(visit) : undefined,
+  ])
   const follow = await readFollow(visit, org)
   const { home, isMissing, blank } = await readHome(visit, org, tree)
   const hasNoHome = isMissing && mayWrite(org.role)
@@ -58,15 +64,24 @@ export async function showOrg(visit: PageContext): Promise<Page> {
           <TreeSide tree={tree} urls={urls} org={org.id} />
           <main id="main" class="org">
             <div class="wide">
-              <Hero visit={visit} org={org} nodes={latest.total} follow={follow} />
+              <Hero visit={visit} org={org} nodes={latest.total} follow={follow}>
+                {home && <EditHome {...{ urls, org, home }} />}
+              </Hero>
               {isNew && <JoinedNotice org={org} isEmpty={false} />}
               <BigSearch urls={urls} org={org} />
               {hasNoHome && <NoHome {...{ urls, org }} {...(blank !== undefined && { blank })} />}
-              <div class={home === undefined ? 'org-grid plain' : 'org-grid'}>
-                {home !== undefined && <HomeText {...{ urls, org, home, html }} />}
-                <Changes {...{ urls, org, groups, titles }} />
-                <OrgAside {...{ urls, org, aside, tree, map }} />
-              </div>
+              {isMember ? (
+                <div class={home === undefined ? 'org-grid plain' : 'org-grid'}>
+                  {home !== undefined && <HomeText {...{ urls, org, home, html }} />}
+                  <Changes {...{ urls, org, groups, titles }} />
+                  <OrgAside {...{ urls, org, aside, tree, map }} />
+                </div>
+              ) : (
+                <>
+                  {home !== undefined && <HomeText {...{ urls, org, home, html }} />}
+                  <TopPages {...{ urls, org, tree }} without={home?.node.id} />
+                </>
+              )}
             </div>
           </main>
         </div>
@@ -207,9 +222,11 @@ interface HeroProps {
   readonly nodes: number
   /** Undefined: the visitor cannot follow it. */
   readonly follow?: Follow | undefined
+  /** More acts. */
+  readonly children?: ComponentChildren
 }
 
-function Hero({ visit, org, nodes, follow }: HeroProps) {
+function Hero({ visit, org, nodes, follow, children }: HeroProps) {
   const { urls } = visit
   return (
     <div class="hero">
@@ -223,16 +240,54 @@ function Hero({ visit, org, nodes, follow }: HeroProps) {
         {nodes > 0 && <span>{plural(nodes, 'page')}</span>}
         {org.role && <span>You are {aRole(org.role)}</span>}
         {follow !== undefined && <FollowButtons {...{ visit, follow }} org={org.id} style="btn small quiet" />}
-        {nodes > 0 && mayWrite(org.role) && (
+        {nodes > 0 && (
           <span class="act">
-            <a class="btn small" href={urls.newNode(org.id)} data-key="n">
-              <Icon name="plus" size={14} />
-              New page
-            </a>
+            {children}
+            {mayWrite(org.role) && (
+              <a class="btn small" href={urls.newNode(org.id)} data-key="n">
+                <Icon name="plus" size={14} />
+                New page
+              </a>
+            )}
           </span>
         )}
       </div>
     </div>
+  )
+}
+
+interface TopProps {
+  readonly urls: Urls
+  readonly org: Org
+  readonly tree: Tree
+  readonly without: string | undefined
+}
+
+/** The pages at the top, for readers of a published organisation. */
+function TopPages({ urls, org, tree, without }: TopProps) {
+  const pages = areasOf(tree).filter(({ id }) => id !== without)
+  if (pages.length === 0) return null
+  return (
+    <section class="below">
+      <h2>Pages</h2>
+      <ul class="tiles">
+        {pages.slice(0, most.tiles).map(({ id, title, num_children }) => (
+          <li class="card">
+            <a href={urls.node(org.id, id, title)}>
+              {title}
+              {num_children > 0 && <small>{plural(num_children, 'subpage')}</small>}
+            </a>
+          </li>
+        ))}
+      </ul>
+      {pages.length > most.tiles && (
+        <p class="more">
+          <a class="btn" href={urls.table(org.id)}>
+            All pages
+          </a>
+        </p>
+      )}
+    </section>
   )
 }
 

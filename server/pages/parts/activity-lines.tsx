@@ -239,6 +239,7 @@ function changedOrg({ data }: Said): string {
 const settings: Readonly<Record<string, string>> = {
   unknown_types: 'whether pages may have types that nobody defined',
   embeddings: 'search by meaning',
+  home_node_id: 'the home page',
   published: 'publication',
   require_pull_requests: 'whether pages change only by proposals',
 }
