@@ -1,5 +1,6 @@
 /** The pages of an organisation without scripts: home text, tabs, recent changes and members. */
 
+import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
@@ -291,6 +292,16 @@ describe('the pages of an organisation', () => {
       const end = `2001-01-01T00:00:00Z~${'0'.repeat(8)}-0000-0000-0000-${'0'.repeat(12)}`
       expect((await see(reader, `/changes?before=${end}`)).main).to.include('There are no older changes.')
     })
+  })
+
+  it('say the same to a removed member as of an organisation that does not exist', async () => {
+    await made(ann.delete(`/orgs/${org}/members/${reader.user.email}`))
+    const [removed, unknown] = [await see(reader), await readPage(reader, pageAt(randomUUID()))]
+    const says = 'You are no longer a member of this organisation, or it does not exist.'
+    expect([removed.status, removed.main.includes(says)]).to.deep.equal([404, true])
+    expect([unknown.status, /<main[\s\S]*<\/main>/.exec(unknown.body)?.[0]]).to.deep.equal([404, removed.main])
+    const anonymous = await see(client(grove))
+    expect([anonymous.status, anonymous.main.includes('no longer')]).to.deep.equal([401, false])
   })
 
   describe('list members', () => {

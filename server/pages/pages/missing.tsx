@@ -13,6 +13,9 @@ const titles: Readonly<Record<number, string>> = {
   503: 'Temporarily unavailable',
 }
 
+/** Does not say whether the organisation exists. */
+const noOrg = 'You are no longer a member of this organisation, or it does not exist.'
+
 export function errorPage(visit: PageContext, error: ShownError): Page {
   const { status, detail, code, request_id } = error
   const page = { kind: 'page', status, place: {}, facts: error } as const
@@ -28,7 +31,7 @@ export function errorPage(visit: PageContext, error: ShownError): Page {
     body: () => (
       <main id="main" class="page narrow">
         <h1>{title}</h1>
-        <p class="lede">{asSentence(detail)}</p>
+        <p class="lede">{code === 'org_not_found' && visit.person ? noOrg : asSentence(detail)}</p>
         {status >= 500 && <p class="why">Request id: {request_id}</p>}
         <p>
           <a class="btn" href={visit.urls.home()}>
