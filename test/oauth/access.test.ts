@@ -189,7 +189,7 @@ describe('the access of a connection', () => {
     expect(connections[0]).to.include({ org_id: org, node_id: id, access: 'write', resource: 'mcp' })
     const user = await visitOf(grove, ann)
     const page = mainOf(await user.open('/me/connections'))
-    expect(page).to.include(`can read and change in node ${id} in Atlas`)
+    expect(page).to.include(`can publish in node ${id} in Atlas`)
   })
 
   it('cannot be given for a node without its organisation, or in another one, or that is unknown', async () => {

@@ -19,11 +19,11 @@ describe('bots in a browser', () => {
       await reached(page, 'Bots')
       if (javaScriptEnabled) await expectSound(page)
       await page.getByLabel('Name').fill('Builder')
-      await page.getByLabel('Role').selectOption('editor')
+      await page.getByLabel('Publish (editor)').check()
       await page.getByRole('button', { name: 'Create bot' }).click()
       await page.getByRole('heading', { name: 'Builder[bot]', level: 1 }).waitFor()
       await page.locator('#token-name').fill('CI')
-      await page.getByLabel('Access').selectOption('write')
+      await page.getByLabel('Publish Changes').check()
       await page.getByRole('button', { name: 'Create token' }).click()
       const token = (await page.locator('[data-token]').textContent())?.trim() ?? ''
       if (javaScriptEnabled) await expectSound(page)

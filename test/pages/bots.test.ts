@@ -37,6 +37,16 @@ describe('the pages of bots', () => {
     expect(members).to.include(`/settings/bots/${id}`).and.not.include('Role of &lt;b')
   })
 
+  it('recommend that a bot proposes, and offer no owner', async () => {
+    const html = mainOf(await visit.open(page))
+    const answers = [...html.matchAll(/name="role" value="(\w+)"( checked)?/g)].map(([, role, on]) => [role, on])
+    expect(answers).to.deep.equal([
+      ['contributor', ' checked'],
+      ...['editor', 'reader', 'maintainer'].map((role) => [role, undefined]),
+    ])
+    expect(html).to.contain('For an assistant, choose “Propose”')
+  })
+
   it('say next to the field why a name cannot be used', async () => {
     const answer = await visit.send(page, { act: 'create', name: '...', role: 'editor' })
     expect([answer.status, alertIn(answer)?.includes('Git would remove')]).to.deep.equal([422, true])
@@ -48,7 +58,7 @@ describe('the pages of bots', () => {
     const token = /data-token[^>]*>\s*(grv_[0-9A-Za-z]{43})/.exec(answer.body)?.[1] ?? ''
     expect((await client(grove, token).get(`/orgs/${ann.org}`)).status).to.equal(200)
     const again = mainOf(await visit.open(at))
-    expect(again).to.include('can read and change').and.include('never expires').and.not.include(token)
+    expect(again).to.include('can publish').and.include('never expires').and.not.include(token)
     const { tokens } = await made(ann.get(`/orgs/${ann.org}/bots/${id}/tokens`))
     expect((await visit.send(at, { act: 'revoke', token_id: tokens[0].id })).status).to.equal(303)
     expect((await client(grove, token).get(`/orgs/${ann.org}`)).status).to.equal(401)

@@ -245,7 +245,7 @@ describe('pages of nodes under rules', () => {
     await comment(bob, fine, 'Why?')
     const list = async () => {
       const main = mainOf(plain(await visit.open(`${pageAt(ann.org)}/settings/rules`)))
-      const items = /<ul class="rows rules">[\s\S]*?<\/ul>/.exec(main)?.[0].split('<li>').slice(1) ?? []
+      const items = /<ul class="rows rules">[\s\S]*?<\/ul>/.exec(main)?.[0].split('<li>').slice(2) ?? []
       return items.map((item) =>
         [...item.matchAll(/Holds up now:|href="([^"]*\/proposals\/\d+)"/g)].map(([, to]) => to),
       )

@@ -121,12 +121,11 @@ describe('pages of a contributor', () => {
   it('are given by owners, who read what the role may', async () => {
     const { main } = await see(ann, `${pageAt(ann.org)}/settings/members`)
     const options = [...main.matchAll(/<option value="contributor"[^>]*>([^<]*)</g)].map(([, label]) => label)
-    expect(options).to.have.members([
-      'contributor',
-      'contributor',
-      'contributor: can also propose changes',
-      'contributor: can also propose changes',
-    ])
+    expect(options).to.deep.equal(['Propose (contributor)', 'Propose (contributor)'])
+    const answers = main.matchAll(/name="role" value="contributor"[^>]*><span>(.*?)<\/span>/g)
+    expect([...answers].map(([, words = '']) => words.replace(/<[^>]*>/g, ''))).to.deep.equal(
+      Array(2).fill('Propose (contributor) People review each change before it is published.'),
+    )
     const send = await formsOf(grove, ann)
     const bob = await signUp(grove, 'Bob')
     const fields = { act: 'add', email: 'bob@example.org', role: 'contributor' }

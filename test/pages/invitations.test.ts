@@ -5,7 +5,8 @@ import { made } from '../support/cast.ts'
 import { pageAt } from '../support/pages.ts'
 import { type Answer, client, password, signUp } from '../support/people.ts'
 import { useWorld } from '../support/world.ts'
-import { formsOf, sendForm } from './forms.ts'
+import { formsOf, mainOf, sendForm, visitOf } from './forms.ts'
+import { fieldsIn } from './sent-forms.ts'
 
 describe('the link of an invitation', () => {
   const { grove, ann } = useWorld({ ann: 'owner' }, { logLevel: 'info' })
@@ -25,6 +26,30 @@ describe('the link of an invitation', () => {
     const { members } = (await ann.get(`/orgs/${org}/members`)).body
     return members.find((one: { email: string }) => one.email === email)?.role
   }
+
+  it('is made by a form of two questions, which folds how long it holds and for how many', async () => {
+    const send = await visitOf(grove, ann)
+    const members = `${pageAt(org)}/settings/members`
+    const form = (answer: Answer) => {
+      const main = mainOf(answer)
+      expect(main).to.contain('E-mail (optional)').and.contain('May they propose, or publish?')
+      const [, open, html = ''] = /<details class="more"( open)?>([\s\S]*?)<\/details>/.exec(main) ?? []
+      return [open !== undefined, [...fieldsIn(html)].map((pair) => pair.join('='))]
+    }
+    expect(form(await send.open(members))).to.deep.equal([false, ['uses=1', 'expires_at=7']])
+    const fields = { act: 'invite', email: 'no address', role: 'contributor', uses: '1', expires_at: '7' }
+    const refused = await send.send(members, fields)
+    expect([refused.status, form(refused)]).to.deep.equal([422, [false, ['uses=1', 'expires_at=7']]])
+    expect(mainOf(refused)).to.match(/id="invite-email"[^>]* value="no address"/)
+    expect(mainOf(refused)).to.match(/name="role" value="contributor" checked/)
+    expect(form(await send.send(members, { ...fields, uses: '10' }))).to.deep.equal([true, ['uses=10', 'expires_at=7']])
+    for (const role of ['contributor', 'editor', 'reader', 'maintainer', 'owner'])
+      expect((await send.send(members, { ...fields, email: '', role, uses: '10' })).status).to.equal(200)
+    const { invitations } = await made(ann.get(`/orgs/${org}/invitations`))
+    expect(invitations.map(({ role, uses_left }: Record<string, unknown>) => [role, uses_left])).to.have.deep.members(
+      ['contributor', 'editor', 'reader', 'maintainer', 'owner'].map((role) => [role, 10]),
+    )
+  })
 
   it('opens a page in the frame of all pages, and for programs the calls', async () => {
     const { status, body, headers } = await client(grove).get('/join', { accept: 'text/html' })

@@ -157,9 +157,9 @@ describe('a page says what holds', () => {
 
   it('of the rule of proposals: it does not hold for new nodes', async () => {
     const { id } = await made(ann.post('/orgs', { name: 'Ruled', require_pull_requests: true }))
-    expect(await page(`${pageAt(id)}/settings/general`)).to.contain('A new page is saved directly.')
-    expect(await page(`${pageAt(id)}/new`)).to.contain('A new page is saved directly.')
-    expect(await page(`${pageAt(org)}/new`)).to.not.contain('A new page is saved directly.')
+    expect(await page(`${pageAt(id)}/settings/general`)).to.contain('A new page is published at once.')
+    expect(await page(`${pageAt(id)}/new`)).to.contain('A new page is published at once.')
+    expect(await page(`${pageAt(org)}/new`)).to.not.contain('A new page is published at once.')
   })
 
   it('of its properties, in their order, and hostile ones as text', async () => {

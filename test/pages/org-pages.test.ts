@@ -307,7 +307,7 @@ describe('the pages of an organisation', () => {
   describe('list members', () => {
     it('with their roles in words, for members only', async () => {
       const { main } = await see(reader, '/members')
-      expect(wordsOf(main)).to.include('Ann').and.include('Owner Can also manage members and settings')
+      expect(wordsOf(main)).to.include('Ann').and.include('Owner Also manages members, rules and settings.')
       expect(wordsOf(main)).to.include('Rita Reader (you)').and.include('Reader Can read')
       expect(main).to.include('Leave…').and.not.include('Invite')
       expect((await see(ann, '/members')).main).to.include('Invite and manage members')

@@ -2,10 +2,11 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { pageAt } from '../support/pages.ts'
-import { signUp } from '../support/people.ts'
+import { pageAt, plain as withoutWords } from '../support/pages.ts'
+import { type Answer, signUp } from '../support/people.ts'
 import { useWorld } from '../support/world.ts'
 import { alertIn, mainOf, type Visit, visitOf } from './forms.ts'
+import { fieldsIn } from './sent-forms.ts'
 
 describe('the rules of an organisation', () => {
   const { grove, ann, bob } = useWorld({ ann: 'owner', bob: 'stranger' })
@@ -34,12 +35,15 @@ describe('the rules of an organisation', () => {
     ...{ branches: ['main'], approvals: 1, by: { role: 'editor' }, keep: 'same_change', checks: [] },
     ...{ resolved: false, merge: 'editor', override: 'owner' },
   }
+  const byEditors =
+    'Every change of all pages needs 1 approval by anyone who may publish. Editors merge. Owners may override.'
+  const textOf = (html: string) => html.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
   const unescaped = (html: string) => html.replaceAll('&quot;', '"').replaceAll('&amp;', '&')
-  /** The sentences of the list. */
+  /** The sentences of the list, without that of the general settings. */
   const sentencesIn = (html: string) =>
-    [...(/<ul class="rows rules">[\s\S]*?<\/ul>/.exec(html)?.[0] ?? '').matchAll(/<li><div>([^<]*)/g)].map(
-      ([, words]) => unescaped(words ?? ''),
-    )
+    [...(/<ul class="rows rules">[\s\S]*?<\/ul>/.exec(html)?.[0] ?? '').matchAll(/<li><div>([^<]*)/g)]
+      .map(([, words]) => unescaped(words ?? ''))
+      .slice(1)
   /** The values of the form that the page shows. */
   const formIn = (html: string) => {
     const form = /<section id="rule"[\s\S]*?<\/form>/.exec(html)?.[0] ?? ''
@@ -82,7 +86,7 @@ describe('the rules of an organisation', () => {
     ])
     const { body } = await visit.open(`${page}?saved=save`)
     expect(sentencesIn(body)).to.deep.equal([
-      'main and release/** of “Whales” and the pages below it: Bob or Ann approves; a new commit needs new approvals; the checks links and spell check (by Bob) pass; all threads are resolved; owners merge; nobody may override',
+      'Every change of “Whales” and the pages below it on main and release/** needs 1 approval by Bob or Ann, again for each new version, and the checks links and spell check (by Bob), and all threads resolved. Owners merge. Nobody may override.',
     ])
     expect(body).to.contain('<p class="notice" role="status">Saved.</p>')
     expect(formIn((await visit.open(`${page}${changeLink(body)}`)).body)).to.deep.equal({
@@ -142,7 +146,7 @@ describe('the rules of an organisation', () => {
         { people: 'cleo@example.org' },
         '“cleo@example.org” is not the e-mail address of a member.',
       ],
-      ['nobody', { role: '' }, 'Name a member, or choose a role above.'],
+      ['nobody', { role: '' }, 'Name a member, or choose above who else may approve.'],
       [
         'a check with a strange name',
         { checks: 'links\r\nspell?' },
@@ -195,7 +199,7 @@ describe('the rules of an organisation', () => {
     await made(ann.delete(`/orgs/${org}/nodes/${whales}`))
     const { body } = await visit.open(page)
     expect(sentencesIn(body)).to.deep.equal([
-      'main of a deleted page: a former member approves; editors merge; owners may override',
+      'Every change of a deleted page needs 1 approval by a former member. Editors merge. Owners may override.',
     ])
     expect(body).to.contain('The page was deleted, so this rule holds for nothing.')
     const form = formIn((await visit.open(`${page}${changeLink(body)}`)).body) as Record<string, string>
@@ -209,7 +213,7 @@ describe('the rules of an organisation', () => {
     await setRules([plain])
     const reader = await visitOf(grove, bob)
     const { body } = await reader.open(`${page}?rule=new`)
-    expect(sentencesIn(body)).to.deep.equal(['main: 1 editor approves; editors merge; owners may override'])
+    expect(sentencesIn(body)).to.deep.equal([byEditors])
     expect(body).to.contain('Only owners can change these rules. Your role: reader.')
     expect(mainOf(await reader.open(page))).to.not.match(/<form|Remove|Add a rule/)
     expect((await reader.send(page, fields)).status).to.equal(403)
@@ -219,17 +223,49 @@ describe('the rules of an organisation', () => {
     expect([before.status, (await cleo.open(page)).status]).to.deep.equal([404, 403])
   })
 
-  it('begin with the rule for main of the general settings', async () => {
-    expect(mainOf(await visit.open(page))).to.contain('There are no rules.')
-    await made(ann.patch(`/orgs/${org}`, { require_pull_requests: true }))
+  it('begin with the rule of the general settings, in its words, and lead there and back', async () => {
+    const general = `${pageAt(org)}/settings/general`
+    const question = 'May editors publish, or only propose?'
+    const words = {
+      false: 'Publish. Changes are published at once, unless another rule asks for a review.',
+      true: 'Only propose. Every change of all pages needs a proposal. Maintainers merge.',
+    }
+    for (const value of ['true', 'false'] as const) {
+      expect((await visit.send(general, { act: 'rules', require_pull_requests: value })).status).to.equal(303)
+      expect((await made(ann.get(`/orgs/${org}`))).require_pull_requests).to.equal(value === 'true')
+      const rules = mainOf(withoutWords(await visit.open(page)))
+      expect(textOf(rules)).to.include(`Editors ${words[value].replace(/^./, (letter) => letter.toLowerCase())}`)
+      expect(rules).to.include(`<a href="${general}">${question}</a>`).and.include('There are no other rules.')
+      const settings = mainOf(withoutWords(await visit.open(general)))
+      expect(textOf(settings)).to.include(question).and.include(words[value].replace('. ', ' '))
+      expect(settings).to.match(new RegExp(`name="require_pull_requests" value="${value}" checked`))
+      for (const one of [rules, settings]) expect(one).to.include('A new page is published at once.')
+      expect(settings).to.include(`href="${page}"`)
+    }
     await setRules([plain])
-    expect(sentencesIn((await visit.open(page)).body)).to.deep.equal([
-      'main: changes only by proposals; maintainers merge',
-      'main: 1 editor approves; editors merge; owners may override',
-    ])
-    expect((await visit.open(`${pageAt(org)}/settings/general`)).body).to.contain(
-      'This is the rule for main of existing pages.',
-    )
+    expect(sentencesIn((await visit.open(page)).body)).to.deep.equal([byEditors])
+  })
+
+  it('ask for one sentence, and fold all else unless it is not usual or wrong', async () => {
+    const isOpen = (answer: Answer) => {
+      const form = /<section id="rule"[\s\S]*?<\/form>/.exec(answer.body)?.[0] ?? ''
+      const [, before = '', open, folded = ''] =
+        /^([\s\S]*)<details class="more"( open)?>([\s\S]*)<\/details>/.exec(form) ?? []
+      const [shown, more] = [before, folded].map((html) => [...new Set(fieldsIn(html).keys())])
+      expect(shown).to.deep.equal(['rule', 'under', 'under_words', 'under_found', 'approvals', 'role', 'people'])
+      // A box that is not checked sends nothing.
+      expect(more).to.include.members(['branches', 'keep', 'checks', 'merge', 'override'])
+      return open !== undefined
+    }
+    expect(isOpen(await visit.open(`${page}?rule=new`))).to.equal(false)
+    await setRules([{ ...plain, approvals: 3, under: whales, by: { role: 'owner', people: [bob.user.id] } }])
+    expect(isOpen(await visit.open(`${page}?rule=${keyIn((await visit.open(page)).body)}`))).to.equal(false)
+    for (const more of [{ resolved: true }, { branches: ['main', 'next'] }]) {
+      await setRules([{ ...plain, ...more }])
+      expect(isOpen(await visit.open(`${page}?rule=${keyIn((await visit.open(page)).body)}`))).to.equal(true)
+    }
+    expect(isOpen(await visit.send(page, { ...fields, approvals: 'x' }))).to.equal(false)
+    expect(isOpen(await visit.send(page, { ...fields, branches: 'main\r\na..b' }))).to.equal(true)
   })
 
   it('are at most 50', async () => {

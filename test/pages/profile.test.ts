@@ -9,6 +9,7 @@ import { expecting } from '../support/node.ts'
 import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { useWorld } from '../support/world.ts'
 import { alertIn, ledTo, mainOf, type Visit, valueIn, visitOf } from './forms.ts'
+import { fieldsIn } from './sent-forms.ts'
 
 describe('the profile of a user', () => {
   const { grove } = useWorld({})
@@ -55,14 +56,36 @@ describe('the profile of a user', () => {
   })
 
   it('preselects the access that is recommended for agents, and keeps another choice', async () => {
-    const chosen = (page: Answer) => {
-      const [, options = ''] = /<select[^>]* name="access"[^>]*>(.*?)<\/select>/s.exec(mainOf(page)) ?? []
-      return [...options.matchAll(/value="(\w+)" selected/g)].map(([, access]) => access)
-    }
+    const chosen = (page: Answer) =>
+      [...mainOf(page).matchAll(/name="access" value="(\w+)" checked/g)].map(([, access]) => access)
     expect(chosen(await pages.open('/me/tokens'))).to.deep.equal(['propose'])
     expect(chosen(await pages.open('/me/tokens?access=read'))).to.deep.equal(['read'])
     const refused = await pages.send('/me/tokens', { act: 'create', name: '', access: 'write' })
     expect({ status: refused.status, access: chosen(refused) }).to.deep.equal({ status: 422, access: ['write'] })
+    expect(mainOf(refused)).to.contain('For an assistant, choose “Propose”: then people decide what is published.')
+  })
+
+  it('folds more options of a token unless one was changed or is wrong, and sends what was chosen', async () => {
+    const folded = (page: Answer) => {
+      const [, open, html = ''] = /<details class="more"( open)?>([\s\S]*?)<\/details>/.exec(mainOf(page)) ?? []
+      return [open !== undefined, [...fieldsIn(html)].map((pair) => pair.join('='))]
+    }
+    const usual = ['org_id=', 'node_id=', 'expires_at=90']
+    expect(folded(await pages.open('/me/tokens'))).to.deep.equal([false, usual])
+    const fields = { act: 'create', name: '', access: 'read', org_id: '', node_id: '', expires_at: '90' }
+    expect(folded(await pages.send('/me/tokens', fields))).to.deep.equal([false, usual])
+    const long = await pages.send('/me/tokens', { ...fields, expires_at: 'never' })
+    expect(folded(long)).to.deep.equal([true, ['org_id=', 'node_id=', 'expires_at=never']])
+    const wrong = await pages.send('/me/tokens', { ...fields, name: 'A', node_id: randomUUID() })
+    expect([wrong.status, folded(wrong)[0]]).to.deep.equal([422, true])
+    for (const access of ['propose', 'write', 'read'])
+      await pages.send('/me/tokens', { ...fields, access, name: access, org_id: ann.org, expires_at: 'never' })
+    const { tokens } = (await ann.get('/auth/tokens').then(expecting(200))).body
+    for (const { name, ...token } of tokens) {
+      expect(token).to.include({ access: name, org_id: ann.org })
+      expect(token).to.not.have.property('expires_at')
+    }
+    expect(tokens).to.have.length(3)
   })
 
   it('changes the e-mail address by the password', async () => {

@@ -24,42 +24,40 @@ const plain: Rule = {
 }
 
 describe('the sentence of a rule', () => {
+  const [all, ends] = ['Every change of all pages needs', 'Editors merge. Owners may override.']
   const examples: readonly (readonly [Partial<Rule>, string])[] = [
-    [{}, 'main: changes only by proposals; editors merge'],
-    [{ merge: 'maintainer', override: 'nobody' }, 'main: changes only by proposals; maintainers merge'],
+    [{}, 'Every change of all pages needs a proposal. Editors merge.'],
+    [{ merge: 'maintainer', override: 'nobody' }, 'Every change of all pages needs a proposal. Maintainers merge.'],
     [
       {
         ...{ approvals: 2, by: { role: 'maintainer' }, checks: [{ name: 'links' }], resolved: true },
         merge: 'maintainer',
       },
-      'main: 2 maintainers approve; the check links passes; all threads are resolved; maintainers merge; owners may override',
+      'Every change of all pages needs 2 approvals by maintainers or owners, and the check links, and all threads resolved. Maintainers merge. Owners may override.',
     ],
     [
       { branches: ['main', 'next', 'release/**'], approvals: 1, override: 'nobody' },
-      'main, next and release/**: 1 editor approves; editors merge; nobody may override',
+      'Every change of all pages on main, next and release/** needs 1 approval by anyone who may publish. Editors merge. Nobody may override.',
     ],
     [
       { under: 'w', approvals: 1, by: { role: 'reader' }, keep: 'same_commit' },
-      'main of “Whales” and the pages below it: 1 member approves; a new commit needs new approvals; editors merge; owners may override',
+      'Every change of “Whales” and the pages below it needs 1 approval by any member, again for each new version. Editors merge. Owners may override.',
     ],
     [
       { under: 'gone', resolved: true },
-      'main of a deleted page: all threads are resolved; editors merge; owners may override',
+      'Every change of a deleted page needs all threads resolved. Editors merge. Owners may override.',
     ],
-    [{ approvals: 1, by: { people: ['a'] } }, 'main: Ann approves; editors merge; owners may override'],
-    [{ approvals: 1, by: { people: ['a', 'b'] } }, 'main: Ann or Bob approves; editors merge; owners may override'],
-    [{ approvals: 2, by: { people: ['a', 'b'] } }, 'main: Ann and Bob approve; editors merge; owners may override'],
+    [{ approvals: 1, by: { people: ['a'] } }, `${all} 1 approval by Ann. ${ends}`],
+    [{ approvals: 1, by: { people: ['a', 'b'] } }, `${all} 1 approval by Ann or Bob. ${ends}`],
+    [{ approvals: 2, by: { people: ['a', 'b'] } }, `${all} 2 approvals by Ann and Bob. ${ends}`],
     [
       { approvals: 2, by: { people: ['a', 'b', 'gone'] } },
-      'main: 2 of these approve: Ann, Bob, a former member; editors merge; owners may override',
+      `${all} 2 approvals by Ann, Bob or a former member. ${ends}`,
     ],
-    [
-      { approvals: 2, by: { role: 'owner', people: ['a'] } },
-      'main: 2 of these approve: owners, Ann; editors merge; owners may override',
-    ],
+    [{ approvals: 2, by: { role: 'owner', people: ['a'] } }, `${all} 2 approvals by owners or Ann. ${ends}`],
     [
       { checks: [{ name: 'links', from: 'c' }, { name: 'spelling' }] },
-      'main: the checks links (by Cleo) and spelling pass; editors merge; owners may override',
+      `${all} the checks links (by Cleo) and spelling. ${ends}`,
     ],
   ]
   for (const [rule, sentence] of examples)

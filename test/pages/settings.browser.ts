@@ -78,11 +78,27 @@ describe('pages of settings', () => {
     expect(await statuses()).to.deep.equal(closed)
   })
 
+  it('leave 12 pixels between a sentence and what is below it', async () => {
+    const { page, open } = visitor
+    for (const path of ['general', 'members', 'rules', 'rules?rule=new', 'bots', 'webhooks', 'types', '../trash']) {
+      await open(`${pageAt(org)}/settings/${path}`)
+      const gaps = await page.locator('main p:not(.legend, .field *)').evaluateAll((all) =>
+        all.flatMap((one) => {
+          const next = one.nextElementSibling
+          return next?.checkVisibility() && one.checkVisibility()
+            ? [Math.round(next.getBoundingClientRect().top - one.getBoundingClientRect().bottom)]
+            : []
+        }),
+      )
+      expect(Math.min(12, ...gaps), path).to.equal(12)
+    }
+  })
+
   it('make the rule that texts change by proposals', async () => {
     const { page, open } = visitor
     for (const isOn of [true, false]) {
       await open(`${pageAt(org)}/settings/general`)
-      await page.getByLabel('Accept changes only as proposals').setChecked(isOn)
+      await page.getByLabel(isOn ? /^Only propose / : /^Publish /).check()
       await page.getByRole('button', { name: 'Save rule' }).click()
       expect((await made(ann.get(`/orgs/${org}`))).require_pull_requests).to.equal(isOn)
     }
@@ -95,6 +111,7 @@ describe('pages of settings', () => {
       return members.map(({ name, role }: Record<string, string>) => `${name} ${role}`)
     }
     await open(`${pageAt(org)}/settings/members`)
+    await page.getByText('Add member…').click()
     await page.locator('#add-email').fill('nobody@example.org')
     await page.getByRole('button', { name: 'Add' }).click()
     await page.getByRole('alert').waitFor()
@@ -120,6 +137,7 @@ describe('pages of settings', () => {
     const { id: node } = await made(ann.post(`/orgs/${org}/nodes`, { title: 'Krill' }))
     await open('/me/tokens')
     await page.getByLabel('Name').fill('Laptop')
+    await page.getByText('More options').click()
     await page.locator('select[name=org_id]').selectOption(org)
     await page.getByRole('textbox', { name: 'Node' }).fill('none')
     await page.getByRole('button', { name: 'Create' }).click()
@@ -153,14 +171,12 @@ describe('pages of settings', () => {
     const { page, open } = visitor
     await open('/me/tokens')
     await page.getByLabel('Name').fill('Agent')
-    const access = page.getByLabel(/^Access /)
-    expect(await access.inputValue()).to.equal('propose')
-    expect(await page.locator('label', { hasText: 'Access' }).textContent()).to.include('for an agent')
+    const access = page.getByRole('radiogroup', { name: /propose, or publish/ })
+    expect(await access.getByLabel(/^Propose /).isChecked()).to.equal(true)
+    expect(await access.textContent()).to.include('For an assistant')
     await page.getByRole('button', { name: 'Create' }).click()
     const agent = client(grove, (await page.locator('[data-token]').textContent()) ?? '')
-    expect(await page.locator('li', { hasText: 'Agent' }).textContent()).to.include(
-      'can read and propose changes in all',
-    )
+    expect(await page.locator('li', { hasText: 'Agent' }).textContent()).to.include('can propose in all')
     const { id } = await made(ann.post(`/orgs/${org}/nodes`, { title: 'Plankton' }))
     const branches = `/orgs/${org}/nodes/${id}/branches`
     await made(agent.post(branches, { name: 'agent/drift' }))
@@ -201,7 +217,7 @@ describe('pages of settings', () => {
     const { page, open } = visitor
     await open(`${pageAt(org)}/settings/members`)
     const invite = () => page.getByRole('button', { name: 'Create invitation' }).click()
-    await page.locator('#invite-role').selectOption('reader')
+    await page.getByRole('main').getByLabel('Read only').first().check()
     await invite()
     const link = (await page.locator('[data-token]').textContent()) ?? ''
     expect(link).to.match(/#token=grv_invite_[\w-]{43}$/)

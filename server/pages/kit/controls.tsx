@@ -14,6 +14,8 @@ export interface Control<T> {
   readonly isHidden?: true
   /** True for the password that proves who the user is. */
   readonly isProof?: true
+  /** True if it is folded under *More options*. */
+  readonly isMore?: true
   /** Reads the value. @throws ValidationError at `name` */
   read(texts: readonly string[], name: string): T
   write(value: T): readonly string[]
@@ -41,6 +43,18 @@ export type Body<F> = { readonly [K in keyof F as Exclude<K, Optional<F, K>>]: O
   readonly [K in keyof F as Optional<F, K>]?: Exclude<Of<F[K]>, undefined>
 }
 
+/** Folds controls under *More options*. */
+export function more<F extends Controls>(controls: F): F {
+  const folded = Object.entries(controls).map(([name, control]) => [name, { ...control, isMore: true }])
+  return Object.fromEntries(folded) as F // the same controls
+}
+
+/** Returns the values of an empty form. */
+export function startBody<F extends Controls>(controls: F): Body<F> {
+  const pairs = Object.entries(controls).flatMap(([name, { start }]) => start.map((text) => [name, text]))
+  return readBody(controls, new URLSearchParams(pairs))
+}
+
 /** Reads all controls. @throws ValidationError at the first that is invalid */
 export function readBody<F extends Controls>(controls: F, form: URLSearchParams): Body<F> {
   const values = Object.entries(controls).map(([name, control]) => [name, control.read(form.getAll(name), name)])
@@ -49,16 +63,17 @@ export function readBody<F extends Controls>(controls: F, form: URLSearchParams)
 
 interface Look {
   readonly hint?: ComponentChildren
+  readonly start?: string
   /** Maximum characters. */
   readonly most?: number
   readonly type?: 'email' | 'number' | 'url'
   readonly autocomplete?: 'email' | 'name'
 }
 
-function input(label: string, look: Look, required: boolean): Control<string> {
-  const { hint, type = 'text', autocomplete = 'off', most = type === 'email' ? limits.email : 64 } = look
+function input(label: ComponentChildren, look: Look, required: boolean): Control<string> {
+  const { hint, start = '', type = 'text', autocomplete = 'off', most = type === 'email' ? limits.email : 64 } = look
   return {
-    start: [''],
+    start: [start],
     read: ([text = '']) => text.trim(),
     write: (value) => [value],
     draw: ({ texts: [value], ...shown }) => (
@@ -87,7 +102,7 @@ function input(label: string, look: Look, required: boolean): Control<string> {
 }
 
 /** A line that must not be empty. */
-export function line(label: string, look: Look = {}): Control<string> {
+export function line(label: ComponentChildren, look: Look = {}): Control<string> {
   return input(label, look, true)
 }
 
@@ -120,7 +135,7 @@ interface ChoiceLook<T> {
 }
 
 /** A value of a fixed list. */
-export function choice<T extends string | number>(
+export function choice<const T extends string | number | boolean>(
   label: string,
   options: Options<T>,
   { hint, start }: ChoiceLook<NoInfer<T>> = {},
@@ -140,6 +155,58 @@ export function choice<T extends string | number>(
       options.map(([value, words]) => [String(value), words]),
     ),
   }
+}
+
+/** Answers to a question: a value, its verb, and a sentence about it. */
+export type Answers<T> = readonly (readonly [value: T, verb: ComponentChildren, says?: string])[]
+
+/** A question with a radio button for each answer. */
+export function question<T extends string | boolean>(
+  label: string,
+  answers: Answers<T>,
+  look: ChoiceLook<NoInfer<T>> = {},
+): Control<T> {
+  const options = answers.map(([value]) => [value, ''] as const)
+  const { hint } = look
+  return { ...choice(label, options, look), draw: (shown) => <Radios {...{ label, hint, answers, ...shown }} /> }
+}
+
+interface RadiosProps<T> extends Omit<Shown, 'of'> {
+  readonly label: string
+  readonly hint?: ComponentChildren
+  readonly answers: Answers<T>
+  readonly of?: string
+}
+
+/** Radio buttons below their question. */
+export function Radios<T>({ label, hint, answers, name, texts, trouble, of }: RadiosProps<T>) {
+  const id = of === undefined ? name : `${of}-${name}`
+  const wrong = trouble?.field === name ? trouble.says : undefined
+  return (
+    <div
+      class="choice-list"
+      role="radiogroup"
+      aria-labelledby={id}
+      {...(wrong !== undefined && { 'aria-invalid': true, 'aria-describedby': `${id}-wrong` })}
+    >
+      <p class="legend" id={id}>
+        {label} {hint && <small>{hint}</small>}
+      </p>
+      {answers.map(([value, verb, says]) => (
+        <label class="check">
+          <input type="radio" name={name} value={String(value)} checked={texts.includes(String(value))} />
+          <span>
+            {verb} {says && <small>{says}</small>}
+          </span>
+        </label>
+      ))}
+      {wrong !== undefined && (
+        <p class="wrong" id={`${id}-wrong`} role="alert">
+          {wrong}
+        </p>
+      )}
+    </div>
+  )
 }
 
 /** An id of a list that is read with the page. An empty one has no value. */
@@ -216,9 +283,9 @@ export const newPassword: Control<string> = {
 }
 
 /** Several lines. */
-export function text(label: string, hint: string, most: number): Control<string> {
+export function text(label: string, hint: string, most: number, start = ''): Control<string> {
   return {
-    start: [''],
+    start: [start],
     read: ([typed = '']) => typed.replaceAll('\r\n', '\n').trim(),
     write: (value) => [value],
     draw: ({ texts: [value], ...shown }) => (

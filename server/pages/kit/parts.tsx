@@ -4,20 +4,39 @@ import type { ComponentChildren } from 'preact'
 
 interface RowsProps<T> {
   readonly of: readonly T[]
-  /** Said if there are none. */
-  readonly empty?: string
+  /** Shown if there are none. */
+  readonly empty?: ComponentChildren
   readonly children: (one: T) => ComponentChildren
 }
 
 /** A list, with a row for each. */
 export function Rows<T>({ of, empty, children }: RowsProps<T>) {
-  if (of.length === 0) return empty ? <p>{empty}</p> : null
+  if (of.length === 0) return typeof empty === 'string' ? <p>{empty}</p> : <>{empty}</>
   return (
     <ul class="rows">
       {of.map((one) => (
         <li>{children(one)}</li>
       ))}
     </ul>
+  )
+}
+
+interface CollectionProps<T> extends RowsProps<T> {
+  /** The number from which nothing can be added. */
+  readonly most: number
+  /** The heading above the form. */
+  readonly title: string
+  /** Adds one. */
+  readonly form: ComponentChildren
+}
+
+/** A list, and the form that adds to it until it is full. */
+export function Collection<T>({ most, title, form, ...rows }: CollectionProps<T>) {
+  return (
+    <>
+      <Rows {...rows} />
+      {rows.of.length < most && <Section title={title}>{form}</Section>}
+    </>
   )
 }
 
@@ -80,6 +99,22 @@ export function Secret({ what, label = `New ${what}`, title, secret, lines = [],
         <p class="copy">{line}</p>
       ))}
     </section>
+  )
+}
+
+interface MoreProps {
+  readonly title?: ComponentChildren
+  readonly isOpen?: boolean
+  readonly children: ComponentChildren
+}
+
+/** Fields that few people need, folded. */
+export function More({ title = 'More options', isOpen = false, children }: MoreProps) {
+  return (
+    <details class="more" open={isOpen}>
+      <summary>{title}</summary>
+      <div class="fields">{children}</div>
+    </details>
   )
 }
 

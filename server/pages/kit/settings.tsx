@@ -5,7 +5,7 @@ import { AppError, invalid } from '../../base/errors.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
 import { field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { type Body, type Controls, type Options, readBody } from './controls.tsx'
-import { Notice } from './parts.tsx'
+import { More, Notice } from './parts.tsx'
 import type { SceneFrame } from './scene-frames.tsx'
 
 /** A form and its act. */
@@ -205,6 +205,17 @@ function ActForm({ name, act, fill, visit, trouble, question }: FormProps) {
   const look = act.look ?? (isFilled ? 'go' : 'plain')
   const prefix = [name, ...controls.flatMap(([key, { isHidden }]) => (isHidden ? [values[key]] : []))].join('-')
   const isNamed = of !== undefined && question === undefined
+  const drawn = controls.map(([key, control]) => {
+    const written = values[key] === undefined ? control.start : control.write(values[key])
+    const texts = isAgain ? visit.form.getAll(key) : written
+    const shown = { name: key, texts, of: prefix, trouble: isAgain ? trouble : undefined }
+    return {
+      isMore: control.isMore === true,
+      // Nothing that was changed, or is wrong, is folded.
+      isOpen: String(texts) !== String(control.start) || shown.trouble?.field === key,
+      control: control.draw({ ...shown, ...(options[key] && { options: options[key] }) }),
+    }
+  })
   return (
     <form
       method="post"
@@ -212,12 +223,12 @@ function ActForm({ name, act, fill, visit, trouble, question }: FormProps) {
       {...((question || isFilled) && { class: isFilled ? 'fields' : 'ask' })}
     >
       {question && <p>{question}</p>}
-      {controls.map(([key, control]) => {
-        const written = values[key] === undefined ? control.start : control.write(values[key])
-        const texts = isAgain ? visit.form.getAll(key) : written
-        const shown = { name: key, texts, of: prefix, trouble: isAgain ? trouble : undefined }
-        return control.draw({ ...shown, ...(options[key] && { options: options[key] }) })
-      })}
+      {drawn.map(({ isMore, control }) => !isMore && control)}
+      {drawn.some(({ isMore }) => isMore) && (
+        <More isOpen={drawn.some(({ isMore, isOpen }) => isMore && isOpen)}>
+          {drawn.map(({ isMore, control }) => isMore && control)}
+        </More>
+      )}
       <button
         class={look === 'plain' ? 'btn' : `btn ${look}`}
         {...{ type: 'submit', name: 'act', value: name }}

@@ -2,29 +2,33 @@
 
 import type { VNode } from 'preact'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { choice, expiry, hidden, optionalLine } from '../kit/controls.tsx'
+import { choice, expiry, hidden, more, optionalLine, question } from '../kit/controls.tsx'
 import { Row, Secret } from '../kit/parts.tsx'
 import { act } from '../kit/settings.tsx'
 import { param } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
 import { field } from '../parts/forms.tsx'
-import { roleOptions } from '../parts/roles.tsx'
+import { roleAnswers } from '../parts/roles.tsx'
 
 type Invitation = AnswerOf<'listInvitations'>['invitations'][number]
 
 /** Maximum characters of a field for an invitation. */
 export const mostInvitation = 4096
 
+export const role = question('May they propose, or publish?', roleAnswers, { start: 'editor' })
+
 export const invite = act(
   'Create invitation',
   {
-    email: optionalLine('E-mail', { hint: 'optional: the only address that can use the link', type: 'email' }),
-    role: choice('Their role', roleOptions, { start: 'editor' }),
-    uses: choice(
-      'Number of people',
-      [1, 10, 100, 1000].map((count) => [count, plural(count, 'person', 'people')] as const),
-    ),
-    expires_at: expiry([1, 7, 30], 7),
+    email: optionalLine('E-mail (optional)', { hint: 'the only address that can use the link', type: 'email' }),
+    role,
+    ...more({
+      uses: choice(
+        'Number of people',
+        [1, 10, 100, 1000].map((count) => [count, plural(count, 'person', 'people')] as const),
+      ),
+      expires_at: expiry([1, 7, 30], 7),
+    }),
   },
   async (visit, body) => (
     <NewInvitation made={await visit.api.createInvitation({ path: { org_id: param(visit, 'org') }, body })} />

@@ -1,7 +1,7 @@
 /** The members of an organisation: their roles, and adding, inviting and removing them. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
-import { choice, hidden, line } from '../kit/controls.tsx'
+import { hidden, line } from '../kit/controls.tsx'
 import { Row, Rows, Section } from '../kit/parts.tsx'
 import { orgFrame } from '../kit/scene-frames.tsx'
 import { act, settings } from '../kit/settings.tsx'
@@ -9,14 +9,13 @@ import { type PageContext, param } from '../page-context.ts'
 import { BotMark } from '../parts/bots.tsx'
 import { plural, When } from '../parts/dates.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
-import { roleOptions, roles } from '../parts/roles.tsx'
-import { InvitationRow, invite, revoke } from './invitations.tsx'
+import { roleAnswers } from '../parts/roles.tsx'
+import { InvitationRow, invite, revoke, role } from './invitations.tsx'
 
 type Member = AnswerOf<'listMembers'>['members'][number]
 
 /** Members on a page, and open invitations listed. */
 const size = 100
-const role = choice('Role', roleOptions, { start: 'editor' })
 
 function put(visit: PageContext, { email, role }: Pick<Member, 'email' | 'role'>) {
   return visit.api.putMember({ path: { org_id: param(visit, 'org'), email }, body: { role } })
@@ -40,11 +39,7 @@ export const membersPage = settings({
   },
   acts: {
     ...{ invite, revoke },
-    add: act(
-      'Add member',
-      { email: line('E-mail', { hint: 'of a user who has signed up here', type: 'email' }), role },
-      put,
-    ),
+    add: act('Add member', { email: line('E-mail', { type: 'email' }), role }, put),
     put: act('Change', { email: hidden, role }, put),
     remove: act('Remove', { email: hidden }, remove, 'stop'),
     leave: act('Leave', { email: hidden }, remove, 'stop'),
@@ -94,7 +89,7 @@ export const membersPage = settings({
             </Rows>
             {form('invite')}
           </Section>
-          <Section title="Add a member">{form('add')}</Section>
+          <Section title="Add a member">{ask('add', 'The user must have signed up here.')}</Section>
         </>
       )}
     </>
@@ -107,9 +102,9 @@ function RoleForm({ member, action }: { readonly member: Member; readonly action
     <form method="post" action={action} class="line">
       <input type="hidden" name="email" value={member.email} />
       <select name="role" aria-label={`Role of ${member.name}`}>
-        {roles.map(({ role }) => (
+        {roleAnswers.map(([role, words]) => (
           <option value={role} selected={role === member.role}>
-            {role}
+            {words}
           </option>
         ))}
       </select>

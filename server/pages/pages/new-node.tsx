@@ -18,6 +18,7 @@ import {
 } from '../parts/editor-form.tsx'
 import { editorKeys } from '../parts/editor-toolbar.tsx'
 import { mayWrite } from '../parts/rights.ts'
+import { notForNewPages } from '../parts/rule-form.tsx'
 import { readTypeChoice, TypeChoice } from '../parts/type-choice.tsx'
 import { WhoMerges } from '../parts/who-merges.tsx'
 import { panelOf } from '../properties.ts'
@@ -156,8 +157,7 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
         {from && !parent && <AtTop urls={urls} org={org} from={from} title={named || written.title} />}
         {isRuled && (
           <p class="why">
-            A new page is saved directly. You propose later changes, and <WhoMerges {...{ urls, org, isRuled }} />{' '}
-            merges them.
+            {notForNewPages} You propose later changes, and <WhoMerges {...{ urls, org, isRuled }} /> merges them.
           </p>
         )}
         {existing.length > 0 && <Existing {...{ visit, beginning, existing, named }} />}

@@ -4,6 +4,7 @@ import type { VNode } from 'preact'
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { hidden, readBody } from '../kit/controls.tsx'
+import { More } from '../kit/parts.tsx'
 import { orgFrame } from '../kit/scene-frames.tsx'
 import { act, settings } from '../kit/settings.tsx'
 import { type PageContext, param } from '../page-context.ts'
@@ -20,8 +21,8 @@ import {
   throwAtField,
   usersIn,
 } from '../parts/rule-fields.ts'
-import { ruleControls } from '../parts/rule-form.tsx'
-import { describeRule, type Rule, type RuleNames } from '../text/rule-words.ts'
+import { editorsMay, notForNewPages, ruleControls } from '../parts/rule-form.tsx'
+import { describeRule, pageAndBelow, type Rule, type RuleNames } from '../text/rule-words.ts'
 import type { Urls } from '../urls.ts'
 
 type Org = AnswerOf<'getOrg'>
@@ -34,7 +35,7 @@ export const rulesPage = settings({
   frame: orgFrame('rules'),
   title: 'Rules',
   says: { save: 'Saved.', remove: 'Saved.' },
-  why: 'A rule says what a proposal needs before it is merged into a branch. Branches with a rule change only by proposals. All rules that match a branch hold together.',
+  why: `A rule says who must agree before a change is published. All rules that match a change hold together. ${notForNewPages}`,
   async read(visit, { org }) {
     const { rules = [] } = org
     const ids = rules.flatMap(({ by, checks }) => [...(by.people ?? []), ...checks.flatMap(({ from }) => from ?? [])])
@@ -64,12 +65,6 @@ export const rulesPage = settings({
     const isOwner = org.role === 'owner'
     return (
       <>
-        <p class="why">
-          If the rule of a new branch asks for approvals or checks, it begins at a commit of main. It may also begin at
-          one of another branch whose rules are as strict. If this organisation is published and a rule holds for main,
-          visitors see only tags of commits on main. While a rule holds for main, no new page gets the id of a deleted
-          one.
-        </p>
         <RuleList {...{ org, urls, names, heldUp }}>
           {(rule) =>
             isOwner &&
@@ -87,6 +82,7 @@ export const rulesPage = settings({
           <section id="rule" class="rule-form" aria-labelledby="rule-title">
             <h2 id="rule-title">{draft.fields.rule === 'new' ? 'Add a rule' : 'Change the rule'}</h2>
             {draft.found?.length === 0 && <p>No page has a title like “{draft.fields.under_words}”.</p>}
+            <p>Who must agree?</p>
             {form('save', { at: 'rule', values: draft.fields, options: { under: choicesOf(draft, pages) } })}
             <p>
               <a class="btn quiet" href={action}>
@@ -95,6 +91,14 @@ export const rulesPage = settings({
             </p>
           </section>
         )}
+        <More title="Rules for branches, tags and ids">
+          <p class="why">
+            If the rule of a new branch asks for approvals or checks, it begins at a commit of main. It may also begin
+            at one of another branch whose rules are as strict. If this organisation is published and a rule holds for
+            main, visitors see only tags of commits on main. While a rule holds for main, no new page gets the id of a
+            deleted one.
+          </p>
+        </More>
         {isOwner && draft === undefined && (
           <p>
             <a class="btn" href="?rule=new#rule">
@@ -171,7 +175,7 @@ function choicesOf({ fields: { under }, found = [] }: Draft, pages: ReadonlyMap<
   const known = found.map(({ node_id, title }) => [node_id, title] as const)
   const own =
     !under || known.some(([id]) => id === under) ? [] : [[under, pages.get(under) ?? 'A deleted page'] as const]
-  return [...own, ...known].map(([id, title]) => [id, `${title}, and the pages below it`] as const)
+  return [...own, ...known].map(([id, title]) => [id, pageAndBelow(title)] as const)
 }
 
 interface ListProps {
@@ -184,21 +188,19 @@ interface ListProps {
 }
 
 function RuleList({ org, urls, names, heldUp, children }: ListProps) {
-  const { rules = [], require_pull_requests } = org
-  if (rules.length === 0 && !require_pull_requests) return <p>There are no rules.</p>
+  const { rules = [] } = org
+  const [, verb, says] = editorsMay[org.require_pull_requests ? 1 : 0]
   return (
     <>
       <ul class="rows rules">
-        {require_pull_requests && (
-          <li>
-            <div>
-              {describeRule(proposalsOnly, names)}
-              <small>
-                Set in the <a href={urls.settings(org.id, 'general')}>general settings</a>.
-              </small>
-            </div>
-          </li>
-        )}
+        <li>
+          <div>
+            Editors {verb.toLowerCase()}. {says}
+            <small>
+              <a href={urls.settings(org.id, 'general')}>May editors publish, or only propose?</a>
+            </small>
+          </div>
+        </li>
         {rules.map((rule, at) => (
           <li>
             <div>
@@ -221,13 +223,8 @@ function RuleList({ org, urls, names, heldUp, children }: ListProps) {
           </li>
         ))}
       </ul>
+      {rules.length === 0 && <p>There are no other rules.</p>}
       {heldUp.unread > 0 && <p class="why">{plural(heldUp.unread, 'older open proposal')} were not checked.</p>}
     </>
   )
-}
-
-/** The rule that `require_pull_requests` sets. */
-const proposalsOnly: Rule = {
-  ...{ branches: ['main'], approvals: 0, by: { role: 'editor' }, keep: 'same_change' },
-  ...{ checks: [], resolved: false, merge: 'maintainer', override: 'owner' },
 }

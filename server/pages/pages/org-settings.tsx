@@ -3,7 +3,7 @@
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { check, line, text } from '../kit/controls.tsx'
+import { line, text } from '../kit/controls.tsx'
 import { Section } from '../kit/parts.tsx'
 import { orgFrame, sheetFrame } from '../kit/scene-frames.tsx'
 import { act, settings } from '../kit/settings.tsx'
@@ -11,6 +11,7 @@ import { type PageContext, param } from '../page-context.ts'
 import { ApiId } from '../parts/api-id.tsx'
 import { chooseMeaning, MeaningChoice, meaningFacts } from '../parts/meaning-choice.tsx'
 import { mayDelete, mayWrite } from '../parts/rights.ts'
+import { notForNewPages, proposalsOnly } from '../parts/rule-form.tsx'
 import { sizeOf } from '../text/sizes.ts'
 import type { Urls } from '../urls.ts'
 import { chooseHome, HomeSection, readHomeChoice } from './home-text.tsx'
@@ -56,12 +57,7 @@ export const generalPage = settings({
     describe: act('Save', names, change),
     publish: act('Publish', {}, (visit) => change(visit, { published: true }), 'go'),
     unpublish: act('Unpublish', {}, (visit) => change(visit, { published: false }), 'stop'),
-    rules: act(
-      'Save rule',
-      { require_pull_requests: check('Accept changes only as proposals, merged by a maintainer or an owner') },
-      change,
-      'plain',
-    ),
+    rules: act('Save rule', { require_pull_requests: proposalsOnly }, change, 'plain'),
     embeddings: chooseMeaning,
     home: chooseHome,
     delete: act(
@@ -112,8 +108,8 @@ export const generalPage = settings({
               title="Changes"
               why={
                 <>
-                  This is the rule for main of existing pages. A new page is saved directly. More rules, also for other
-                  branches, are in <a href={urls.settings(org.id, 'rules')}>Rules</a>. All of them hold together.
+                  {notForNewPages} The <a href={urls.settings(org.id, 'rules')}>rules</a> say who else must agree. All
+                  rules that match a change hold together.
                 </>
               }
             >
@@ -152,21 +148,19 @@ function UsageOf({ org: { usage } }: { readonly org: Org }) {
   const ofPages = maxNodes === undefined ? '' : ` of at most ${maxNodes.toLocaleString('en')}`
   const ofBytes = maxBytes === undefined ? '' : ` of at most ${sizeOf(maxBytes)}`
   return (
-    <section>
-      <h2>Usage</h2>
+    <Section title="Usage">
       <p>
         {pages}
         {ofPages} and {sizeOf(bytes)}
         {ofBytes}, with all versions and the deleted pages in the trash.
       </p>
-    </section>
+    </Section>
   )
 }
 
 function FolderLinks({ org, urls }: { readonly org: Org; readonly urls: Urls }) {
   return (
-    <section>
-      <h2>Import and export</h2>
+    <Section title="Import and export">
       <p>Download all pages as a folder of Markdown. A folder or .zip of Markdown can be imported at any time.</p>
       <p class="import-acts">
         {mayWrite(org.role) && (
@@ -178,20 +172,19 @@ function FolderLinks({ org, urls }: { readonly org: Org; readonly urls: Urls }) 
           Export
         </a>
       </p>
-    </section>
+    </Section>
   )
 }
 
 function TrashLink({ org, urls }: { readonly org: Org; readonly urls: Urls }) {
   return (
-    <section>
-      <h2>Trash</h2>
+    <Section title="Trash">
       <p>Deleted pages are kept for a while, and can be restored.</p>
       <p>
         <a class="btn" href={urls.trash(org.id)}>
           Open the trash
         </a>
       </p>
-    </section>
+    </Section>
   )
 }

@@ -7,7 +7,7 @@ import { plural, When } from '../parts/dates.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
 import { initial } from '../parts/people.tsx'
-import { rights } from '../parts/roles.tsx'
+import { roleAnswers } from '../parts/roles.tsx'
 import type { Urls } from '../urls.ts'
 
 type Org = AnswerOf<'getOrg'>
@@ -84,7 +84,7 @@ function Person({ member, isMe }: { readonly member: Member; readonly isMe: bool
       </div>
       <p>
         {role.replace(/^./, (letter) => letter.toUpperCase())}
-        <small>{rights[role]}</small>
+        <small>{roleAnswers.find(([one]) => one === role)?.[2]}</small>
       </p>
     </li>
   )

@@ -2,12 +2,12 @@
 
 import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { hidden, reference } from '../kit/controls.tsx'
+import { hidden, more, reference } from '../kit/controls.tsx'
 import { Secret } from '../kit/parts.tsx'
 import { meFrame } from '../kit/scene-frames.tsx'
 import { act, settings } from '../kit/settings.tsx'
 import type { PageContext } from '../page-context.ts'
-import { reachOf, TokenRows, tokenControls } from '../parts/tokens.tsx'
+import { reachOf, Tokens, tokenControls } from '../parts/tokens.tsx'
 
 /** Organisations listed. */
 const mostOrgs = 100
@@ -24,7 +24,7 @@ export const tokensPage = settings({
   acts: {
     create: act(
       'Create token',
-      { ...controls, org_id: reference('Organisation'), node_id, expires_at },
+      { ...controls, ...more({ org_id: reference('Organisation') }), node_id, expires_at },
       async (visit, body) => {
         const made = await visit.api.createToken({ body })
         return <Secret what="token" title={made.name} secret={made.token} lines={await linesFor(visit, made)} />
@@ -33,18 +33,16 @@ export const tokensPage = settings({
     revoke: act('Revoke', { token_id: hidden }, ({ api }, path) => api.revokeToken({ path }), 'stop'),
   },
   view: ({ tokens, orgs }, { form, ask, visit }) => (
-    <>
-      <TokenRows tokens={tokens} empty="You have no tokens yet." place={(token) => reachOf(token, orgs)}>
-        {({ id, name }, question) => ask('revoke', question, { values: { token_id: id }, of: name })}
-      </TokenRows>
-      <section>
-        <h2>Create a token</h2>
-        {form('create', {
-          values: Object.fromEntries(visit.query),
-          options: { org_id: [['', 'all your organisations'], ...orgs.map(({ id, name }) => [id, name] as const)] },
-        })}
-      </section>
-    </>
+    <Tokens
+      {...{ tokens, empty: 'You have no tokens yet.', most: limits.tokens }}
+      place={(token) => reachOf(token, orgs)}
+      form={form('create', {
+        values: Object.fromEntries(visit.query),
+        options: { org_id: [['', 'all your organisations'], ...orgs.map(({ id, name }) => [id, name] as const)] },
+      })}
+    >
+      {({ id, name }, question) => ask('revoke', question, { values: { token_id: id }, of: name })}
+    </Tokens>
   ),
 })
 

@@ -212,8 +212,8 @@ function changedMember({ data }: Said): string {
 }
 
 function roleWords(role = ''): string {
-  const known = roles.find((one) => one.role === role)
-  return known === undefined ? role : aRole(known.role)
+  const known = roles.find((one) => one === role)
+  return known === undefined ? role : aRole(known)
 }
 
 function memberName(name = ''): string {

@@ -80,7 +80,7 @@ interface Tied {
 }
 
 interface FieldProps {
-  readonly label: string
+  readonly label: ComponentChildren
   readonly name: string
   readonly hint?: ComponentChildren
   readonly trouble?: Trouble | undefined

@@ -44,7 +44,7 @@ export function mayMerge({
 
 /** True if the role is this one or a higher one. */
 function reaches(role: Role, least: Role): boolean {
-  const places = [role, least].map((one) => roles.findIndex((known) => known.role === one))
+  const places = [role, least].map((one) => roles.indexOf(one))
   return (places[0] ?? 0) >= (places[1] ?? 0)
 }
 

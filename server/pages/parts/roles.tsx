@@ -1,30 +1,27 @@
 /** The roles of members, as forms offer them. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
+import type { Answers } from '../kit/controls.tsx'
 
 export type Role = AnswerOf<'listMembers'>['members'][number]['role']
 
-export const roles: readonly { readonly role: Role; readonly may: string }[] = [
-  { role: 'reader', may: 'can read' },
-  { role: 'contributor', may: 'can also propose changes' },
-  { role: 'editor', may: 'can also edit pages, and merge proposals' },
-  { role: 'maintainer', may: 'can also merge when proposals are required' },
-  { role: 'owner', may: 'can also manage members and settings' },
-]
+/** All roles. Each may do all that those before it may. */
+export const roles: readonly Role[] = ['reader', 'contributor', 'editor', 'maintainer', 'owner']
 
-/** The rights of each role, in words that are complete. */
-export const rights: Readonly<Record<Role, string>> = {
-  reader: 'Can read',
-  contributor: 'Can read and propose changes',
-  editor: 'Can edit and propose',
-  maintainer: 'Can edit, propose, and merge what needs approval',
-  owner: 'Can also manage members and settings',
-}
+/** The roles as answers to the question whether members propose or publish. */
+export const roleAnswers = [
+  ['contributor', 'Propose (contributor)', 'People review each change before it is published.'],
+  ['editor', 'Publish (editor)', 'Changes are published at once, unless a rule asks for a review.'],
+  ['reader', 'Read only (reader)', 'Can read, and change nothing.'],
+  [
+    'maintainer',
+    'Maintain (maintainer)',
+    'Also publishes what editors may only propose, deletes pages and defines types.',
+  ],
+  ['owner', 'Manage (owner)', 'Also manages members, rules and settings.'],
+] as const satisfies Answers<Role>
 
 /** The role with its article. */
 export function aRole(role: Role): string {
   return `${/^[eo]/.test(role) ? 'an' : 'a'} ${role}`
 }
-
-/** The roles as options, each with its permissions. */
-export const roleOptions = roles.map(({ role, may }) => [role, `${role}: ${may}`] as const)

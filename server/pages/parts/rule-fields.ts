@@ -2,10 +2,10 @@
 
 import { createHash } from 'node:crypto'
 import { type Problem, ValidationError } from '../../base/errors.ts'
-import type { Body } from '../kit/controls.tsx'
+import { type Body, startBody } from '../kit/controls.tsx'
 import type { PageContext } from '../page-context.ts'
 import type { Rule } from '../text/rule-words.ts'
-import type { ruleControls } from './rule-form.tsx'
+import { ruleControls } from './rule-form.tsx'
 import type { Member } from './talk.ts'
 
 /** The values of the form. Lists have one item a line. */
@@ -17,10 +17,7 @@ export function keyOfRule(rule: Rule): string {
 }
 
 /** The form for a new rule. It asks for one approval. */
-export const newRule: RuleFields = {
-  ...{ rule: 'new', branches: 'main', under: '', under_words: '', under_found: '', approvals: '1', role: 'editor' },
-  ...{ people: '', keep: 'same_change', checks: '', resolved: false, merge: 'editor', override: 'owner' },
-}
+export const newRule: RuleFields = { ...startBody(ruleControls), rule: 'new', under: '' }
 
 export function fieldsOf(rule: Rule, members: readonly Member[]): RuleFields {
   const emails = new Map(members.map(({ user_id, email }) => [user_id, email]))
@@ -78,7 +75,7 @@ export function ruleIn(fields: RuleFields, members: readonly Member[]): Rule {
   if (under === undefined || (words !== '' && words !== fields.under_found))
     throw wrong('under', 'Choose the page from the list, or remove the title')
   const people = [...new Set(linesOf(fields.people).map((user) => idOf(user, 'people')))]
-  if (people.length === 0 && role === '') throw wrong('people', 'Name a member, or choose a role above')
+  if (people.length === 0 && role === '') throw wrong('people', 'Name a member, or choose above who else may approve')
   const checks = linesOf(fields.checks).map((line) => {
     const { name, user } = checkIn(line)
     return { name, ...(user !== undefined && { from: idOf(user, 'checks') }) }

@@ -1,7 +1,7 @@
 /** The controls of a rule. The search for a page shows the form again. */
 
-import { type Control, check, choice, hidden, line, text } from '../kit/controls.tsx'
-import { roles } from './roles.tsx'
+import { type Control, check, choice, hidden, line, more, question, Radios, text } from '../kit/controls.tsx'
+import { approvers } from '../text/rule-words.ts'
 
 /** Maximum characters of a list. */
 const mostList = 10_000
@@ -24,31 +24,9 @@ const under: Control<string | undefined> = {
   start: [],
   read: ([id]) => id,
   write: (id) => (id === undefined ? [] : [id]),
-  draw: ({ name, of, texts, trouble, options = [] }) => {
-    const id = `${of}-${name}-wrong`
-    const wrong = trouble?.field === name ? trouble.says : undefined
-    return (
-      <div
-        class="choice-list"
-        role="radiogroup"
-        aria-labelledby={`${of}-${name}`}
-        {...(wrong && { 'aria-invalid': true, 'aria-describedby': id })}
-      >
-        <strong id={`${of}-${name}`}>Pages</strong>
-        {[['', 'All pages'] as const, ...options].map(([value, title]) => (
-          <label class="check">
-            <input type="radio" name={name} value={value} checked={texts.includes(value)} />
-            <span>{title}</span>
-          </label>
-        ))}
-        {wrong && (
-          <p class="wrong" id={id} role="alert">
-            {wrong}
-          </p>
-        )}
-      </div>
-    )
-  },
+  draw: ({ options = [], ...shown }) => (
+    <Radios label="Every change of" answers={[['', 'all pages'], ...options]} {...shown} />
+  ),
 }
 
 /** The title of a page to search for. */
@@ -56,7 +34,7 @@ const words: Control<string> = {
   ...line(''),
   draw: ({ name, of, texts: [value] }) => (
     <div class="field">
-      <label for={`${of}-${name}`}>Only part of the tree</label>
+      <label for={`${of}-${name}`}>or of the pages below</label>
       <span class="line">
         <input id={`${of}-${name}`} type="search" {...{ name, value }} maxLength={500} placeholder="Title of a page" />
         <input type="hidden" name="under_found" value={value} />
@@ -71,42 +49,56 @@ const words: Control<string> = {
 /** The words by which the listed pages were found. */
 const found: Control<string> = { start: [], read: ([text = '']) => text, write: () => [], draw: () => <></> }
 
+/** One sentence, and more options. */
 export const ruleControls = {
   rule,
-  branches: text(
-    'Branches',
-    'one pattern a line. * stands for any characters except /, and ** for any characters',
-    mostList,
-  ),
   under,
   under_words: words,
   under_found: found,
-  approvals: line('Approvals', { hint: '0 to 20', type: 'number' }),
-  role: choice('Approvals count by', [
-    ...roles.map(
-      ({ role }) =>
-        [role, role === 'owner' ? 'owners' : role === 'reader' ? 'all members' : `${role}s, and roles above`] as const,
-    ),
-    ['', 'only the members below'] as const,
-  ]),
-  people: text('Members who count with any role', 'one e-mail address a line', mostList),
-  keep: choice('An approval holds', [
-    ['same_change', 'as long as the proposal is not changed'],
-    ['same_commit', 'only for the commit that was approved'],
-  ]),
-  checks: text(
-    'Checks',
-    'one name a line, such as links: ci@example.org. After a colon, the e-mail address of the member or bot that reports it. Without one, the first report counts, by any editor but the authors',
-    mostList,
+  approvals: line(
+    <>
+      needs <span class="vh">this number of approvals</span>
+    </>,
+    { type: 'number', start: '1' },
   ),
-  resolved: check('All threads must be resolved'),
-  merge: choice('Merged by', [
-    ['editor', 'editors, maintainers and owners'],
-    ['maintainer', 'maintainers and owners'],
-    ['owner', 'owners'],
-  ]),
-  override: choice('If a proposal does not satisfy the rule', [
-    ['owner', 'an owner may merge it, with a reason'],
-    ['nobody', 'nobody may merge it'],
-  ]),
+  role: choice('approvals by', [...approvers, ['', 'only these people']], { start: 'editor' }),
+  people: text('or by these people', 'one e-mail address a line', mostList),
+  ...more({
+    branches: text(
+      'Branches',
+      'one pattern a line. * stands for any characters except /, and ** for any characters',
+      mostList,
+      'main',
+    ),
+    keep: choice('An approval holds', [
+      ['same_change', 'as long as the proposal is not changed'],
+      ['same_commit', 'only for the version that was approved'],
+    ]),
+    checks: text(
+      'Checks',
+      'one name a line, such as links: ci@example.org. After a colon, the e-mail address of the member or bot that reports it. Without one, the first report counts, by any editor but the authors',
+      mostList,
+    ),
+    resolved: check('All threads must be resolved'),
+    merge: choice('Merged by', [
+      ['editor', 'editors, maintainers and owners'],
+      ['maintainer', 'maintainers and owners'],
+      ['owner', 'owners'],
+    ]),
+    override: choice('If a proposal does not satisfy the rule', [
+      ['owner', 'an owner may merge it, with a reason'],
+      ['nobody', 'nobody may merge it'],
+    ]),
+  }),
 }
+
+export const editorsMay = [
+  [false, 'Publish', 'Changes are published at once, unless another rule asks for a review.'],
+  [true, 'Only propose', 'Every change of all pages needs a proposal. Maintainers merge.'],
+] as const
+
+/** The rule of the general settings. */
+export const proposalsOnly = question('May editors publish, or only propose?', editorsMay)
+
+/** The end of all rules. */
+export const notForNewPages = 'A new page is published at once.'

@@ -1,41 +1,45 @@
 /** The tokens of users and bots: their form, their rows, and words about them. */
 
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { choice, expiry, line, optionalLine } from '../kit/controls.tsx'
-import { Row, Rows } from '../kit/parts.tsx'
+import { type Answers, expiry, line, more, optionalLine, question } from '../kit/controls.tsx'
+import { Collection, Row } from '../kit/parts.tsx'
 import { When } from './dates.tsx'
 
 type Token = AnswerOf<'listBotTokens'>['tokens'][number]
 type Reach = Pick<AnswerOf<'listTokens'>['tokens'][number], 'org_id' | 'node_id'>
 type Orgs = AnswerOf<'listOrgs'>['orgs']
 
-const accesses: readonly (readonly [Token['access'], string])[] = [
-  ['read', 'read'],
-  ['propose', 'read and propose changes'],
-  ['write', 'read and change'],
-]
+const accesses = [
+  ['propose', 'Propose', 'People review each change before it is published. It changes only branches below agent/.'],
+  ['write', 'Publish', 'Changes are published at once.'],
+  ['read', 'Read only', 'Can read, and change nothing.'],
+] as const satisfies Answers<Token['access']>
 
 export function accessWords(access: Token['access']): string {
-  return `can ${accesses.find(([one]) => one === access)?.[1]}`
+  return `can ${accesses.find(([one]) => one === access)?.[1].toLowerCase()}`
 }
+
+/** Why forms begin with *propose* for programs. */
+export const forAssistants = 'For an assistant, choose “Propose”: then people decide what is published.'
 
 /** The controls of a new token. */
 export const tokenControls = {
   name: line('Name', { hint: 'the device or program that uses it', most: limits.displayName }),
-  access: choice('Access', accesses, {
-    hint: 'for an agent: read and propose changes. It changes only branches below agent/, and users merge its proposals',
-    // Users decide on what agents propose.
-    start: 'propose',
+  access: question('May it propose, or publish?', accesses, { hint: forAssistants, start: 'propose' }),
+  ...more({
+    node_id: optionalLine('Node', { hint: 'the id of the only page that the token can use' }),
+    expires_at: expiry([30, 90, 365], 90, 'never'),
   }),
-  node_id: optionalLine('Node', { hint: 'optional: the id of the only page that the token can use' }),
-  expires_at: expiry([30, 90, 365], 90, 'never'),
 }
 
-interface RowsProps<T> {
+interface TokensProps<T> {
   readonly tokens: readonly T[]
   readonly empty: string
+  readonly most: number
+  /** Creates one. */
+  readonly form: VNode
   /** Names where a token can be used. */
   place(token: T): string | undefined
   /** Asks before a token is revoked. */
@@ -43,9 +47,9 @@ interface RowsProps<T> {
 }
 
 /** Tokens: what they can do, and when they expire. */
-export function TokenRows<T extends Token>({ tokens, empty, place, children }: RowsProps<T>) {
+export function Tokens<T extends Token>({ tokens, empty, most, form, place, children }: TokensProps<T>) {
   return (
-    <Rows of={tokens} empty={empty}>
+    <Collection of={tokens} {...{ empty, most, form }} title="Create a token">
       {(token) => (
         <Row
           title={
@@ -64,7 +68,7 @@ export function TokenRows<T extends Token>({ tokens, empty, place, children }: R
           {children(token, 'Anything that uses this token loses access immediately.')}
         </Row>
       )}
-    </Rows>
+    </Collection>
   )
 }
 

@@ -15,41 +15,48 @@ export interface RuleNames {
   readonly pages: ReadonlyMap<string, string>
 }
 
+/** The users whose approvals count, by their least role. */
+export const approvers: readonly (readonly [NonNullable<Rule['by']['role']>, string])[] = [
+  ['editor', 'anyone who may publish'],
+  ['maintainer', 'maintainers or owners'],
+  ['owner', 'owners'],
+  ['contributor', 'anyone who may propose'],
+  ['reader', 'any member'],
+]
+
 /**
- * Describes a rule: its branches and pages, then what a proposal needs.
+ * Describes a rule: its pages and branches, and what a proposal needs. It leaves out the branch `main`.
  *
- * For example `main: 2 maintainers approve; all threads are resolved; maintainers merge; owners may override`.
+ * For example `Every change of all pages needs 1 approval by owners. Editors merge. Owners may override.`
  */
 export function describeRule(rule: Rule, names: RuleNames): string {
-  const demands = [...approvalsOf(rule, names), ...checksOf(rule, names)]
-  if (rule.resolved) demands.push('all threads are resolved')
-  const isOpen = demands.length === 0
-  if (isOpen) demands.push('changes only by proposals')
-  demands.push(`${rule.merge}s merge`)
-  if (!isOpen) demands.push(rule.override === 'owner' ? 'owners may override' : 'nobody may override')
-  return `${and.format(rule.branches)}${placeOf(rule, names)}: ${demands.join('; ')}`
+  const needs = [...approvalsOf(rule, names), ...checksOf(rule, names)]
+  if (rule.resolved) needs.push('all threads resolved')
+  const merge = rule.merge.replace(/^./, (letter) => letter.toUpperCase())
+  const override = rule.override === 'owner' ? ' Owners may override.' : ' Nobody may override.'
+  const place = `${pagesOf(rule, names)}${String(rule.branches) === 'main' ? '' : ` on ${and.format(rule.branches)}`}`
+  return needs.length === 0
+    ? `Every change of ${place} needs a proposal. ${merge}s merge.`
+    : `Every change of ${place} needs ${needs.join(', and ')}. ${merge}s merge.${override}`
 }
 
-function placeOf({ under }: Rule, { pages }: RuleNames): string {
-  if (under === undefined) return ''
+function pagesOf({ under }: Rule, { pages }: RuleNames): string {
+  if (under === undefined) return 'all pages'
   const title = pages.get(under)
-  return title === undefined ? ' of a deleted page' : ` of “${title}” and the pages below it`
+  return title === undefined ? 'a deleted page' : pageAndBelow(title)
+}
+
+export function pageAndBelow(title: string): string {
+  return `“${title}” and the pages below it`
 }
 
 function* approvalsOf({ approvals, by: { role, people = [] }, keep }: Rule, { users }: RuleNames): Iterable<string> {
   if (approvals === 0) return
   const named = people.map((id) => users.get(id) ?? 'a former member')
-  const verb = approvals === 1 ? 'approves' : 'approve'
-  if (named.length === 0) yield `${approvals} ${roleWords(role, approvals)} ${verb}`
-  else if (role === undefined && approvals === named.length) yield `${and.format(named)} ${verb}`
-  else if (role === undefined && approvals === 1) yield `${or.format(named)} approves`
-  else yield `${approvals} of these approve: ${[...(role ? [roleWords(role, 2)] : []), ...named].join(', ')}`
-  if (keep === 'same_commit') yield 'a new commit needs new approvals'
-}
-
-function roleWords(role: Rule['by']['role'], count: number): string {
-  const noun = role === undefined || role === 'reader' ? 'member' : role
-  return count === 1 ? noun : `${noun}s`
+  const all = [...approvers.flatMap(([one, words]) => (one === role ? [words] : [])), ...named]
+  const list = role === undefined && approvals === named.length ? and : or
+  const again = keep === 'same_commit' ? ', again for each new version' : ''
+  yield `${approvals === 1 ? '1 approval' : `${approvals} approvals`} by ${list.format(all)}${again}`
 }
 
 function* checksOf({ checks }: Rule, { users }: RuleNames): Iterable<string> {
@@ -57,5 +64,5 @@ function* checksOf({ checks }: Rule, { users }: RuleNames): Iterable<string> {
   const all = checks.map(({ name, from }) =>
     from === undefined ? name : `${name} (by ${users.get(from) ?? 'a former member'})`,
   )
-  yield checks.length === 1 ? `the check ${all.join()} passes` : `the checks ${and.format(all)} pass`
+  yield `the ${checks.length === 1 ? 'check' : 'checks'} ${and.format(all)}`
 }

@@ -3,12 +3,12 @@
 import { AppError } from '../../../base/errors.ts'
 import * as limits from '../../../base/limits.ts'
 import { hidden } from '../../../pages/kit/controls.tsx'
-import { Secret } from '../../../pages/kit/parts.tsx'
+import { Secret, Section } from '../../../pages/kit/parts.tsx'
 import { orgFrame } from '../../../pages/kit/scene-frames.tsx'
 import { act, settings } from '../../../pages/kit/settings.tsx'
 import { type PageContext, param } from '../../../pages/page-context.ts'
 import { BotMark } from '../../../pages/parts/bots.tsx'
-import { TokenRows, tokenControls } from '../../../pages/parts/tokens.tsx'
+import { Tokens, tokenControls } from '../../../pages/parts/tokens.tsx'
 import { BotFacts, botControls } from './bots.tsx'
 
 const pathOf = (visit: PageContext) => ({ org_id: param(visit, 'org'), bot_id: param(visit, 'bot') })
@@ -53,21 +53,18 @@ export const botPage = settings({
         <BotMark /> {bot.email} · <BotFacts bot={bot} />
       </p>
       {form('change', { values: { name: bot.name.replace(/\[bot\]$/, ''), ...(bot.role && { role: bot.role }) } })}
-      <section>
-        <h2>Tokens</h2>
-        <TokenRows
-          tokens={tokens}
-          empty="The bot has no tokens yet, so it can do nothing."
+      <Section title="Tokens">
+        <Tokens
+          {...{ tokens, empty: 'The bot has no tokens yet, so it can do nothing.', most: limits.botTokens }}
           place={({ node_id }) => node_id && `node ${node_id}`}
+          form={form('token')}
         >
           {({ id, name }, question) => ask('revoke', question, { values: { token_id: id }, of: name })}
-        </TokenRows>
-        {tokens.length < limits.botTokens && form('token')}
-      </section>
-      <section>
-        <h2>Delete this bot</h2>
+        </Tokens>
+      </Section>
+      <Section title="Delete this bot">
         {ask('delete', 'Its tokens stop working immediately. Its commits and proposals stay.')}
-      </section>
+      </Section>
     </>
   ),
 })

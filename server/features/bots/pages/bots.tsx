@@ -2,22 +2,23 @@
 
 import * as limits from '../../../base/limits.ts'
 import type { AnswerOf } from '../../../http/in-process.ts'
-import { choice, line } from '../../../pages/kit/controls.tsx'
-import { Row, Rows } from '../../../pages/kit/parts.tsx'
+import { line, question } from '../../../pages/kit/controls.tsx'
+import { Collection, Row } from '../../../pages/kit/parts.tsx'
 import { orgFrame } from '../../../pages/kit/scene-frames.tsx'
 import { act, settings } from '../../../pages/kit/settings.tsx'
 import { param } from '../../../pages/page-context.ts'
 import { When } from '../../../pages/parts/dates.tsx'
-import { roles } from '../../../pages/parts/roles.tsx'
-import { LastUsed } from '../../../pages/parts/tokens.tsx'
+import { roleAnswers } from '../../../pages/parts/roles.tsx'
+import { forAssistants, LastUsed } from '../../../pages/parts/tokens.tsx'
 
 export type Bot = AnswerOf<'listBots'>['bots'][number]
 
 export const botControls = {
   name: line('Name', { hint: '[bot] is added to it', most: limits.botName }),
-  role: choice(
-    'Role',
-    roles.flatMap(({ role, may }) => (role === 'owner' ? [] : [[role, `${role}: ${may}`] as const])),
+  role: question(
+    'May it propose, or publish?',
+    roleAnswers.flatMap((answer) => (answer[0] === 'owner' ? [] : [answer])),
+    { hint: forAssistants },
   ),
 }
 
@@ -34,21 +35,16 @@ export const botsPage = settings({
     }),
   },
   view: ({ bots }, { form, visit: { urls } }, { org }) => (
-    <>
-      <Rows of={bots} empty="This organisation has no bots.">
-        {(bot) => (
-          <Row title={<a href={urls.bot(org.id, bot.id)}>{bot.name}</a>} facts={<BotFacts bot={bot} />}>
-            <span>{bot.role ?? 'not a member'}</span>
-          </Row>
-        )}
-      </Rows>
-      {bots.length < limits.bots && (
-        <section>
-          <h2>Create a bot</h2>
-          {form('create')}
-        </section>
+    <Collection
+      {...{ of: bots, empty: 'This organisation has no bots.', most: limits.bots, title: 'Create a bot' }}
+      form={form('create')}
+    >
+      {(bot) => (
+        <Row title={<a href={urls.bot(org.id, bot.id)}>{bot.name}</a>} facts={<BotFacts bot={bot} />}>
+          <span>{bot.role ?? 'not a member'}</span>
+        </Row>
       )}
-    </>
+    </Collection>
   ),
 })
 

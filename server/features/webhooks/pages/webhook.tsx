@@ -1,7 +1,7 @@
 /** One webhook: its state, its last deliveries, and what owners do with it. */
 
 import type { AnswerOf } from '../../../http/in-process.ts'
-import { Notice, Row, Rows } from '../../../pages/kit/parts.tsx'
+import { Notice, Row, Rows, Section } from '../../../pages/kit/parts.tsx'
 import { orgFrame } from '../../../pages/kit/scene-frames.tsx'
 import { act, settings } from '../../../pages/kit/settings.tsx'
 import { type PageContext, param } from '../../../pages/page-context.ts'
@@ -76,8 +76,7 @@ export const webhookPage = settings({
         {actsOf(webhook).map((name) => form(name))}
         {form('again')}
       </div>
-      <section>
-        <h2>Deliveries</h2>
+      <Section title="Deliveries">
         <Rows of={deliveries} empty="Nothing was sent yet.">
           {(delivery) => (
             <Row
@@ -93,11 +92,8 @@ export const webhookPage = settings({
           )}
         </Rows>
         <Pages base={urls.webhook(org.id, webhook.id)} {...{ offset, size, total }} />
-      </section>
-      <section>
-        <h2>Change</h2>
-        {form('url', { values: { url: webhook.url } })}
-      </section>
+      </Section>
+      <Section title="Change">{form('url', { values: { url: webhook.url } })}</Section>
       <div class="webhook-ends">
         {ask('rotate', 'For 24 hours, messages are signed with both secrets.')}
         {ask('delete', 'Its deliveries are deleted, and nothing more is sent.')}
@@ -186,8 +182,7 @@ export const deliveryPage = settings({
       </p>
       {error !== undefined && <p class="problem">{error}</p>}
       {form('again')}
-      <section>
-        <h2>Request</h2>
+      <Section title="Request">
         <pre class="message">
           {Object.entries(request.headers)
             .map(([name, value]) => `${name}: ${value}\n`)
@@ -198,13 +193,12 @@ export const deliveryPage = settings({
         ) : (
           <pre class="message">{JSON.stringify(JSON.parse(request.body), null, 2)}</pre>
         )}
-      </section>
+      </Section>
       {response && (
-        <section>
-          <h2>Answer</h2>
+        <Section title="Answer">
           <p>Status {response.status}</p>
           {response.body !== '' && <pre class="message">{response.body}</pre>}
-        </section>
+        </Section>
       )}
     </>
   ),

@@ -1,9 +1,9 @@
 /** The webhooks of an organisation: URLs to which its events are sent. */
 
 import * as limits from '../../../base/limits.ts'
-import { Check, type Control, check, line } from '../../../pages/kit/controls.tsx'
+import { Check, type Control, check, line, more } from '../../../pages/kit/controls.tsx'
 import { Empty } from '../../../pages/kit/empty.tsx'
-import { Row, Rows, Secret } from '../../../pages/kit/parts.tsx'
+import { Collection, Row, Secret } from '../../../pages/kit/parts.tsx'
 import { orgFrame } from '../../../pages/kit/scene-frames.tsx'
 import { act, settings } from '../../../pages/kit/settings.tsx'
 import { param } from '../../../pages/page-context.ts'
@@ -67,7 +67,9 @@ export const webhooksPage = settings({
       'Add webhook',
       {
         ...{ url: urlControl, types },
-        ordered: check('Send one at a time, in the order of the events. One that fails holds up those after it.'),
+        ...more({
+          ordered: check('Send one at a time, in the order of the events. One that fails holds up those after it.'),
+        }),
       },
       async (visit, body) => (
         <HookSecret of={await visit.api.createWebhook({ path: { org_id: param(visit, 'org') }, body })} />
@@ -75,27 +77,21 @@ export const webhooksPage = settings({
     ),
   },
   view: ({ webhooks }, { form, visit: { urls } }, { org }) => (
-    <>
-      {webhooks.length === 0 && (
+    <Collection
+      {...{ of: webhooks, most: limits.webhooks, title: 'Add a webhook', form: form('create') }}
+      empty={
         <Empty example="webhooks">
           For example, it builds a site again as soon as a page changes, or posts comments in a chat.
         </Empty>
+      }
+    >
+      {(webhook) => (
+        <Row
+          title={<a href={urls.webhook(org.id, webhook.id)}>{webhook.url}</a>}
+          facts={<HookFacts webhook={webhook} />}
+        />
       )}
-      <Rows of={webhooks}>
-        {(webhook) => (
-          <Row
-            title={<a href={urls.webhook(org.id, webhook.id)}>{webhook.url}</a>}
-            facts={<HookFacts webhook={webhook} />}
-          />
-        )}
-      </Rows>
-      {webhooks.length < limits.webhooks && (
-        <section>
-          <h2>Add a webhook</h2>
-          {form('create')}
-        </section>
-      )}
-    </>
+    </Collection>
   ),
 })
 
