@@ -25,8 +25,8 @@ const leastGap = (page: Page) =>
 async function describeFields(page: Page): Promise<void> {
   const serves = row(page, 'f0')
   await serves.getByLabel('Name').fill('serves')
-  await serves.getByLabel('Label').fill('Serves')
-  await serves.getByText('Help, range, first value').click()
+  await serves.getByText('Title, help, range, first value').click()
+  await serves.getByLabel('Title').fill('Serves')
   for (const [kind, unit] of [
     ['List of texts', 'items of a list'],
     ['Text', 'characters of a text'],
@@ -52,8 +52,9 @@ async function describeFields(page: Page): Promise<void> {
 async function describeLink(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Add a link' }).click()
   await row(page, 'c0').getByLabel('Name').fill('written_by')
-  await row(page, 'c0').getByLabel('Label', { exact: false }).first().fill('Author')
   await row(page, 'c0').getByLabel('Leads to').fill('Person')
+  await row(page, 'c0').getByText('Title, title at the other page').click()
+  await row(page, 'c0').getByLabel('Title', { exact: false }).first().fill('Author')
   await row(page, 'c0').getByLabel('At most').fill('1')
 }
 
@@ -125,6 +126,7 @@ describe('types in a browser', () => {
           template: { properties: { serves: 4 } },
         })
         await page.getByRole('button', { name: 'Remove the field: course' }).click()
+        await page.getByText('Advanced').click()
         await page.getByLabel('Strict').check()
         await page.getByRole('button', { name: 'Edit as JSON' }).click()
         await check(page)

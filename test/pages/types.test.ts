@@ -94,8 +94,10 @@ describe('the pages of types', () => {
     const shown = words(await visit.open(`${page}/recipe`))
     expect(shown).to.include('Advisory A page that breaks a rule is saved all the same. It is listed under “Problems”.')
     expect(shown).to.include('Strict A change that breaks a rule is refused.')
-    expect(shown).to.include('Title readers see it').and.include('Plural readers see it')
-    expect(shown).to.include('readers do not see them').and.include('Readers see its label, or the name')
+    expect(shown).to.include('Title such as Recipe').and.include('Title of several pages such as Recipes')
+    expect(shown)
+      .to.include('Pages store its name. Readers see its title')
+      .and.not.match(/Plural|Label/)
     expect(shown).to.include('Grove no longer checks their fields and links.')
   })
 
@@ -108,6 +110,29 @@ describe('the pages of types', () => {
     expect((await visit.open(`${page}?saved=unknown`)).body).to.match(/name="refuse"[^>]* checked/)
     await visit.send(page, { act: 'unknown' })
     expect((await made(ann.get(`/orgs/${org}`))).unknown_types).to.equal('allow')
+  })
+
+  it('begin with title and fields, and fold all else unless it is not usual or wrong', async () => {
+    const advanced = (answer: Answer) => {
+      const [, open, folded = ''] =
+        /<details class="more"( open)?><summary>Advanced<\/summary>([\s\S]*?)<\/details>/.exec(mainOf(answer)) ?? []
+      expect(folded).to.match(/name="plural"[\s\S]*name="enforcement"[\s\S]*name="parents.types"[\s\S]*name="columns"/)
+      return open !== undefined
+    }
+    const blank = await visit.open(`${page}/new`)
+    expect(advanced(blank)).to.equal(false)
+    expect(mainOf(blank)).to.match(/name="title"[\s\S]*name="f0.name"[\s\S]*Advanced[\s\S]*name="name"/)
+    expect(advanced(await visit.open(`${page}/new?name=Field%20Notes`))).to.equal(true)
+    const fields = { ...formOf(blank), title: 'Recipe' }
+    expect(advanced(await send(`${page}/new`, fields, 'add-field'))).to.equal(false)
+    expect(advanced(await send(`${page}/new`, { ...fields, name: 'dish' }, 'add-field'))).to.equal(true)
+    expect(advanced(await send(`${page}/new`, { ...fields, title: '食谱' }, 'save'))).to.equal(true)
+    await define('recipe', recipe)
+    expect(advanced(await visit.open(`${page}/recipe`))).to.equal(false)
+    for (const more of [{ plural: 'Recipes' }, { other_connections: false }]) {
+      await define('recipe', { ...recipe, ...more })
+      expect(advanced(await visit.open(`${page}/recipe`))).to.equal(true)
+    }
   })
 
   it('define a type step by step, and keep what was typed', async () => {
@@ -147,7 +172,7 @@ describe('the pages of types', () => {
     }
     const range = await said({ 'f0.name': 'a', 'f0.kind': 'whole', 'f0.least': '4', 'f0.most': '2' })
     expect(faultAt(range, 'f0.least')).to.equal('This must not be above `maximum`, which is 2; it is 4.')
-    expect(range.body).to.match(/<details open/)
+    expect(range.body).to.match(/<details class="more" open><summary>Title, help/)
     expect(faultAt(await said({ aliases: 'MOVIE' }), 'aliases')).to.include('already stands for the type')
     expect(faultAt(await said({ name: 'Big Name' }), 'name')).to.match(/^A name has 1 to 64 small letters/)
     expect(faultAt(await said({ title: '食谱' }), 'name')).to.match(/^Enter a name/)

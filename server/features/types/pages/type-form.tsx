@@ -1,11 +1,14 @@
 /** The form of a type: as fields for people, or as JSON. */
 
+import { isDeepStrictEqual } from 'node:util'
 import type { ComponentChildren } from 'preact'
+import { Radios } from '../../../pages/kit/controls.tsx'
+import { More } from '../../../pages/kit/parts.tsx'
 import { Field } from '../../../pages/parts/forms.tsx'
 import { asSentence } from '../../../pages/text/broken-rules.ts'
 import type { Faults } from './type-definition.ts'
-import type { TypeDefinition, TypeFields } from './type-fields.ts'
-import { ConnectionRows, FieldRows, Lines, troubleIn } from './type-rows.tsx'
+import { type TypeDefinition, type TypeFields, typeFieldsOf } from './type-fields.ts'
+import { ConnectionRows, Entry, FieldRows, troubleIn } from './type-rows.tsx'
 
 /** A type that is being written. */
 export interface TypeDraft {
@@ -42,10 +45,10 @@ interface Props {
   readonly children?: ComponentChildren
 }
 
-/** Controls that the form shows apart from rows. */
-const single = [
-  ...['name', 'title', 'plural', 'aliases', 'enforcement', 'parents.types', 'parents.min', 'parents.max'],
-  ...['text', 'tags', 'columns', 'json'],
+/** Folded controls. */
+const advanced = [
+  ...['name', 'plural', 'aliases', 'enforcement', 'parents.types', 'parents.min', 'parents.max'],
+  ...['text', 'tags', 'columns'],
 ]
 
 export function TypeForm({ draft, faults, isRefused, action, mayEdit, children }: Props) {
@@ -67,7 +70,7 @@ export function TypeForm({ draft, faults, isRefused, action, mayEdit, children }
         ) : (
           <>
             {draft.known === undefined && <NameField draft={draft} faults={faults} />}
-            <JsonField view={view} faults={faults} />
+            <Entry label="Definition" hint="JSON" name="json" value={view.json} rows={28} isCode faults={faults} />
           </>
         )}
       </fieldset>
@@ -120,88 +123,75 @@ function isShown(control: string, view: TypeDraft['view'], known: string | undef
   if (control === 'name') return known === undefined
   if (view.as === 'json') return control === 'json'
   const [, kind, at = ''] = /^([fc])(\d+)\./.exec(control) ?? []
-  if (kind === undefined) return single.includes(control) && control !== 'json'
+  if (kind === undefined) return control === 'title' || advanced.includes(control)
   return Number(at) < (kind === 'f' ? view.fields.fields : view.fields.connections).length
 }
 
 function NameField({ draft: { name }, faults }: Pick<Props, 'draft' | 'faults'>) {
-  return (
-    <Field
-      label="Name"
-      hint="pages have it in their property “type”, and addresses have it; empty: made from the title"
-      name="name"
-      trouble={troubleIn(faults)('name')}
-    >
-      {(tied) => <input {...tied} value={name} autocomplete="off" spellcheck={false} placeholder="recipe" />}
-    </Field>
-  )
-}
-
-function JsonField({ view, faults }: { readonly view: JsonView; readonly faults: Faults }) {
-  return (
-    <Field label="Definition" hint="JSON" name="json" trouble={troubleIn(faults)('json')}>
-      {(tied) => <Lines tied={tied} value={view.json} rows={28} isCode />}
-    </Field>
-  )
+  const hint = 'pages store it in their property “type”, such as recipe; empty: made from the title'
+  return <Entry label="Name" name="name" value={name} {...{ hint, faults }} />
 }
 
 type FormProps = Pick<Props, 'draft' | 'faults' | 'action'> & { readonly view: FormView }
 
 function FormFields({ draft, view: { base, fields }, faults, action }: FormProps) {
+  const trouble = troubleIn(faults)
   return (
     <>
       <input type="hidden" name="base" value={JSON.stringify(base)} />
-      <Names {...{ draft, fields, faults }} />
-      <Enforcement fields={fields} />
+      <Field label="Title" hint="such as Recipe" name="title" trouble={trouble('title')}>
+        {(tied) => <input {...tied} value={fields.title} required autocomplete="off" />}
+      </Field>
       <FieldRows rows={fields.fields} faults={faults} action={action} />
-      <label class="check">
-        <input type="checkbox" name="others" checked={fields.others} />
-        <span>Pages may also have properties that are not listed here</span>
-      </label>
       <section aria-labelledby="type-links">
         <h2 id="type-links">Links</h2>
-        <p class="why">
-          Rules for the links from a page of this type to others, such as a recipe to its author. Pages store a link by
-          its name. Readers see its label, or the name if it has no label.
-        </p>
+        <p class="why">Rules for the links from a page of this type to others, such as a recipe to its author.</p>
         <ConnectionRows rows={fields.connections} faults={faults} action={action} />
       </section>
-      <label class="check">
-        <input type="checkbox" name="other_connections" checked={fields.otherConnections} />
-        <span>Pages may also have links that are not listed here</span>
-      </label>
-      <Parents fields={fields} faults={faults} />
-      <NewPages fields={fields} faults={faults} />
+      <More title="Advanced" isOpen={isAdvanced(fields, draft) || advanced.some((control) => faults.has(control))}>
+        <Names {...{ draft, fields, faults }} />
+        <Radios
+          label="If a change breaks a rule"
+          name="enforcement"
+          answers={enforcements}
+          texts={[fields.enforcement]}
+          trouble={trouble('enforcement')}
+        />
+        <label class="check">
+          <input type="checkbox" name="others" checked={fields.others} />
+          <span>Pages may also have properties that are not listed here</span>
+        </label>
+        <label class="check">
+          <input type="checkbox" name="other_connections" checked={fields.otherConnections} />
+          <span>Pages may also have links that are not listed here</span>
+        </label>
+        <Parents fields={fields} faults={faults} />
+        <NewPages fields={fields} faults={faults} />
+      </More>
     </>
   )
+}
+
+/** True if a folded control has another value than that of a new type. */
+function isAdvanced({ title, fields, connections, ...folded }: TypeFields, { known, name }: TypeDraft): boolean {
+  const { title: _, fields: _fields, connections: _connections, ...empty } = typeFieldsOf({ title: '' })
+  return (known === undefined && name !== '') || !isDeepStrictEqual(folded, empty)
 }
 
 type PartProps = Pick<FormProps, 'faults'> & { readonly fields: TypeFields }
 
 function Names({ draft, fields, faults }: PartProps & Pick<Props, 'draft'>) {
-  const trouble = troubleIn(faults)
   return (
     <>
-      <Field label="Title" hint="readers see it for one page, such as Recipe" name="title" trouble={trouble('title')}>
-        {(tied) => <input {...tied} value={fields.title} required autocomplete="off" />}
-      </Field>
       {draft.known === undefined && <NameField draft={draft} faults={faults} />}
-      <Field
-        label="Plural"
-        hint="readers see it for several pages, such as Recipes"
-        name="plural"
-        trouble={trouble('plural')}
-      >
-        {(tied) => <input {...tied} value={fields.plural} autocomplete="off" />}
-      </Field>
-      <Field
+      <Entry
+        {...{ label: 'Title of several pages', hint: 'such as Recipes', name: 'plural', value: fields.plural, faults }}
+      />
+      <Entry
         label="Other names"
-        hint="one a line; readers do not see them. Pages with such a name in their property “type” also have this type"
-        name="aliases"
-        trouble={trouble('aliases')}
-      >
-        {(tied) => <Lines tied={tied} value={fields.aliases} rows={2} />}
-      </Field>
+        hint="one a line. Pages that store such a name also have this type"
+        {...{ name: 'aliases', value: fields.aliases, rows: 2, faults }}
+      />
     </>
   )
 }
@@ -215,66 +205,33 @@ const enforcements = [
   ],
 ] as const
 
-function Enforcement({ fields }: { readonly fields: TypeFields }) {
-  return (
-    <fieldset class="choice-list">
-      <legend>Rules are</legend>
-      {enforcements.map(([value, title, says]) => (
-        <label class="check">
-          <input type="radio" name="enforcement" value={value} checked={fields.enforcement === value} />
-          <span>
-            {title} <small>{says}</small>
-          </span>
-        </label>
-      ))}
-    </fieldset>
-  )
-}
-
 function Parents({ fields: { parents }, faults }: PartProps) {
-  const trouble = troubleIn(faults)
+  const entry = (control: keyof typeof parents) => ({ name: `parents.${control}`, value: parents[control], faults })
   return (
     <section aria-labelledby="type-parents">
       <h2 id="type-parents">Parent pages</h2>
       <div class="type-ends">
-        <Field
-          label="Below pages of"
-          hint="types, with commas; empty: any page"
-          name="parents.types"
-          trouble={trouble('parents.types')}
-        >
-          {(tied) => <input {...tied} value={parents.types} autocomplete="off" spellcheck={false} />}
-        </Field>
-        <Field label="At least" name="parents.min" trouble={trouble('parents.min')}>
-          {(tied) => <input {...tied} inputMode="numeric" value={parents.min} autocomplete="off" />}
-        </Field>
-        <Field label="At most" name="parents.max" trouble={trouble('parents.max')}>
-          {(tied) => <input {...tied} inputMode="numeric" value={parents.max} autocomplete="off" />}
-        </Field>
+        <Entry label="Below pages of" hint="types, with commas; empty: any page" {...entry('types')} />
+        <Entry label="At least" {...entry('min')} isNumber />
+        <Entry label="At most" {...entry('max')} isNumber />
       </div>
     </section>
   )
 }
 
 function NewPages({ fields, faults }: PartProps) {
-  const trouble = troubleIn(faults)
+  const entry = (name: 'text' | 'tags' | 'columns') => ({ name, value: fields[name], faults })
   return (
     <section aria-labelledby="type-new">
       <h2 id="type-new">New pages and the table</h2>
-      <Field label="Text of a new page" hint="Markdown" name="text" trouble={trouble('text')}>
-        {(tied) => <Lines tied={tied} value={fields.text} rows={4} />}
-      </Field>
-      <Field label="Tags of a new page" hint="with commas" name="tags" trouble={trouble('tags')}>
-        {(tied) => <input {...tied} value={fields.tags} autocomplete="off" />}
-      </Field>
-      <Field
+      <Entry label="Text of a new page" hint="Markdown" {...entry('text')} rows={4} />
+      <Entry label="Tags of a new page" hint="with commas" {...entry('tags')} />
+      <Entry
         label="Columns of the table"
-        hint="one a line: the name or label of a field; for a link, -> before it"
-        name="columns"
-        trouble={trouble('columns')}
-      >
-        {(tied) => <Lines tied={tied} value={fields.columns} rows={3} />}
-      </Field>
+        hint="one a line: the name or title of a field; for a link, -> before it"
+        {...entry('columns')}
+        rows={3}
+      />
       <ColumnNames fields={fields} />
     </section>
   )

@@ -1,6 +1,8 @@
 /** The rows of the form of a type: its fields and its links. Buttons that move rows show the form again. */
 
+import type { ComponentChildren } from 'preact'
 import { fieldKinds } from '../../../pages/field-kinds.ts'
+import { More } from '../../../pages/kit/parts.tsx'
 import { Field, type Trouble } from '../../../pages/parts/forms.tsx'
 import type { Faults } from './type-definition.ts'
 import type { ConnectionRow, FieldRow } from './type-fields.ts'
@@ -17,8 +19,8 @@ export function FieldRows({ rows, faults, action }: RowsProps<FieldRow>) {
     <section aria-labelledby="type-fields">
       <h2 id="type-fields">Fields</h2>
       <p class="why">
-        A field is a property that pages of this type have, such as a date. Pages store it by its name. Readers see its
-        label, or the name if it has no label.
+        A field is a property that pages of this type have, such as a date. Pages store its name. Readers see its title,
+        or else its name.
       </p>
       <input type="hidden" name="fields" value={rows.length} />
       {rows.map((row, at) => (
@@ -53,12 +55,7 @@ function FieldCard({ row, at, last, faults, action }: CardProps) {
       <legend class="vh">Field: {called}</legend>
       <input type="hidden" name={name('origin')} value={row.origin} />
       <div class="type-main">
-        <Field label="Name" name={name('name')} trouble={trouble(name('name'))}>
-          {(tied) => <input {...tied} value={row.name} autocomplete="off" spellcheck={false} />}
-        </Field>
-        <Field label="Label" name={name('label')} trouble={trouble(name('label'))}>
-          {(tied) => <input {...tied} value={row.label} autocomplete="off" />}
-        </Field>
+        <Entry label="Name" name={name('name')} value={row.name} faults={faults} />
         <Field label="Kind" name={name('kind')} trouble={trouble(name('kind'))}>
           {(tied) => <KindChoice tied={tied} kind={row.kind} />}
         </Field>
@@ -68,44 +65,66 @@ function FieldCard({ row, at, last, faults, action }: CardProps) {
         </label>
       </div>
       <div class="of-choices">
-        <Field label="Choices" hint="one a line" name={name('choices')} trouble={trouble(name('choices'))}>
-          {(tied) => <Lines tied={tied} value={row.choices} rows={4} />}
-        </Field>
+        <Entry label="Choices" hint="one a line" name={name('choices')} value={row.choices} rows={4} faults={faults} />
       </div>
       <div class="of-json">
-        <Field
-          label="Schema"
-          hint="JSON Schema, for what no kind says"
-          name={name('json')}
-          trouble={trouble(name('json'))}
-        >
-          {(tied) => <Lines tied={tied} value={row.json} rows={6} isCode />}
-        </Field>
+        <Entry
+          {...{ label: 'Schema', hint: 'JSON Schema, for what no kind says', name: name('json'), value: row.json }}
+          {...{ faults, rows: 6, isCode: true }}
+        />
       </div>
       <div class="type-foot">
-        <MoreOfField {...{ row, name, trouble }} called={called} />
+        <MoreOfField {...{ row, name, faults, called }} />
         <RowActs {...{ at, last, action, called }} of="field" />
       </div>
     </fieldset>
   )
 }
 
-type TroubleOf = (control: string) => Trouble | undefined
-
 /** Returns the fault of a control, as `Field` shows it. */
-export function troubleIn(faults: Faults): TroubleOf {
+export function troubleIn(faults: Faults): (control: string) => Trouble | undefined {
   return (control) => {
     const says = faults.get(control)
     return says && { field: control, says: says.join(' ') }
   }
 }
 
-interface Tied {
-  readonly id: string
+interface EntryProps {
+  readonly label: string
+  readonly hint?: ComponentChildren
+  /** The name of the control. */
   readonly name: string
+  readonly value: string
+  readonly faults: Faults
+  /** Lines of the box. Default: one line. */
+  readonly rows?: number
+  readonly isCode?: boolean
+  readonly isNumber?: boolean
 }
 
-function KindChoice({ tied, kind }: { readonly tied: Tied; readonly kind: string }) {
+/** A text of the form, with its faults. */
+export function Entry({ label, hint, name, value, faults, rows, isCode = false, isNumber = false }: EntryProps) {
+  return (
+    <Field {...{ label, hint, name }} trouble={troubleIn(faults)(name)}>
+      {(tied) =>
+        rows === undefined ? (
+          <input
+            {...{ ...tied, value }}
+            autocomplete="off"
+            spellcheck={false}
+            {...(isNumber && { inputMode: 'decimal' })}
+          />
+        ) : (
+          <textarea {...{ ...tied, rows }} {...(isCode && { class: 'code', spellcheck: false })}>
+            {`\n${value}`}
+          </textarea>
+        )
+      }
+    </Field>
+  )
+}
+
+function KindChoice({ tied, kind }: { readonly tied: object; readonly kind: string }) {
   return (
     <select {...tied}>
       {fieldKinds.map(({ name, title, choices, range }) => (
@@ -125,25 +144,10 @@ function KindChoice({ tied, kind }: { readonly tied: Tied; readonly kind: string
   )
 }
 
-interface LinesProps {
-  readonly tied: Tied
-  readonly value: string
-  readonly rows: number
-  readonly isCode?: boolean
-}
-
-export function Lines({ tied, value, rows, isCode = false }: LinesProps) {
-  return (
-    <textarea {...tied} rows={rows} {...(isCode && { class: 'code', spellcheck: false })}>
-      {`\n${value}`}
-    </textarea>
-  )
-}
-
 interface MoreProps {
   readonly row: FieldRow
   readonly name: (control: string) => string
-  readonly trouble: TroubleOf
+  readonly faults: Faults
   readonly called: string
 }
 
@@ -154,48 +158,53 @@ const rangeUnits = (
   </>
 )
 
-/** The entries that most fields leave empty. */
-function MoreOfField({ row, name, trouble, called }: MoreProps) {
-  const controls = ['help', 'least', 'most', 'value'] as const
-  const isOpen = controls.some((control) => trouble(name(control)))
-  const used = [
-    ...(row.help.trim() === '' ? [] : ['help']),
-    ...(row.least === '' && row.most === '' ? [] : ['range']),
-    ...(row.value.trim() === '' ? [] : ['first value']),
-  ]
+interface FoldedProps {
+  readonly called: string
+  /** The folded entries, each with its values. */
+  readonly entries: readonly (readonly [noun: string, values: string])[]
+  readonly isOpen: boolean
+  readonly children: ComponentChildren
+}
+
+/** The entries that most rows leave empty. It names those that do not. */
+function Folded({ called, entries, isOpen, children }: FoldedProps) {
+  const used = entries.filter(([, values]) => values.trim() !== '').map(([noun]) => noun)
+  const all = entries.map(([noun]) => noun).join(', ')
+  const title = (
+    <>
+      {all.replace(/^./, (letter) => letter.toUpperCase())}
+      <span class="vh"> of {called}</span>
+      {used.length > 0 && <small> with {used.join(', ')}</small>}
+    </>
+  )
+  return <More {...{ title, isOpen, children }} />
+}
+
+function MoreOfField({ row, name, faults, called }: MoreProps) {
+  const entry = (control: 'label' | 'help' | 'least' | 'most' | 'value') =>
+    ({ name: name(control), value: row[control], faults }) as const
+  const entries = [
+    ['title', row.label],
+    ['help', row.help],
+    ['range', row.least + row.most],
+    ['first value', row.value],
+  ] as const
+  const isOpen = ['label', 'help', 'least', 'most', 'value'].some((control) => faults.has(name(control)))
   return (
-    <details open={isOpen}>
-      <summary>
-        Help, range, first value<span class="vh"> of {called}</span>
-        {used.length > 0 && <small> with {used.join(', ')}</small>}
-      </summary>
-      <div class="type-more">
-        <Field
-          label="Help"
-          hint="a sentence for people who fill it in"
-          name={name('help')}
-          trouble={trouble(name('help'))}
-        >
-          {(tied) => <Lines tied={tied} value={row.help} rows={2} />}
-        </Field>
-        <div class="of-range">
-          <Field label="Minimum" hint={rangeUnits} name={name('least')} trouble={trouble(name('least'))}>
-            {(tied) => <input {...tied} inputMode="decimal" value={row.least} autocomplete="off" />}
-          </Field>
-          <Field label="Maximum" hint={rangeUnits} name={name('most')} trouble={trouble(name('most'))}>
-            {(tied) => <input {...tied} inputMode="decimal" value={row.most} autocomplete="off" />}
-          </Field>
-        </div>
-        <Field
-          label="New pages begin with"
-          hint="a value, “yes” or “no”; a list has one item a line"
-          name={name('value')}
-          trouble={trouble(name('value'))}
-        >
-          {(tied) => <Lines tied={tied} value={row.value} rows={2} />}
-        </Field>
+    <Folded {...{ called, entries, isOpen }}>
+      <Entry label="Title" hint="for readers" {...entry('label')} />
+      <Entry label="Help" hint="a sentence for people who fill it in" {...entry('help')} rows={2} />
+      <div class="of-range">
+        <Entry label="Minimum" hint={rangeUnits} {...entry('least')} isNumber />
+        <Entry label="Maximum" hint={rangeUnits} {...entry('most')} isNumber />
       </div>
-    </details>
+      <Entry
+        label="New pages begin with"
+        hint="a value, “yes” or “no”; a list has one item a line"
+        {...entry('value')}
+        rows={2}
+      />
+    </Folded>
   )
 }
 
@@ -245,39 +254,35 @@ export function ConnectionRows({ rows, faults, action }: RowsProps<ConnectionRow
 
 function ConnectionCard({ row, at, last, faults, action }: Omit<CardProps, 'row'> & { readonly row: ConnectionRow }) {
   const name = (control: string) => `c${at}.${control}`
-  const trouble = troubleIn(faults)
   const called = row.label || row.name || 'new link'
-  const line = (control: 'name' | 'label' | 'inverse' | 'min' | 'max', label: string, hint?: string) => (
-    <Field label={label} hint={hint} name={name(control)} trouble={trouble(name(control))}>
-      {(tied) => <input {...tied} value={row[control]} autocomplete="off" {...numeric(control)} />}
-    </Field>
+  const line = (control: 'name' | 'label' | 'inverse' | 'to' | 'min' | 'max', label: string, hint?: string) => (
+    <Entry {...{ label, hint, faults }} name={name(control)} value={row[control]} isNumber={/^m/.test(control)} />
   )
+  const entries = [
+    ['title', row.label],
+    ['title at the other page', row.inverse],
+    ['number', row.min + row.max],
+  ] as const
+  const isOpen = ['label', 'inverse', 'min', 'max'].some((control) => faults.has(name(control)))
   return (
     <fieldset id={`c${at}`} class="type-row type-link">
       <legend class="vh">Link: {called}</legend>
       <input type="hidden" name={name('origin')} value={row.origin} />
       <div class="type-main">
         {line('name', 'Name', 'such as written_by')}
-        {line('label', 'Label', 'such as Author')}
-        {line('inverse', 'Label at the other page', 'such as Wrote')}
+        {line('to', 'Leads to', 'types, with commas; empty: any page')}
       </div>
-      <div class="type-ends">
-        <Field
-          label="Leads to"
-          hint="types, with commas; empty: any page"
-          name={name('to')}
-          trouble={trouble(name('to'))}
-        >
-          {(tied) => <input {...tied} value={row.to} autocomplete="off" spellcheck={false} />}
-        </Field>
-        {line('min', 'At least')}
-        {line('max', 'At most')}
+      <div class="type-foot">
+        <Folded {...{ called, entries, isOpen }}>
+          {line('label', 'Title', 'such as Author')}
+          {line('inverse', 'Title at the other page', 'such as Wrote')}
+          <div class="of-range">
+            {line('min', 'At least')}
+            {line('max', 'At most')}
+          </div>
+        </Folded>
+        <RowActs {...{ at, last, action, called }} of="link" />
       </div>
-      <RowActs {...{ at, last, action, called }} of="link" />
     </fieldset>
   )
-}
-
-function numeric(control: string) {
-  return control === 'min' || control === 'max' ? { inputMode: 'numeric' as const } : {}
 }

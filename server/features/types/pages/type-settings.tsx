@@ -312,7 +312,9 @@ async function readSaved({ api }: PageContext, org: Org, { draft: { known }, typ
 function Lead({ urls, org, type }: { readonly urls: Urls; readonly org: Org; readonly type: NodeType | undefined }) {
   const all = <a href={urls.settings(org.id, 'types')}>All types</a>
   if (type === undefined)
-    return <p class="why">A type says which fields and links a page has, such as those of a recipe. {all}</p>
+    return (
+      <p class="why">A type says which fields and links a page has. Readers see titles, and pages store names. {all}</p>
+    )
   return (
     <p class="why">
       Pages have this type if their property “type” is <code>{type.name}</code>.{' '}
