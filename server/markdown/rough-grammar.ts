@@ -6,8 +6,16 @@ export const roughHead = /^---\n[\s\S]*?\n---\n/
 /** Links, also over several lines. `$2` or `$3` has their words. */
 export const roughLinks = /!?\[\[([^\]|]*\|)?([^\]]*)\]\]|!?\[([^\]]*)\]\([^)]*\)/g
 
-/** Formulas in a line. `$1` has the TeX. */
-export const roughFormulas = /\$\$?(?! )([^$\n]{1,500})(?<! )\$\$?(?!\d)/g
+/** Formulas in a line. */
+const roughFormulas = /(\$\$?(?! )[^$\n]{1,500}(?<! )\$\$?(?!\d))/g
+
+/** Changes a text, but not its formulas. */
+export function aroundFormulas(text: string, change: (part: string) => string): string {
+  return text
+    .split(roughFormulas)
+    .map((part, at) => (at % 2 === 0 ? change(part) : part))
+    .join('')
+}
 
 /** Comments, kinds of callouts, references to footnotes, tags of HTML and marks of marked text. */
 export const roughMarks =

@@ -4009,7 +4009,7 @@ export interface components {
             readonly score: number;
             /** @description The rank, counted from the first match. 1 is the best. */
             readonly rank: number;
-            /** @description The most relevant words, from the `passage` if there is one. */
+            /** @description The most relevant words, from the `passage` if there is one. Formulas are their TeX. */
             readonly snippet: string;
             /**
              * @description The most relevant part of the text. With `meaning`, it is the part nearest to the query, if that is known.

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { proseOf } from '../../index/search/text/prose.ts'
+import { proseOf, withFormulas } from '../../index/search/text/prose.ts'
 import { aQuery, ask, indexOf, matchesIn, note, WORDS } from './notes.ts'
 
 describe('search: scores', () => {
@@ -75,6 +75,13 @@ describe('search: scores', () => {
 })
 
 describe('search: snippets', () => {
+  it('have formulas as their source, whole', () => {
+    const matrix = '$$\\begin{matrix} \\color{red}1 & 0 \\\\ 0 & 0\\end{matrix}$$'
+    const text = `The **zebra** of $\\mathcal{L}\\{f\\}$ is ${matrix}, and costs $5.`
+    const [match] = ask(indexOf([note('a', { text })]), 'zebra').matches
+    expect(match?.snippet).to.equal(text.replaceAll('**', '').slice(0, -1))
+  })
+
   it('shows the 40 words that say most of the query', () => {
     const around = (i: number) => Array.from({ length: 100 }, (_, j) => `word${i}x${j}`).join(' ')
     const text = `${around(0)} zebra ${around(1)} zebra near a quagga ${around(2)}`
@@ -92,22 +99,26 @@ describe('search: snippets', () => {
     expect(ask(index, 'quagga').matches[0]?.snippet).to.equal('')
   })
 
-  it.deep('is a piece of the prose with white space collapsed, 40 words and 1000 characters long at most', () => {
-    const text = fc
-      .array(fc.oneof(fc.constantFrom(...WORDS), fc.string({ unit: 'grapheme', maxLength: 60 })), { maxLength: 120 })
-      .map((words) => words.join(' \n'))
-    fc.assert(
-      fc.property(text, aQuery, (written, query) => {
-        const collapse = (part: string) => part.replace(/\s+/g, ' ')
-        for (const { snippet } of ask(indexOf([note('moon', { text: written })]), `moon ${query}`).matches) {
-          expect(collapse(proseOf(written).text)).to.include(snippet)
-          expect(snippet.length).to.be.at.most(1000)
-          expect(Buffer.from(snippet).toString()).to.equal(snippet)
-        }
-      }),
-      { numRuns: 200 },
-    )
-  })
+  it.deep(
+    'is a piece of the prose, whose formulas are their source, with white space collapsed, 40 words and 1000 characters long at most',
+    () => {
+      const text = fc
+        .array(fc.oneof(fc.constantFrom(...WORDS), fc.string({ unit: 'grapheme', maxLength: 60 })), { maxLength: 120 })
+        .map((words) => words.join(' \n'))
+      fc.assert(
+        fc.property(text, aQuery, (written, query) => {
+          const collapse = (part: string) => part.replace(/\s+/g, ' ')
+          for (const { snippet } of ask(indexOf([note('moon', { text: written })]), `moon ${query}`).matches) {
+            const prose = proseOf(written)
+            expect(collapse(withFormulas(prose, 0, prose.text.length))).to.include(snippet)
+            expect(snippet.length).to.be.at.most(1000)
+            expect(Buffer.from(snippet).toString()).to.equal(snippet)
+          }
+        }),
+        { numRuns: 200 },
+      )
+    },
+  )
 
   it('does not end in half a character', () => {
     const index = indexOf([note('x', { title: 'zebra', text: `a${'𝒳'.repeat(2000)}` })])

@@ -108,14 +108,14 @@ export function describeMatches(
     const prose = proseOf(source)
     const isWhole = number !== NO_PASSAGE && source === start
     const passage = isWhole ? passagesOf(node?.title ?? '', source, prose)[number] : undefined
-    const shown = passage === undefined ? prose.text : prose.text.slice(passage.start, passage.end)
+    const shown = passage ?? { start: 0, end: prose.text.length }
     const gain = meaning?.gains.get(id)
     return {
       node_id: id,
       title: node?.title ?? '',
       score: roundScore(score),
       rank: skipped + i + 1,
-      snippet: snippetOf(query, shown, languageIn(corpus, id)),
+      snippet: snippetOf(query, prose, shown, languageIn(corpus, id)),
       ...(passage === undefined ? {} : { passage: { heading: passage.heading, line: passage.line } }),
       matched_terms: matchedWords(query, terms),
       updated_at: node?.updated_at ?? '',

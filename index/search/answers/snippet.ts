@@ -2,6 +2,8 @@
 
 import type { Query } from '../ranking/query.ts'
 import { visitWords } from '../text/analyzer.ts'
+import { type Prose, withFormulas } from '../text/prose.ts'
+import type { Span } from '../text/scripts.ts'
 import type { Language } from '../text/stems.ts'
 
 const WINDOW = 40
@@ -14,10 +16,11 @@ const UNITS = 2 ** 20
 
 /**
  * Returns the 40 words of `text` that cover most of the query. Takes the first window with the greatest sum of idf over
- * the distinct query words in it. Centres its hits and collapses white space. Without a hit, returns the beginning.
+ * the distinct query words in it. Centres its hits, collapses white space, and has formulas as their source. Without a hit, returns the beginning.
  * Linear in `text`.
  */
-export function snippetOf(query: Query, text: string, language: Language): string {
+export function snippetOf(query: Query, prose: Prose, part: Span, language: Language): string {
+  const text = prose.text.slice(part.start, part.end)
   const starts: number[] = []
   const ends: number[] = []
   const window = openWindow(query)
@@ -31,7 +34,9 @@ export function snippetOf(query: Query, text: string, language: Language): strin
   const slack = WINDOW - (to - from + 1)
   const first = Math.max(0, Math.min(from - Math.floor(slack / 2), starts.length - WINDOW))
   const last = Math.min(first + WINDOW, starts.length) - 1
-  return cut(text.slice(starts[first], ends[last] ?? 0).replace(/\s+/g, ' '))
+  return cut(
+    withFormulas(prose, part.start + (starts[first] ?? 0), part.start + (ends[last] ?? 0)).replace(/\s+/g, ' '),
+  )
 }
 
 /** Creates a window that takes hits by position. `best` has the first and last hit of the best window so far. */

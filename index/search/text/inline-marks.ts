@@ -85,10 +85,11 @@ interface Reading extends Marked {
  * @param notes labels of footnotes
  */
 export function inlineReader(
-  { source, fates }: Marked,
+  marked: Marked,
   references: ReadonlySet<string>,
   notes: ReadonlySet<string>,
 ): InlineReader {
+  const { source } = marked
   const open: Open = { brackets: [], emphasis: new Map() }
   const nextComment = ascending((from) => source.indexOf('-->', from))
   const nextPercents = ascending((from) => source.indexOf('%%', from))
@@ -97,7 +98,7 @@ export function inlineReader(
   const nextSpecial = ascending((from) => searchFrom(SPECIAL, source, from))
   const nextBlank = ascending((from) => searchFrom(BLANK_LINE, source, from))
   const searches = { nextComment, nextPercents, nextDollar, nextDollars, nextBlank }
-  const reading = { source, fates, open, references, notes, ...searches, closingTicks: backtickRuns(source) }
+  const reading = { ...marked, open, references, notes, ...searches, closingTicks: backtickRuns(source) }
   return {
     read(from, to) {
       let at = from
@@ -200,6 +201,7 @@ function markFormula(reading: Reading, at: number): number {
   fates.fill(FATE.dropped, at, from)
   fates.fill(FATE.dropped, end, closing)
   markTex(reading, from, end)
+  reading.formulas.push({ start: at, end: closing })
   return closing
 }
 

@@ -16,6 +16,13 @@ export interface Prose {
   headings: readonly Span[]
   /** The kept parts of the source, ascending. */
   runs: readonly Run[]
+  /** Formulas, ascending: their places in the text, and their source. */
+  formulas: readonly Formula[]
+}
+
+/** A formula of a line. */
+interface Formula extends Span {
+  readonly source: string
 }
 
 /** A run of units, at `start` in the text and at `source` in the source. */
@@ -53,9 +60,21 @@ const MARKS = /[#>`~*_<[\]|\\!&=:+@$%^]|\W-|^-|www\./i
  */
 export function proseOf(source: string): Prose {
   if (source !== '' && !MARKS.test(source))
-    return { text: source, headings: [], runs: [{ start: 0, source: 0, length: source.length }] }
-  const marked: Marked = { source, fates: new Uint8Array(source.length) }
+    return { text: source, headings: [], formulas: [], runs: [{ start: 0, source: 0, length: source.length }] }
+  const marked: Marked = { source, fates: new Uint8Array(source.length), formulas: [] }
   return joined(marked, markLines(marked))
+}
+
+/** Returns a part of the text in which formulas are whole, as their source. */
+export function withFormulas({ text, formulas }: Prose, from: number, to: number): string {
+  const parts: string[] = []
+  let at = from
+  for (const { start, end, source } of formulas) {
+    if (end <= from || start >= to) continue
+    parts.push(text.slice(at, Math.max(at, start)), source)
+    at = Math.max(at, end)
+  }
+  return parts.join('') + text.slice(at, to)
 }
 
 /** Returns the offset in the source for the position `at` in the text of `prose`. */
@@ -187,7 +206,7 @@ function markPipes({ source, fates }: Marked, from: number, to: number): void {
 }
 
 /** Joins the kept parts, and maps the headings to positions in the result. Omits headings without text. */
-function joined({ source, fates }: Marked, headings: Span[]): Prose {
+function joined({ source, fates, formulas }: Marked, headings: Span[]): Prose {
   const parts: string[] = []
   const runs: Run[] = []
   let start = 0
@@ -200,11 +219,13 @@ function joined({ source, fates }: Marked, headings: Span[]): Prose {
     start += fate === FATE.kept ? end - at : fate === FATE.space ? 1 : 0
     at = end
   }
-  const moved = headings.map((heading) => ({
-    start: textOffset(runs, heading.start),
-    end: textOffset(runs, heading.end),
-  }))
-  return { text: parts.join(''), headings: moved.filter(({ start, end }) => start < end), runs }
+  const moved = ({ start, end }: Span) => ({ start: textOffset(runs, start), end: textOffset(runs, end) })
+  return {
+    text: parts.join(''),
+    headings: headings.map(moved).filter(({ start, end }) => start < end),
+    runs,
+    formulas: formulas.map((span) => ({ ...moved(span), source: source.slice(span.start, span.end) })),
+  }
 }
 
 /** Returns the position in the text of a source unit. A dropped unit has the end of the kept run before it. */

@@ -1,6 +1,6 @@
 /** The first words of a text, for scripts that preview a node. */
 
-import { roughFormulas, roughHead, roughLinks, roughMarks } from '../../markdown/rough-grammar.ts'
+import { aroundFormulas, roughHead, roughLinks, roughMarks } from '../../markdown/rough-grammar.ts'
 
 /** Maximum characters of a text that are read. */
 const mostRead = 4_000
@@ -12,10 +12,8 @@ export function excerpt(text: string, most: number): string {
     .replace(roughHead, '')
     .replace(/^(#|```|\|).*$/gm, '')
     .replace(roughLinks, '$2$3')
-    .replace(roughFormulas, (_, tex: string) => tex.replace(/\\[a-z]+|[\\{}]/gi, ''))
-    .replace(roughMarks, '')
-    .replace(/[*_`>]/g, '')
+  const shown = aroundFormulas(words, (part) => part.replace(roughMarks, '').replace(/[*_`>]/g, ''))
     .replace(/\s+/g, ' ')
     .trim()
-  return words.length > most ? `${words.slice(0, most).trimEnd()}…` : words
+  return shown.length > most ? `${shown.slice(0, most).trimEnd()}…` : shown
 }

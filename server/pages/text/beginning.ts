@@ -1,7 +1,7 @@
 /** The first words and the first picture of a published page. */
 
 import type { Output } from '../../../spec/client/api.ts'
-import { roughFormulas, roughMarks } from '../../markdown/rough-grammar.ts'
+import { aroundFormulas, roughMarks } from '../../markdown/rough-grammar.ts'
 import type { Urls } from '../urls.ts'
 import { mediaOf } from './media.ts'
 
@@ -13,11 +13,7 @@ export function beginning(text: string): string {
     .map((line) => line.trim())
   const first =
     lines.find((line) => line !== '' && !/^(#|---|>|[-*+] |\||!|<|```|%%|\w+:|:::|import |export )/.test(line)) ?? ''
-  return first
-    .replace(roughFormulas, (_, tex: string) => tex.replace(/\\[a-z]+|[\\{}]/gi, ''))
-    .replace(roughMarks, '')
-    .replace(/[*_`[\]]/g, '')
-    .slice(0, 200)
+  return aroundFormulas(first, (part) => part.replace(roughMarks, '').replace(/[*_`[\]]/g, '')).slice(0, 200)
 }
 
 /** Returns the absolute URL of the first picture in a text. */
