@@ -24,7 +24,7 @@ const expected: Readonly<Record<string, Counts>> = {
   page: { credentials: 16, events: 2, index: 84, stat: 28 },
   commit: {
     ...{ credentials: 2, index: 21, events: 15 },
-    ...{ stat: 19, list: 2, open: 13, write: 5, moves: 9, sync: 8, wal: 56 },
+    ...{ stat: 20, list: 2, open: 13, write: 5, moves: 9, sync: 8, wal: 56 },
   },
   create: {
     ...{ credentials: 2, index: 21, events: 16 },

@@ -3,7 +3,7 @@ import { isDamage } from '../../../gitstore/errors.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import { listRepos, repoExists } from '../../../gitstore/repo-folders.ts'
 import { isId, ledgerRef, main, nodeRepo, orgFolder, orgRepo } from '../layout.ts'
-import { readNodeRecord } from '../ledger/ledger.ts'
+import { isHidden, readNodeRecord } from '../ledger/ledger.ts'
 import type { Services } from '../services.ts'
 import { describeLedger } from './describe-node.ts'
 import { commitEvents } from './describe-org.ts'
@@ -59,7 +59,7 @@ async function nodeEvents(
 ): Promise<EventFacts[]> {
   const repo = nodeRepo(store, orgId, nodeId)
   const ledger = readRef(repo, ledgerRef)
-  if (ledger === null) return []
+  if (ledger === null || (await isHidden(repo, ledger))) return []
   const [root, ...later] = (await listNewCommits(repo, null, ledger)).commits
   if (root === undefined) return []
   const { title, created_at } = await readNodeRecord(repo, root)

@@ -24,7 +24,7 @@ import {
   trashFolder,
 } from '../layout.ts'
 import { readDeletion } from '../ledger/deletions.ts'
-import { readNodeRecord } from '../ledger/ledger.ts'
+import { isHidden, readNodeRecord } from '../ledger/ledger.ts'
 import type { Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
 import { contentChange } from './content-events.ts'
@@ -70,7 +70,7 @@ export interface NodeRefs {
 /** Returns the next events of a node; undefined if the log has all of them. @throws GitError if it is damaged */
 export async function describeNode(deps: Services, node: DescribedNode): Promise<Described | undefined> {
   const { repo, state } = node
-  const found = node.refs ?? readNodeRefs(repo)
+  const found = node.refs ?? (await readNodeRefs(repo, state))
   if (found === undefined) return state && state.gone === 0 ? describeGone(deps, node, state) : undefined
   const { ledger, branches } = found
   const refs = [branches, listRefs(repo, tagRefs)]
@@ -106,11 +106,17 @@ export async function describeNode(deps: Services, node: DescribedNode): Promise
   return { step, events, isWhole, linked, erasedPulls }
 }
 
-/** Reads the ledger before the branches. Undefined if there is no repository. @throws GitError ref_damaged */
-function readNodeRefs(repo: Repo): NodeRefs | undefined {
+/**
+ * Reads the ledger before the branches. Undefined if there is no repository, or the node is not there for readers.
+ *
+ * @throws GitError ref_damaged, object_damaged
+ */
+async function readNodeRefs(repo: Repo, state: RecordedRepo | undefined): Promise<NodeRefs | undefined> {
   if (!repoExists(repo)) return undefined
   const ledger = readRef(repo, ledgerRef)
   if (ledger === null) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
+  const isKnown = state?.gone === 0 && state.ledger === ledger
+  if (!isKnown && (await isHidden(repo, ledger))) return undefined
   return { ledger, branches: listRefs(repo, branchRefs) }
 }
 

@@ -27,7 +27,7 @@ import { readRecorded, recordNewNodes, recordNode, recordOrg } from '../event-lo
 import { readOrgRecord, unknownInRow } from '../format/org-format.ts'
 import { historiesOf, historyOf } from '../history.ts'
 import { branchRef, branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
-import { changedPulls, diffLedgers, eitherDiff } from '../ledger/ledger.ts'
+import { changedPulls, diffLedgers, eitherDiff, isHidden } from '../ledger/ledger.ts'
 import { reconcileFoundRefs } from '../ledger/moved-branches.ts'
 import { fromRow, selectOpenPulls, toPullRows } from '../ledger/pull-ledger.ts'
 import { movesBetween } from '../ledger/reconcile.ts'
@@ -136,6 +136,8 @@ async function indexOnce(
   await awaitMoves(deps.store, { repo, ref: main })
   const ledger = readRef(repo, ledgerRef)
   if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
+  if (row?.ledger !== ledger && (await isHidden(repo, ledger)))
+    return !row || (await deleteGone(deps, row, uncounted)) ? { outcome: 'written' } : again
   const branches = listRefs(repo, branchRefs)
   const refs = { ledger, branches }
   if (row?.ledger === ledger && matchesIndexed(row, indexed, branches)) {
@@ -186,7 +188,7 @@ async function indexOnce(
   }
 }
 
-/** Deletes the rows of a node without a repository. Its record of the deletion is not counted yet. */
+/** Deletes the rows of a node that is gone. Its record of the deletion is not counted yet. */
 function deleteGone({ index }: Services, row: NodeRow, { added }: Uncounted): Promise<boolean> {
   return index.write(async (trx) => {
     if (added > 0) await addBytes(trx, row.id, added)

@@ -31,6 +31,11 @@ export interface NodeRecord {
   readonly org_id: string
   readonly title: string
   readonly created_at: string
+  /**
+   * Absent for a node that is there. A `proposed` one is not there yet, and a `deleted` one no longer. A later version
+   * may write other words.
+   */
+  readonly state?: string
 }
 
 /** `pulls/<n div 10000>/<n div 100 mod 100>/<n>.json`: a pull request after its last event. */
@@ -274,6 +279,11 @@ export async function readNodeRecord(repo: Repo, ledger: Oid): Promise<NodeRecor
   const record = await readJsonAt<NodeRecord>(repo, ledger, nodeFile, readKeptBlob)
   if (typeof record.title === 'string' && typeof record.created_at === 'string') return record
   throw new GitError('object_damaged', 'The ledger does not describe the node')
+}
+
+/** True if the node is not there for readers: it is only proposed, or deleted. Its repository is in place. */
+export async function isHidden(repo: Repo, ledger: Oid): Promise<boolean> {
+  return (await readNodeRecord(repo, ledger)).state !== undefined
 }
 
 /** Returns the highest number used, or 0 before the first. */
