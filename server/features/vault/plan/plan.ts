@@ -42,6 +42,8 @@ export interface Plan {
   unresolved: readonly Unresolved[]
   /** The site's base path, if it was detected instead of given. */
   foundBase?: string
+  /** Bases and canvases, which pages do not draw. */
+  undrawn: readonly string[]
   /** Problems, each with a path from the folder. */
   problems: PathProblem[]
   /** The number of problems that leave out a whole file or folder. */
@@ -112,6 +114,7 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
     gone: [...identities.gone],
     unresolved: connections.unresolved,
     ...(foundBase === undefined ? {} : { foundBase }),
+    undrawn: others.filter((file) => /\.(base|canvas)$/i.test(file)).sort(),
     problems,
     left: lost.length,
     isStale: lost.some(({ reason }) => isOfChange(reason)),

@@ -45,7 +45,7 @@ export function summaryOf(run: ImportRun): string[] {
   return [
     ...(dryRun ? ['Dry run: nothing was changed'] : []),
     `${name} (${dryRun && isNew ? 'a new organisation' : id}): ${[plural(counts.nodes, 'node'), plural(counts.parents, 'parent edge'), plural(counts.connections, 'connection'), plural(counts.attachments, 'attachment')].join(', ')}`,
-    ...[...notes, ...(done.notes ?? [])].map((note) => `Note: ${note}`),
+    ...[...notes, ...(done.notes ?? []), ...undrawnIn(plan)].map((note) => `Note: ${note}`),
     ...(plan.foundBase === undefined
       ? []
       : [`Note: links from the root of the site were resolved with --base ${plan.foundBase}`]),
@@ -58,6 +58,14 @@ export function summaryOf(run: ImportRun): string[] {
     ...problems.map(({ path, reason }) => `  ${path}: ${reason}`),
     ...unresolvedIn(plan),
   ]
+}
+
+/** Says which files are kept, but not drawn. */
+export function undrawnIn({ undrawn }: Pick<Plan, 'undrawn'>): string[] {
+  if (undrawn.length === 0) return []
+  const more = undrawn.length - namedAtMost
+  const named = [...undrawn.slice(0, namedAtMost), ...(more > 0 ? [`${more} more`] : [])].join(', ')
+  return [`pages do not draw .base and .canvas; ${plural(undrawn.length, 'file is', 'files are')} only kept: ${named}`]
 }
 
 /** Returns the changes as one line; undefined if nothing has changed. */

@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import * as limits from '../../../base/limits.ts'
 import type { Synced } from '../apply/sync.ts'
 import type { Plan, PlannedNode } from '../plan/plan.ts'
-import type { Imported } from '../plan/summary.ts'
+import { type Imported, undrawnIn } from '../plan/summary.ts'
 import type { place, Report } from './report-format.ts'
 
 type Place = z.infer<typeof place>
@@ -33,6 +33,7 @@ export function reportOf({ plan, done, target }: Synced): Report {
     notes: [
       ...target.notes,
       ...(done.notes ?? []),
+      ...undrawnIn(plan),
       ...(plan.foundBase === undefined
         ? []
         : [`links from the root of the site were resolved with the base ${plan.foundBase}`]),
