@@ -1,4 +1,5 @@
-/** Compares the sizes of the pages' scripts with their limits: `npm run sizes`. */
+/** Checks the sizes of scripts and the font sizes of style sheets: `npm run sizes`. */
+import { readdirSync, readFileSync } from 'node:fs'
 import { buildAssets } from './build-assets.js'
 
 /**
@@ -67,6 +68,18 @@ for (const name of found.keys()) {
   process.exitCode = 1
   process.stderr.write(`${name}: has no limit; set one in server/build/check-sizes.js\n`)
 }
+
+/** The scale of `tokens.css`, shares of the text around, and units of drawings. */
+const fontSizes = /^(?:var\(--t[1-8]\)|inherit|(?:0\.75|0\.85|1)em|(?:9\.5|11|12)px)$/
+const styles = 'server/pages/styles/'
+for (const file of readdirSync(styles))
+  for (const [rule, size] of readFileSync(styles + file, 'utf8').matchAll(
+    /\bfont(?:-size)?:\s*(?:normal |italic |\d+ )*([^;{}\s/]+)[^;{}]*;/g,
+  )) {
+    if (fontSizes.test(size)) continue
+    process.exitCode = 1
+    process.stderr.write(`${file}: ${rule} has a size that is not of the scale in tokens.css\n`)
+  }
 
 function kibibytes(sizes) {
   return Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, size * 1_024]))

@@ -73,10 +73,10 @@ describe('a page says what holds', () => {
   it('of a head: one line of facts, one of tags, and the URL to clone on demand', async () => {
     const { id, clone_url } = await add({ title: 'Fin whale', text_content: 'Long.', tags: ['sea', 'fins'] })
     const shown = await page(pageAt(org, id))
-    const [, facts, tags] = /class="meta">([^]*?)<\/div><div class="page-tags">([^]*?)<\/div>/.exec(shown) ?? []
+    const [, facts, tags] = /class="meta">([\s\S]*?)<\/div><div class="page-tags">([\s\S]*?)<\/div>/.exec(shown) ?? []
     expect(textOf(facts ?? '').trim()).to.match(/^Ann edited this .* Authors$/)
     expect(textOf(tags ?? '').trim()).to.equal('sea fins')
-    const [, folded = ''] = /<details class="downloads">([^]*?)<\/details>/.exec(shown) ?? []
+    const [, folded = ''] = /<details class="downloads">([\s\S]*?)<\/details>/.exec(shown) ?? []
     expect(textOf(folded))
       .to.match(/^ Download or clone .* git clone /)
       .and.to.contain(clone_url)

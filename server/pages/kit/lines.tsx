@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { When } from '../parts/dates.tsx'
 import { Icon, type IconName } from '../parts/icons.tsx'
-import { initial } from '../parts/people.tsx'
+import { colourOf, initial } from '../parts/people.tsx'
 
 /** The sign of an act or a state. */
 export interface Sign {
@@ -64,7 +64,7 @@ export function Line(props: LineProps) {
   return (
     <li class={isUnread ? 'unread' : undefined}>
       {lead}
-      <span class="me" aria-hidden="true">
+      <span class="me" data-c={who.trim() === '' ? undefined : colourOf(who)} aria-hidden="true">
         {who.trim() === '' ? <Icon name="leaf" size={14} /> : initial(who)}
       </span>
       <span class={`sign ${tone}`} title={label}>

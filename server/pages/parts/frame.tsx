@@ -9,7 +9,7 @@ import { Bell, UnreadNumber } from './bell.tsx'
 import { When } from './dates.tsx'
 import { DemoBanner } from './demo-banner.tsx'
 import { Icon } from './icons.tsx'
-import { initial } from './people.tsx'
+import { colourOf, initial } from './people.tsx'
 
 interface FrameProps {
   readonly visit: Pick<PageContext, 'urls' | 'person' | 'here' | 'query' | 'maintenance' | 'oidc' | 'demo' | 'unread'>
@@ -238,7 +238,7 @@ interface PersonMenuProps {
 function PersonMenu({ urls, person, unread, hasServices }: PersonMenuProps) {
   return (
     <details class="menu">
-      <summary class="me" aria-label={`Signed in as ${person.name}`}>
+      <summary class="me" data-c={colourOf(person.name)} aria-label={`Signed in as ${person.name}`}>
         {initial(person.name)}
       </summary>
       <form method="post" action={urls.signOut()} data-sign-out>
