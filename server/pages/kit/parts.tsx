@@ -11,7 +11,7 @@ interface RowsProps<T> {
 
 /** A list, with a row for each. */
 export function Rows<T>({ of, empty, children }: RowsProps<T>) {
-  if (of.length === 0) return typeof empty === 'string' ? <p>{empty}</p> : <>{empty}</>
+  if (of.length === 0) return typeof empty === 'string' ? <p>{empty}</p> : empty
   return (
     <ul class="rows">
       {of.map((one) => (
