@@ -123,6 +123,13 @@ describe('an organisation without pages', () => {
     }
   })
 
+  it('offers no page to propose a change of', async () => {
+    const offers = async () => (await see(ann, `${pageAt(org)}/proposals`)).main.includes('Choose a page to change')
+    expect(await offers()).to.equal(false)
+    await made(ann.post(`/orgs/${org}/nodes`, { title: 'Whales' }))
+    expect(await offers()).to.equal(true)
+  })
+
   it('greets those who join by their role', async () => {
     for (const [role, words] of [
       ['reader', 'You are a reader here.'],

@@ -72,7 +72,7 @@ describe('uploads: an import', () => {
     expect(report?.problems).to.deep.equal([
       { path: 'broken.canvas', reason: 'not a valid canvas: kept only as a file' },
     ])
-    expect(report?.notes).to.deep.equal(['pages do not draw .base and .canvas; 1 file is only kept: broken.canvas'])
+    expect(report?.notes).to.deep.equal(['pages do not draw this file: broken.canvas'])
     expect((await ann.get(`/orgs/${org}/nodes/${rose?.node_id}`)).body).to.include({ title: rose?.title })
     expect(await spoolOf(org, done.id)).to.deep.equal([])
   })

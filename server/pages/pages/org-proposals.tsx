@@ -197,7 +197,7 @@ function Filters({ visit: { person }, base, status, filter, under, trouble }: Fi
 function NoProposals({ urls, org, status, isFiltered }: NoneProps) {
   if (isFiltered) return <p class="empty">No proposal matches these filters.</p>
   if (status === 'merged' || status === 'closed') return <p class="empty">No proposal was {status} yet.</p>
-  const begin = mayPropose(org.role) && (
+  const begin = mayPropose(org.role) && org.usage?.nodes !== 0 && (
     <a class="btn go" href={urls.table(org.id)}>
       Choose a page to change
     </a>

@@ -65,7 +65,9 @@ export function undrawnIn({ undrawn }: Pick<Plan, 'undrawn'>): string[] {
   if (undrawn.length === 0) return []
   const more = undrawn.length - namedAtMost
   const named = [...undrawn.slice(0, namedAtMost), ...(more > 0 ? [`${more} more`] : [])].join(', ')
-  return [`pages do not draw .base and .canvas; ${plural(undrawn.length, 'file is', 'files are')} only kept: ${named}`]
+  return [
+    `pages do not draw ${undrawn.length === 1 ? 'this file' : `these ${plural(undrawn.length, 'file')}`}: ${named}`,
+  ]
 }
 
 /** Returns the changes as one line; undefined if nothing has changed. */
