@@ -18,7 +18,7 @@ const mostStretch = 2
 const opening = { radius: 44, margin: 36 } as const
 
 export function stretch(map: GraphMap, { width, height }: { readonly width: number; readonly height: number }) {
-  const { left, right, top, bottom } = extentOf(map)
+  const { left, right, top, bottom } = extentOf({ map, x: 1, y: 1 })
   const [wide, high] = [width - 2 * opening.margin, height - 2 * opening.margin]
   const scale = Math.min(wide / (right - left), high / (bottom - top), scaleOf(map))
   const ratio = (length: number, room: number) => Math.min(Math.max(room / (length * scale), 1), mostStretch)
@@ -28,16 +28,18 @@ export function stretch(map: GraphMap, { width, height }: { readonly width: numb
   return { map: { ...map, ...places, areas }, x, y } satisfies Stretched
 }
 
-/** The box around all dots. */
-function extentOf({ x, y, weight }: Pick<GraphMap, 'x' | 'y' | 'weight'>): Box {
+/** The box around all dots, and the tinted disks of areas. */
+function extentOf({ map, x, y }: Stretched): Box {
   const box = { left: Infinity, right: -Infinity, top: Infinity, bottom: -Infinity }
-  for (const [at, size] of weight.entries()) {
-    const [left, top] = [x[at] ?? 0, y[at] ?? 0]
-    box.left = Math.min(box.left, left - size)
-    box.right = Math.max(box.right, left + size)
-    box.top = Math.min(box.top, top - size)
-    box.bottom = Math.max(box.bottom, top + size)
+  const add = (left: number, top: number, wide: number, high: number) => {
+    box.left = Math.min(box.left, left - wide)
+    box.right = Math.max(box.right, left + wide)
+    box.top = Math.min(box.top, top - high)
+    box.bottom = Math.max(box.bottom, top + high)
   }
+  for (const [at, size] of map.weight.entries()) add(map.x[at] ?? 0, map.y[at] ?? 0, size, size)
+  for (const { node_id, within, r, ...at } of map.areas)
+    if (node_id !== undefined && within < 0) add(at.x, at.y, r * x, r * y)
   return box
 }
 
@@ -47,6 +49,6 @@ function scaleOf({ weight }: GraphMap): number {
 }
 
 /** Returns the arguments of `Camera.fit` that show the whole map. */
-export function framed(map: GraphMap): readonly [Box, number, number] {
-  return [extentOf(map), opening.margin, scaleOf(map)]
+export function framed(layout: Stretched): readonly [Box, number, number] {
+  return [extentOf(layout), opening.margin, scaleOf(layout.map)]
 }

@@ -106,7 +106,7 @@ class MapView {
   open(): Promise<void> {
     const { canvas, dots, map, layout } = this
     const { camera } = canvas
-    const frame = () => camera.fit(...framed(map))
+    const frame = () => camera.fit(...framed(layout))
     let drawNames: ReturnType<typeof nameDrawer> | undefined
     let onRest: (() => void) | undefined
     if (map.titles.length === 0)
