@@ -7,6 +7,7 @@ import { made } from '../support/cast.ts'
 import { linesOf, pageAt, readPage } from '../support/pages.ts'
 import { type Answer, client, type PersonClient, signUp } from '../support/people.ts'
 import { useWorld } from '../support/world.ts'
+import { mainOf, visitOf } from './forms.ts'
 
 type Visitor = Pick<PersonClient, 'get'>
 
@@ -94,13 +95,57 @@ describe('the pages of an organisation', () => {
           .and.include('Chosen.')
       }
       expect((await see(ann, `/${chosen}/settings`)).main).to.contain('because it was chosen in the settings')
-      expect((await see(ann, '/settings/general')).main).to.match(/<input id="home-home"[^>]* value="Guide"/)
       await made(ann.delete(`/orgs/${org}/nodes/${chosen}`))
       expect(await homeOf()).to.equal('Home')
       await made(ann.patch(`/orgs/${org}`, { home_node_id: null }))
       expect((await made(ann.get(`/orgs/${org}`))).home_node_id).to.equal(undefined)
       const other = await ann.patch(`/orgs/${org}`, { home_node_id: org })
       expect([other.status, other.body.detail[0].loc]).to.deep.equal([422, ['body', 'home_node_id']])
+    })
+
+    it('that the settings keep, and change to another page of the same title', async () => {
+      const home = await add('Home')
+      const [top, below] = [await add('Guide'), await add('Guide', '', { parents: [home] })]
+      await made(ann.patch(`/orgs/${org}`, { home_node_id: below }))
+      const { open, send } = await visitOf(grove, ann)
+      const path = `${pageAt(org)}/settings/general`
+      const formIn = async (query = '') => {
+        const main = mainOf(await open(path + query))
+        const radios = [
+          ...main.matchAll(
+            /<input type="radio" name="home" value(?:="([^"]*)")?( checked)?\/?><span>([\s\S]*?)<\/span>/g,
+          ),
+        ]
+        return {
+          main,
+          radios: radios.map(([, id = '', checked, words = '']) => [id, checked !== undefined, wordsOf(words)]),
+        }
+      }
+      const save = async (chosen: string) => {
+        const { status, headers } = await send(path, { act: 'home', home: chosen })
+        expect([status, headers.location]).to.deep.equal([303, `${path}?saved=home`])
+        return (await made(ann.get(`/orgs/${org}`))).home_node_id
+      }
+      const { radios } = await formIn()
+      expect(radios).to.deep.equal([
+        ['', false, 'None'],
+        [below, true, 'Guide'],
+      ])
+      expect(await save(below)).to.equal(below)
+      const searched = await formIn('?home=guide')
+      expect(searched.main).to.include('Several pages have the same title.')
+      expect(searched.radios.slice(1)).to.have.deep.members([
+        [top, false, 'Guide at the top'],
+        [below, true, 'Guide below Home'],
+      ])
+      expect(await save(top)).to.equal(top)
+      expect((await formIn('?home=home')).radios).to.deep.equal([
+        ['', false, 'None'],
+        [top, false, 'Guide'],
+        [home, true, 'Home'],
+      ])
+      expect(await save('')).to.equal(undefined)
+      expect((await formIn()).radios).to.deep.equal([])
     })
 
     it('with one title, first the text, and to readers without an account no changes and no map', async () => {

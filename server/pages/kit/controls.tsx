@@ -28,11 +28,11 @@ interface Shown {
   readonly trouble: Trouble | undefined
   /** Prefix of the id. */
   readonly of: string
-  /** The options of a reference, or suggestions for a line. */
+  /** The options of a reference or of a page. */
   readonly options?: Options<string>
 }
 
-export type Options<T> = readonly (readonly [value: T, words: string])[]
+export type Options<T> = readonly (readonly [value: T, words: string, says?: string | undefined])[]
 export type Controls = Readonly<Record<string, Control<unknown>>>
 
 type Of<C> = C extends Control<infer T> ? T : never
@@ -78,24 +78,7 @@ function input(label: ComponentChildren, look: Look, required: boolean): Control
     write: (value) => [value],
     draw: ({ texts: [value], ...shown }) => (
       <Field {...{ label, hint, ...shown }}>
-        {(tied) => (
-          <>
-            <input
-              {...tied}
-              {...{ required, autocomplete, value }}
-              {...(shown.options && { list: `${tied.id}-list` })}
-              type={type as 'text'}
-              maxLength={most}
-            />
-            {shown.options && (
-              <datalist id={`${tied.id}-list`}>
-                {shown.options.map(([option]) => (
-                  <option value={option} />
-                ))}
-              </datalist>
-            )}
-          </>
-        )}
+        {(tied) => <input {...tied} {...{ required, autocomplete, value }} type={type as 'text'} maxLength={most} />}
       </Field>
     ),
   }
@@ -158,7 +141,7 @@ export function choice<const T extends string | number | boolean>(
 }
 
 /** Answers to a question: a value, its verb, and a sentence about it. */
-export type Answers<T> = readonly (readonly [value: T, verb: ComponentChildren, says?: string])[]
+export type Answers<T> = readonly (readonly [value: T, verb: ComponentChildren, says?: string | undefined])[]
 
 /** A question with a radio button for each answer. */
 export function question<T extends string | boolean>(
@@ -216,6 +199,16 @@ export function reference(label: string): Control<string | undefined> {
     read: ([text]) => text || undefined,
     write: (value = '') => [value],
     draw: select(label, undefined, []),
+  }
+}
+
+/** The id of a page, by radio buttons. Undefined: one must still be chosen. @param none the words for an empty id */
+export function node(label: string, none: string): Control<string | undefined> {
+  return {
+    start: [],
+    read: ([id]) => id,
+    write: (id) => (id === undefined ? [] : [id]),
+    draw: ({ options = [], ...shown }) => <Radios {...{ label, ...shown }} answers={[['', none], ...options]} />,
   }
 }
 

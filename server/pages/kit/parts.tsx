@@ -119,14 +119,16 @@ export function More({ title = 'More options', isOpen = false, children }: MoreP
 }
 
 interface SectionProps {
+  /** The anchor in the page. */
+  readonly id?: string
   readonly title: string
   readonly why?: ComponentChildren
   readonly children: ComponentChildren
 }
 
-export function Section({ title, why, children }: SectionProps) {
+export function Section({ id, title, why, children }: SectionProps) {
   return (
-    <section>
+    <section id={id}>
       <h2>{title}</h2>
       {why && <p class="why">{why}</p>}
       {children}

@@ -3,16 +3,17 @@
 import { createHash } from 'node:crypto'
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
-import { AppError, invalid } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { folded } from '../../markdown/note-names.ts'
-import { optionalLine } from '../kit/controls.tsx'
+import { node, type Options } from '../kit/controls.tsx'
 import { Section } from '../kit/parts.tsx'
 import { act } from '../kit/settings.tsx'
-import { nodeNamed, nodesNamed } from '../linking.ts'
+import { nodeNamed } from '../linking.ts'
 import type { PageContext } from '../page-context.ts'
 import { unlessBusy } from '../parts/degraded.ts'
 import { Icon } from '../parts/icons.tsx'
+import { findNodes, NodeSearch } from '../parts/node-picker.tsx'
 import { mayEdit, mayWrite } from '../parts/rights.ts'
 import type { Tree } from '../parts/tree.tsx'
 import { resolver } from '../text/links.ts'
@@ -144,47 +145,41 @@ export function NoHome({ urls, org, blank }: { readonly urls: Urls; readonly org
 /** The choice of the home page, for the settings. */
 export const chooseHome = act(
   'Save home page',
-  { home: optionalLine('Title of the page') },
-  async ({ api, params }, { home }) => {
-    const path = { org_id: params.org ?? '' }
-    await api.updateOrg({
-      path,
-      body: { home_node_id: home === undefined ? null : await pageWith(api, path.org_id, home) },
-    })
-  },
+  { home: node('Chosen page', 'None') },
+  ({ api, params }, { home }) =>
+    api.updateOrg({ path: { org_id: params.org ?? '' }, body: { home_node_id: home || null } }),
   'plain',
 )
 
-/** @throws ValidationError no page has the title, or several have it */
-async function pageWith(api: Api, org: string, title: string): Promise<string> {
-  const [one, another] = await nodesNamed(api, org, title)
-  if (one === undefined) throw invalid(['body', 'home'], 'No page has this title')
-  if (another !== undefined) throw invalid(['body', 'home'], 'Several pages have this title')
-  return one.node_id
+/** Reads the chosen page, and those that the owner searches. */
+export async function readHomeChoice(visit: PageContext, org: Org) {
+  const [chosen, found] = await Promise.all([readChosen(visit.api, org), findNodes(visit, org.id, 'home')])
+  return { chosen, found }
 }
 
-/** Reads the title of the chosen page, and titles to suggest. */
-export async function readHomeChoice({ api }: PageContext, org: Org) {
-  const [chosen, { nodes }] = await Promise.all([
-    readChosen(api, org),
-    api.listTree({ path: { org_id: org.id }, query: { limit: mostRoots } }),
-  ])
-  return { title: chosen?.title, roots: nodes.map(({ title }) => title) }
-}
-
-export function HomeSection({
-  isOwner,
-  children,
-}: {
+interface HomeSectionProps {
+  readonly action: string
+  readonly home: Awaited<ReturnType<typeof readHomeChoice>>
   readonly isOwner: boolean
-  readonly children: ComponentChildren
-}) {
+  readonly form: (fill: { values: { home: string }; options: { home: Options<string> } }) => ComponentChildren
+}
+
+export function HomeSection({ action, home: { chosen, found }, isOwner, form }: HomeSectionProps) {
+  const [only, ...others] = found.nodes
+  const before = found.nodes.some(({ node_id }) => node_id === chosen?.id) ? undefined : chosen
+  const options = [
+    ...(before ? [[before.id, before.title] as const] : []),
+    ...found.nodes.map(({ node_id, title, where }) => [node_id, title, where] as const),
+  ]
+  const value = only && others.length === 0 ? only.node_id : (chosen?.id ?? '')
   return (
     <Section
+      id="home"
       title="Home page"
       why="The overview begins with the text of the home page. Without a choice, that is the only page at the top. If there are several, it is the one with the name of the organisation, else the one called Home, README or Index."
     >
-      {isOwner && children}
+      {isOwner && <NodeSearch {...{ found }} action={`${action}#home`} name="home" label="Find a page" />}
+      {isOwner && options.length > 0 && form({ values: { home: value }, options: { home: options } })}
     </Section>
   )
 }

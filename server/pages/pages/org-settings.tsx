@@ -73,7 +73,7 @@ export const generalPage = settings({
       'stop',
     ),
   },
-  view: ({ meaning, home }, { form, ask, visit: { urls } }, { org }) => {
+  view: ({ meaning, home }, { form, ask, visit: { urls }, action }, { org }) => {
     const isOwner = org.role === 'owner'
     const { name, description, require_pull_requests } = org
     const url = urls.absolute(urls.org(org.id))
@@ -119,12 +119,7 @@ export const generalPage = settings({
           </>
         )}
         <UsageOf org={org} />
-        <HomeSection isOwner={isOwner}>
-          {form('home', {
-            values: { home: home.title ?? '' },
-            options: { home: home.roots.map((title) => [title, title] as const) },
-          })}
-        </HomeSection>
+        <HomeSection {...{ action, home, isOwner }} form={(fill) => form('home', fill)} />
         <ApiId id={org.id} of="organisation" />
         <FolderLinks org={org} urls={urls} />
         {mayDelete(org.role) && <TrashLink org={org} urls={urls} />}

@@ -1,45 +1,65 @@
 /** Choosing another page without script: a search form, and its results as radio buttons. */
 
 import * as limits from '../../base/limits.ts'
-import type { AnswerOf } from '../../http/in-process.ts'
-import type { Settings } from './settings-section.tsx'
+import { folded } from '../../markdown/note-names.ts'
+import type { PageContext } from '../page-context.ts'
 
 export interface Found {
   /** The words of the search. */
   readonly words: string
-  readonly nodes: AnswerOf<'suggestTitles'>['suggestions']
+  readonly nodes: readonly {
+    readonly node_id: string
+    readonly title: string
+    /** Says where it is, if another one has the same title. */
+    readonly where?: string
+  }[]
 }
 
 /** Characters of the words of a search. */
 const mostWords = 500
 
-/** Finds pages by title, except this one. @param name the field of the query and of the form */
-export async function findNodes({ visit, at }: Settings, name: string): Promise<Found> {
+/** Finds pages by title. @param name the field of the query and of the form. @param except the id of a page to leave out */
+export async function findNodes(visit: PageContext, org_id: string, name: string, except?: string): Promise<Found> {
   const sent = visit.form.get(`${name}_words`) ?? visit.query.get(name) ?? ''
   const words = sent.trim().slice(0, mostWords)
   if (words === '') return { words, nodes: [] }
   const { suggestions } = await visit.api.suggestTitles({
-    path: { org_id: at.org.id },
+    path: { org_id },
     query: { q: words, limit: limits.pickedTitles + 1 },
   })
-  return { words, nodes: suggestions.filter(({ node_id }) => node_id !== at.node.id).slice(0, limits.pickedTitles) }
+  const nodes = suggestions.filter(({ node_id }) => node_id !== except).slice(0, limits.pickedTitles)
+  const isTwin = ({ title }: { readonly title: string }) =>
+    nodes.filter((one) => folded(one.title) === folded(title)).length > 1
+  return {
+    words,
+    nodes: await Promise.all(
+      nodes.map(async (node) => (isTwin(node) ? { ...node, where: await placeOf(visit, org_id, node.node_id) } : node)),
+    ),
+  }
+}
+
+async function placeOf({ api }: PageContext, org_id: string, node_id: string): Promise<string> {
+  const { parents, num_parents } = await api.getNode({ path: { org_id, node_id } })
+  const [first] = parents
+  if (first === undefined) return 'at the top'
+  return num_parents > 1 ? `below ${first.title} and others` : `below ${first.title}`
 }
 
 interface SearchProps {
-  readonly settings: Settings
-  readonly section: 'move' | 'links'
+  /** The path of the page, with the anchor of the section. */
+  readonly action: string
   readonly name: string
   readonly label: string
   readonly found: Found
 }
 
-export function NodeSearch({ settings: { visit, at }, section, name, label, found }: SearchProps) {
+export function NodeSearch({ action, name, label, found }: SearchProps) {
   return (
-    <form class="pick" method="get" action={visit.urls.nodeSettings(at.org.id, at.node.id, section)}>
-      <label for={`${section}-${name}`}>{label}</label>
+    <form class="pick" method="get" action={action}>
+      <label for={`find-${name}`}>{label}</label>
       <span class="line">
         <input
-          id={`${section}-${name}`}
+          id={`find-${name}`}
           type="search"
           name={name}
           value={found.words}
@@ -52,6 +72,7 @@ export function NodeSearch({ settings: { visit, at }, section, name, label, foun
         </button>
       </span>
       {found.words !== '' && found.nodes.length === 0 && <p class="why">No page has a title like “{found.words}”.</p>}
+      {found.nodes.some(({ where }) => where) && <p class="why">Several pages have the same title.</p>}
     </form>
   )
 }
@@ -70,7 +91,7 @@ export function NodeChoices({ found, name, legend, chosen, notes }: ChoiceProps)
     <fieldset class="choices">
       <legend>{legend}</legend>
       <input type="hidden" name={`${name}_words`} value={found.words} />
-      {found.nodes.map(({ node_id, title }) => (
+      {found.nodes.map(({ node_id, title, where }) => (
         <label class="check">
           <input
             type="radio"
@@ -80,7 +101,7 @@ export function NodeChoices({ found, name, legend, chosen, notes }: ChoiceProps)
             checked={node_id === chosen || found.nodes.length === 1}
           />
           <span>
-            {title} {notes?.has(node_id) && <small>{notes.get(node_id)}</small>}
+            {title} <small>{[where, notes?.get(node_id)].filter(Boolean).join(', ')}</small>
           </span>
         </label>
       ))}

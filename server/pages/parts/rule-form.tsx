@@ -1,6 +1,6 @@
 /** The controls of a rule. The search for a page shows the form again. */
 
-import { type Control, check, choice, hidden, line, more, question, Radios, text } from '../kit/controls.tsx'
+import { type Control, check, choice, hidden, line, more, node, question, text } from '../kit/controls.tsx'
 import { approvers } from '../text/rule-words.ts'
 
 /** Maximum characters of a list. */
@@ -16,16 +16,6 @@ const rule: Control<string> = {
         Save rule
       </button>
     </>
-  ),
-}
-
-/** The id of a page; empty for all pages. Undefined: a page must still be chosen. */
-const under: Control<string | undefined> = {
-  start: [],
-  read: ([id]) => id,
-  write: (id) => (id === undefined ? [] : [id]),
-  draw: ({ options = [], ...shown }) => (
-    <Radios label="Every change of" answers={[['', 'all pages'], ...options]} {...shown} />
   ),
 }
 
@@ -52,7 +42,7 @@ const found: Control<string> = { start: [], read: ([text = '']) => text, write: 
 /** One sentence, and more options. */
 export const ruleControls = {
   rule,
-  under,
+  under: node('Every change of', 'all pages'),
   under_words: words,
   under_found: found,
   approvals: line(

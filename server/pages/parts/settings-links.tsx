@@ -32,7 +32,7 @@ export async function readLinkSettings(settings: Settings): Promise<Links> {
   const { visit, at } = settings
   const links = visit.api.listLinks({ path: at.path, query: { revision: 'main' } }).then((read) => read.links)
   const [found, all] = await Promise.all([
-    findNodes(settings, 'target'),
+    findNodes(visit, at.org.id, 'target', at.node.id),
     unlessBusy<AnswerOf<'listLinks'>['links']>(links, [], ['too_large']),
   ])
   return { found, linked: all.flatMap(({ node }) => (node === undefined ? [] : [node.id])) }
@@ -107,13 +107,19 @@ function asWords(type: string, label: string): string {
 }
 
 function AddLink({ settings, links: { found } }: { readonly settings: Settings; readonly links: Links }) {
+  const { visit, at } = settings
   const typed = typedIn(settings, 'links')
   return (
     <>
-      <NodeSearch {...{ settings, found }} section="links" name="target" label="Find a page to link to" />
+      <NodeSearch
+        {...{ found }}
+        action={visit.urls.nodeSettings(at.org.id, at.node.id, 'links')}
+        name="target"
+        label="Find a page to link to"
+      />
       {found.nodes.length > 0 && (
         <SettingsForm settings={settings} name="links">
-          <NodeChoices {...{ found }} name="target" legend="Link to" chosen={settings.visit.form.get('target')} />
+          <NodeChoices {...{ found }} name="target" legend="Link to" chosen={visit.form.get('target')} />
           <label>
             Type <small>small letters, digits and _</small>
             <input

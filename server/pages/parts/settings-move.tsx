@@ -6,8 +6,8 @@ import { ActButton, type BuildChange, FormError, Section, type Settings, Setting
 
 const file = (parent: string) => `parents/${parent}.json`
 
-export function readMove(settings: Settings): Promise<Found> {
-  return findNodes(settings, 'parent')
+export function readMove({ visit, at }: Settings): Promise<Found> {
+  return findNodes(visit, at.org.id, 'parent', at.node.id)
 }
 
 export function MoveSection({ settings, found }: { readonly settings: Settings; readonly found: Found }) {
@@ -37,7 +37,12 @@ export function MoveSection({ settings, found }: { readonly settings: Settings; 
           {num_parents > parents.length && <p class="why">and {num_parents - parents.length} more</p>}
         </>
       )}
-      <NodeSearch {...{ settings, found }} section="move" name="parent" label="Find a new parent" />
+      <NodeSearch
+        {...{ found }}
+        action={visit.urls.nodeSettings(at.org.id, at.node.id, 'move')}
+        name="parent"
+        label="Find a new parent"
+      />
       {found.nodes.length > 0 && (
         <SettingsForm settings={settings} name="move">
           <NodeChoices
