@@ -67,12 +67,12 @@ describe('a user of a provider, and an agent', () => {
 
     await open(`${pageAt(org, node)}/proposals/1`)
     await page.getByRole('heading', { name: title, level: 1 }).waitFor()
-    expect(await page.locator('main').textContent()).to.match(/cleo\s+via Robin proposes 1 commit/)
+    expect(await page.locator('main').textContent()).to.match(/cleo\s+via Robin proposes to change/)
     await page.getByRole('button', { name: 'Merge', exact: true }).waitFor()
 
     await open('/me/connections')
     const row = page.getByRole('listitem').filter({ hasText: 'Robin' })
-    expect(await row.textContent()).to.include('can read and propose changes in Atlas through /mcp')
+    expect(await row.textContent()).to.include('can propose in Atlas through /mcp')
     const before = agent.token()
     await row.getByRole('button', { name: 'End the connection of Robin' }).click()
     await page.getByText('The connection has ended.').waitFor()
