@@ -19,6 +19,7 @@ const limits = kibibytes({
   times: 1,
   menu: 1,
   quick: 1.25,
+  orgs: 2,
   switcher: 9,
   import: 3,
   review: 5,

@@ -56,6 +56,7 @@ describe('the package', () => {
           'map.js',
           'map-titles.js',
           'menu.js',
+          'orgs.js',
           'page.js',
           'preview.js',
           'quick.js',

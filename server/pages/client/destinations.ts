@@ -123,8 +123,8 @@ const acts = [
     'main .page-menu a',
     'main .page-menu button',
     '[data-key]',
-    '.top .menu a',
-    '.top .menu button',
+    '.tools .menu a',
+    '.tools .menu button',
   ],
   ...['[data-theme-toggle]', '[data-show-keys]'],
 ].join()

@@ -1,12 +1,25 @@
-/** Closes open menus with Escape or a click elsewhere. Copies the link of a page. */
+/** Menus: arrow keys move, and Escape or a click elsewhere closes. Copies the link of a page. */
 
-document.addEventListener('keydown', ({ key }) => {
-  if (key !== 'Escape') return
+document.addEventListener('keydown', (event) => {
+  const { key } = event
   for (const menu of openMenus()) {
-    menu.open = false
-    menu.querySelector('summary')?.focus()
+    if (key === 'ArrowDown') move(menu, 1, event)
+    else if (key === 'ArrowUp') move(menu, -1, event)
+    else if (key === 'Escape') {
+      menu.open = false
+      menu.querySelector('summary')?.focus()
+    }
   }
 })
+
+/** Moves the focus between the parts of a menu, except from fields. */
+function move(menu: HTMLElement, step: 1 | -1, event: KeyboardEvent): void {
+  const parts = [...menu.querySelectorAll<HTMLElement>('summary, a, button')].filter(({ offsetParent }) => offsetParent)
+  const at = parts.indexOf(document.activeElement as HTMLElement) // only compared
+  if (at === -1) return
+  event.preventDefault()
+  parts.at((at + step) % parts.length)?.focus()
+}
 
 document.addEventListener('click', ({ target }) => {
   for (const menu of openMenus()) if (!menu.contains(target as Node)) menu.open = false // clicks come from elements

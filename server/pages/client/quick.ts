@@ -14,6 +14,11 @@ else if (title && org !== undefined)
 
 document.querySelector('form[data-sign-out]')?.addEventListener('submit', forgetPages)
 
+const orgs = document.querySelector<HTMLDetailsElement>('[data-orgs]')
+orgs?.addEventListener('toggle', () => {
+  if (orgs.open) void import('./orgs.ts').then(({ fillOrgs }) => fillOrgs(orgs))
+})
+
 // On a Mac, Ctrl+K deletes the rest of a line.
 const isMac = /^(Mac|iP)/.test(navigator.platform)
 

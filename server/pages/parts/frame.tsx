@@ -133,7 +133,7 @@ function Bar({ visit, head, place }: BarProps) {
   const { org } = place
   return (
     <header class="top">
-      <Crumbs urls={urls} place={place} />
+      <Crumbs {...{ urls, person, place }} />
       {org ? (
         <Search urls={urls} org={org} words={query.get('q') ?? ''} />
       ) : (
@@ -144,7 +144,11 @@ function Bar({ visit, head, place }: BarProps) {
   )
 }
 
-function Crumbs({ urls, place }: { readonly urls: Urls; readonly place: PagePlace }) {
+interface CrumbsProps extends Pick<PageContext, 'urls' | 'person'> {
+  readonly place: PagePlace
+}
+
+function Crumbs({ urls, person, place }: CrumbsProps) {
   const { org, crumb, hasSide = false } = place
   return (
     <nav class="crumbs" aria-label="Breadcrumb">
@@ -162,6 +166,7 @@ function Crumbs({ urls, place }: { readonly urls: Urls; readonly place: PagePlac
           {org.name}
         </a>
       )}
+      {person && <Orgs urls={urls} />}
       {crumb && (
         <span class="sep wide-only" aria-hidden="true">
           /
@@ -169,6 +174,32 @@ function Crumbs({ urls, place }: { readonly urls: Urls; readonly place: PagePlac
       )}
       {crumb && <span class="wide-only crumb">{crumb}</span>}
     </nav>
+  )
+}
+
+/** The list of the user's organisations. A script fills it when it opens. Without one, the arrow leads to the list. */
+function Orgs({ urls }: { readonly urls: Urls }) {
+  const label = 'Your organisations'
+  return (
+    <>
+      <details class="menu orgs with-script" data-orgs>
+        <summary class="icon" aria-label={label} title={label}>
+          <Icon name="right" size={14} />
+        </summary>
+        <div class="menu-items">
+          <div>
+            <a href={urls.home()}>Home</a>
+          </div>
+          <div data-listed />
+          <div>
+            <a href={urls.newOrg()}>New organisation</a>
+          </div>
+        </div>
+      </details>
+      <a class="icon orgs without-script" href={urls.home()} aria-label={label}>
+        <Icon name="right" size={14} />
+      </a>
+    </>
   )
 }
 
