@@ -82,7 +82,7 @@ describe('rules on the page of a proposal', () => {
       'Waiting for Cy, because a rule asks',
       'links has not been reported · required',
       '1 open thread , which must be resolved',
-      'Merged by maintainers and owners',
+      'Can be merged by maintainers and owners',
     ])
       expect(consent.replaceAll(' ,', ','), said).to.include(said.replaceAll(' ,', ','))
     await proposal.node.commit('draft', { 'content.md': 'Whales sing loudly.\n' })

@@ -93,13 +93,13 @@ describe('the search page', () => {
   })
 
   it('offers to create a missing page to those who may', async () => {
-    const made = 'Make “Dolph”'
+    const made = 'Create the page “Dolph”'
     expect((await find({ q: 'Dolph' }, true)).html)
       .to.contain(made)
       .and.to.contain('/new?title=Dolph"')
     expect((await find({ q: 'Dolph' })).html).to.not.contain(made)
     for (const q of ['whales', 'tag:sea', '"two words"', 'a -b'])
-      expect((await find({ q }, true)).html, q).to.not.contain('Make “')
+      expect((await find({ q }, true)).html, q).to.not.contain('Create the page “')
   })
 
   it('says why there is no result', async () => {
@@ -132,7 +132,7 @@ describe('the search page', () => {
       .and.not.include('Dolphin')
     expect((await find({ q: 'state:none' })).said).to.equal('No page matches the conditions.')
     expect((await find({ q: 'words:none' })).html).not.to.include('class="chip"')
-    expect((await find({ q: 'state:wild' }, true)).html).not.to.include('Make “')
+    expect((await find({ q: 'state:wild' }, true)).html).not.to.include('Create the page “')
   })
 
   it('refuses to skip matches of an expansion', async () => {

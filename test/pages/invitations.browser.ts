@@ -76,6 +76,17 @@ describe('who opens the link of an invitation', () => {
     await reached(page, 'Handbook')
   })
 
+  it('is told that it has ended, and can open another', async () => {
+    const { page } = await arrive()
+    const { id, url } = await made(ann.post(`/orgs/${org}/invitations`, { role: 'editor' }))
+    await ann.delete(`/orgs/${org}/invitations/${id}`)
+    await page.goto(url)
+    await page.getByText('This invitation has ended.').waitFor()
+    expect(await page.locator('main').getByRole('button').count()).to.equal(0)
+    await page.evaluate((to) => location.assign(to), link)
+    await page.getByRole('button', { name: 'Create an account' }).waitFor()
+  })
+
   it('pastes the link if no script runs', async () => {
     const { page } = await arrive({ javaScriptEnabled: false })
     await page.goto(link)

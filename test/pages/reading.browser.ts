@@ -141,6 +141,7 @@ describe('pages to read', () => {
     const { page, open } = visitor
     await open(`${pageAt(org)}/find?q=crustaceans`)
     expect(await page.locator('.results .t').allTextContents()).to.deep.equal(['Krill'])
+    expect((await page.getByLabel('Plain words').boundingBox())?.width).to.be.below(20)
     await open(`${pageAt(org)}/find?q=tag:sea`)
     expect(await page.locator('.results .t').allTextContents()).to.deep.equal(['Whales'])
     await open(`${pageAt(org)}/find?q=zzzz`)

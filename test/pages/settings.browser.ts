@@ -53,6 +53,7 @@ describe('pages of settings', () => {
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     expect(await toldOf(name)).to.equal('This must not be empty.')
     expect(await name.getAttribute('aria-invalid')).to.equal('true')
+    expect(await page.locator(':focus').getAttribute('name')).to.equal('name')
     expect(await page.getByLabel('Description').inputValue()).to.equal('All about the sea.')
     await name.fill('Atlas of the sea')
     await page.getByRole('button', { name: 'Save', exact: true }).click()

@@ -72,6 +72,10 @@ describe('two people in one proposal', () => {
     await anns.open(path)
     await anns.page.getByText('Ask for a review').click()
     await anns.page.getByLabel('Bob').check()
+    const [ask, merge] = await Promise.all(
+      ['Ask', 'Merge'].map((name) => anns.page.getByRole('button', { name, exact: true }).boundingBox()),
+    )
+    expect((merge?.y ?? 0) - (ask?.y ?? 0) - (ask?.height ?? 0), 'between Ask and Merge').to.be.above(4)
     await anns.page.getByRole('button', { name: 'Ask', exact: true }).click()
     await anns.page.getByText('Waiting for').first().waitFor()
     await shown(anns, '1-proposed')

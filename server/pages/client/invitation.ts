@@ -13,7 +13,7 @@ export function takeInvitation(form: HTMLFormElement): void {
     if (token === undefined || typed === null || byHand === null) return
     typed.value = token
     byHand.hidden = true
-    if (token.startsWith('grv_invite_')) void say(token)
+    if (token.startsWith('grv_invite_')) void say(token, form)
     // A later user of the browser must not find a token in its history that changes an account.
     else history.replaceState(history.state, '', location.pathname + location.search)
   }
@@ -22,8 +22,8 @@ export function takeInvitation(form: HTMLFormElement): void {
   addEventListener('hashchange', take)
 }
 
-/** Says who invites, to what. A page that cannot learn it says less. */
-async function say(token: string): Promise<void> {
+/** Says who invites, to what, and hides the form if the invitation has ended. A page that cannot learn it says less. */
+async function say(token: string, form: HTMLFormElement): Promise<void> {
   const place = document.querySelector('[data-invites]')
   const { root = '' } = document.body.dataset
   const headers = { 'content-type': 'application/json' }
@@ -31,7 +31,8 @@ async function say(token: string): Promise<void> {
   const asked = { method: 'POST', headers, signal, body: JSON.stringify({ token }) }
   const answer = await fetch(`${root}/auth/invitations/read`, asked).catch(() => undefined)
   if (place === null || answer === undefined) return
-  if (answer.status === 404) place.textContent = 'This invitation has ended. Ask for a new one.'
+  form.hidden = answer.status === 404
+  if (form.hidden) place.textContent = 'This invitation has ended. Ask for a new one.'
   if (!answer.ok) return
   const { org, role, invited_by } = (await answer.json()) as Schemas['OpenInvitation'] // the type of the spec
   if (org === undefined || role === undefined) return

@@ -290,7 +290,9 @@ function Make({ urls, org, asked: { words, under }, found }: MakeProps) {
   if (!isTitle || exists || !mayWrite(org.role)) return null
   return (
     <p class="make">
-      <a href={urls.newNode(org.id, { title: words, ...(under !== '' && { parent: under }) })}>Make “{words}”</a>
+      <a href={urls.newNode(org.id, { title: words, ...(under !== '' && { parent: under }) })}>
+        Create the page “{words}”
+      </a>
     </p>
   )
 }

@@ -35,7 +35,7 @@ export const rulesPage = settings({
   frame: orgFrame('rules'),
   title: 'Rules',
   says: { save: 'Saved.', remove: 'Saved.' },
-  why: `A rule says who must agree before a change is published. All rules that match a change hold together. ${notForNewPages}`,
+  why: `A rule says who must agree before a change is published. A change must satisfy all rules that match it. ${notForNewPages}`,
   async read(visit, { org }) {
     const { rules = [] } = org
     const ids = rules.flatMap(({ by, checks }) => [...(by.people ?? []), ...checks.flatMap(({ from }) => from ?? [])])

@@ -108,8 +108,8 @@ export const generalPage = settings({
               title="Changes"
               why={
                 <>
-                  {notForNewPages} The <a href={urls.settings(org.id, 'rules')}>rules</a> say who else must agree. All
-                  rules that match a change hold together.
+                  {notForNewPages} The <a href={urls.settings(org.id, 'rules')}>rules</a> say who else must agree. A
+                  change must satisfy all rules that match it.
                 </>
               }
             >

@@ -79,7 +79,7 @@ function Person({ member, isMe }: { readonly member: Member; readonly isMe: bool
         <strong>{name}</strong>
         {isMe && ' (you)'}
         <small>
-          {email} · since <When time={created_at} />
+          {email} · since <When time={created_at} as="day" />
         </small>
       </div>
       <p>

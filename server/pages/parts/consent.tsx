@@ -51,7 +51,7 @@ export function ConsentBox({ talk }: { readonly talk: Talk }) {
           {pr.consent.threads_must_be_resolved && ', which must be resolved'}
         </p>
       )}
-      {pr.status === 'open' && <p class="why">{asSentence(`Merged by ${mergersOf(pr.consent.merge_role)}`)}</p>}
+      {pr.status === 'open' && <p class="why">{asSentence(`Can be merged by ${mergersOf(pr.consent.merge_role)}`)}</p>}
       {mayAsk && !mayAskFirst(talk) && <AskForReview talk={talk} />}
     </section>
   )
@@ -230,9 +230,7 @@ interface CountsProps {
 export function countsIn({ comments, open_threads, consent }: CountsProps['pull']): string {
   const words = [
     consent && consent.approvals > 0 && plural(consent.approvals, 'approval'),
-    consent &&
-      consent.changes_requested > 0 &&
-      `${consent.changes_requested} ask${consent.changes_requested === 1 ? 's' : ''} for changes`,
+    consent && consent.changes_requested > 0 && `${plural(consent.changes_requested, 'request')} for changes`,
     comments > 0 && plural(comments, 'comment'),
     open_threads > 0 && plural(open_threads, 'open thread'),
   ].filter((one) => one !== false && one !== undefined)

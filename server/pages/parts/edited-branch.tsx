@@ -111,7 +111,7 @@ export function EditedProposal({ visit: { urls }, at: { org, node }, pull }: Edi
       <a href={urls.proposal(org.id, node.id, pull.number, node.title)}>
         {pull.title} #{pull.number}
       </a>
-      . Saving adds a commit to it.
+      . Saving adds a version to it.
     </p>
   )
 }

@@ -77,6 +77,7 @@ interface Tied {
   readonly name: string
   readonly 'aria-invalid'?: true
   readonly 'aria-describedby'?: string
+  readonly autofocus?: true
 }
 
 interface FieldProps {
@@ -89,11 +90,11 @@ interface FieldProps {
   readonly children: (tied: Tied) => ComponentChildren
 }
 
-/** A label, its control and its error. */
+/** A label, its control and its error. A control with an error gets the focus, which also scrolls to it. */
 export function Field({ label, name, hint, trouble, of, children }: FieldProps) {
   const id = of === undefined ? name : `${of}-${name}`
   const isWrong = trouble?.field === name
-  const fault = { 'aria-invalid': true, 'aria-describedby': `${id}-wrong` } as const
+  const fault = { 'aria-invalid': true, 'aria-describedby': `${id}-wrong`, autofocus: true } as const
   return (
     <div class="field">
       <label for={id}>

@@ -58,7 +58,7 @@ export const notificationsPage = settings({
       )}
       <h2>Muted</h2>
       <p class="why">
-        Of a muted page or proposal, only what asks you for a review or mentions you comes. The menu of a page mutes it.
+        From a muted page or proposal, you get only requests for your review, and mentions. Mute a page in its menu.
       </p>
       <Rows of={mutes} empty="You have muted nothing.">
         {({ org_id, node_id, node_title, number, title }) => (

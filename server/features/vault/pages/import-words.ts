@@ -15,7 +15,7 @@ export const stateWords: Readonly<Record<Import['state'], string>> = {
 
 const phaseWords: Readonly<Record<Import['progress']['phase'], string>> = {
   receiving: 'Receiving the files',
-  waiting: 'Waiting for other imports',
+  waiting: 'Waiting to begin',
   unpacking: 'Unpacking files',
   reading: 'Reading files',
   writing: 'Writing pages',
