@@ -59,6 +59,9 @@ export function Empty({ example, children, begin }: EmptyProps) {
     <div class="nothing">
       <p>{children}</p>
       {begin}
+      <p class="why" aria-hidden="true">
+        For example:
+      </p>
       <ul class="lines" aria-hidden="true">
         {rows.map(([icon, words, more, who]) => (
           <li>
