@@ -34,8 +34,11 @@ describe('the words of the inbox', () => {
   })
 
   it('say who asked for a review', async () => {
-    await aProposal('Whales dive.\n', { reviewers: [cy.user.id] })
-    expect(await read('/me/inbox')).to.include('Ann asked you for a review')
+    const { node, number } = await aProposal('Whales dive.\n', { reviewers: [cy.user.id] })
+    const page = await read('/me/inbox')
+    expect(page).to.include('Ann asked you for a review')
+    // What is to be reviewed are the changes, which the page begins with.
+    expect(page).to.include(`href="${pageAt(node.org, node.id)}/proposals/${number}"`)
   })
 
   it('call a review without a verdict a comment', async () => {

@@ -102,7 +102,16 @@ describe('keys', () => {
     await page.getByRole('link', { name: 'Edit', exact: true }).focus()
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
-    expect(await page.locator('dialog kbd').allTextContents()).to.include.members(['/', 'j', 'k', 'e', 'h', 'd', '?'])
+    expect(await page.locator('dialog kbd').allTextContents()).to.include.members([
+      '/',
+      'j',
+      'k',
+      '↑ ↓ ← →',
+      'e',
+      'h',
+      'd',
+      '?',
+    ])
     await expectSound(page)
     await page.keyboard.press('Escape')
     await page.locator('dialog').waitFor({ state: 'detached' })

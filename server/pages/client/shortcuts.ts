@@ -6,6 +6,7 @@ const names: Readonly<Record<string, string>> = {
   'Ctrl+K': 'Go to a page or an action',
   j: 'Next item',
   k: 'Previous item',
+  '↑ ↓ ← →': 'Move in the tree, when the focus is there',
   e: 'Edit',
   n: 'New page',
   h: 'History',
@@ -76,6 +77,7 @@ function isThere(key: string): boolean {
   if (always.has(key)) return true
   if (key === 'Ctrl+K') return 'quick' in document.body.dataset
   if (key === '/') return [...document.querySelectorAll<HTMLElement>('[data-search] input')].some(isShown)
+  if (key === '↑ ↓ ← →') return document.querySelector('[data-tree]') !== null
   return key === 'j' || key === 'k' ? listed().length > 0 : linkOf(key) !== null
 }
 

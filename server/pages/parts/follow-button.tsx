@@ -102,7 +102,7 @@ interface MuteFormProps {
 export function MuteForm({ visit: { urls, here }, org, pull, isMuted }: MuteFormProps) {
   const { node_id, number, title } = pull
   return (
-    <form method="post" action={urls.me('inbox')}>
+    <form class="mute" method="post" action={urls.me('inbox')}>
       <input type="hidden" name="org" value={org} />
       <input type="hidden" name="back" value={here} />
       <MuteButton {...{ number, title, isMuted }} node={node_id} style="btn small quiet" />

@@ -13,7 +13,7 @@ type Orgs = AnswerOf<'listOrgs'>['orgs']
 
 const accesses = [
   ['propose', 'Propose', 'People review each change before it is published. It changes only branches below agent/.'],
-  ['write', 'Publish', 'Changes are published at once.'],
+  ['write', 'Publish', 'Changes are published at once, where its owner may publish.'],
   ['read', 'Read only', 'Can read, and change nothing.'],
 ] as const satisfies Answers<Token['access']>
 

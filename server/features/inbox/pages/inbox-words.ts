@@ -54,10 +54,11 @@ export function subjectOf({ number, title, node_id, node_title, org_name }: Inbo
   return node_id === undefined ? org_name : (node_title ?? 'A deleted page')
 }
 
-/** A deleted page leads to the trash. */
-export function linkOf(urls: Urls, { org_id, node_id, node_title, number }: InboxItem): string {
+/** A deleted page leads to the trash. A request for a review leads to the changes. */
+export function linkOf(urls: Urls, { org_id, node_id, node_title, number, reason }: InboxItem): string {
   if (node_id === undefined) return urls.org(org_id)
   if (node_title === null || node_title === undefined) return urls.trash(org_id)
   if (number === undefined) return urls.history(org_id, node_id)
-  return `${urls.proposal(org_id, node_id, number, node_title)}?tab=conversation`
+  const proposal = urls.proposal(org_id, node_id, number, node_title)
+  return reason === 'review_requested' ? proposal : `${proposal}?tab=conversation`
 }
