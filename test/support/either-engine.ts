@@ -23,13 +23,14 @@ const onPostgres = [
 ]
 
 /**
- * Files of these that do not run on PostgreSQL. Some test counts that are in memory with either engine. The other files
- * are tables of all operations, whose rows run the same few statements as the other files on permissions and tokens.
+ * Files of these that do not run on PostgreSQL. Some test counts that are in memory with either engine, or copy a whole
+ * data folder. The other files are tables of all operations, whose rows run the same few statements as the other files on permissions and tokens.
  */
 const sameOnEither = [
   'test/accounts/rate-limits.',
   'test/accounts/sign-in-limits.',
   'test/accounts/token-scope.',
+  'test/permissions/hidden-nodes.',
   'test/permissions/operations.',
 ]
 
