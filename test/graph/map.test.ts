@@ -136,7 +136,8 @@ describe('the map', () => {
           .filter((one) => one !== node)
           .sort((a, b) => distance(dot(map, a), dot(map, node)) - distance(dot(map, b), dot(map, node)))[0] ?? -1
       const alike = all.filter((node) => groupOf(node) === groupOf(nearest(node))).length
-      expect(alike, 'nodes whose nearest is in the same group').to.be.above(48)
+      // The places follow from ids, which are drawn. About 50 are usual, and 9 would be without links.
+      expect(alike, 'nodes whose nearest is in the same group').to.be.above(30)
       await service.stop()
       service = await spawnGrove(dir)
       expect((await client(service).get(`/orgs/${at}/map`).then(expecting(200))).body).to.deep.equal(map)
