@@ -121,11 +121,13 @@ describe('the map', () => {
     try {
       const cat = await signUp(service, 'Cat')
       const at = (await cat.post('/orgs', { name: 'Groups', published: true }).then(expecting(201))).body.id
+      // The places follow from the ids of nodes and connections. They are given, so that nothing is left to chance.
+      const idOf = (n: number) => `01980a60-0000-7000-8000-${String(n).padStart(12, '0')}`
       // Six groups by number modulo 6, so that the order of the nodes says nothing about the links.
       const nodes = Array.from({ length: 60 }, (_, n) => ({
-        ref: `n${n}`,
+        id: idOf(n),
         title: `Node ${n}`,
-        connections: [6, 12, 24].map((step) => ({ target: `n${(n + step) % 60}` })),
+        connections: [6, 12, 24].map((step) => ({ id: `step-${step}`, target: idOf((n + step) % 60) })),
       }))
       await cat.post(`/orgs/${at}/nodes/batch`, { nodes }).then(expecting(201))
       const map = (await client(service).get(`/orgs/${at}/map`).then(expecting(200))).body
@@ -136,8 +138,7 @@ describe('the map', () => {
           .filter((one) => one !== node)
           .sort((a, b) => distance(dot(map, a), dot(map, node)) - distance(dot(map, b), dot(map, node)))[0] ?? -1
       const alike = all.filter((node) => groupOf(node) === groupOf(nearest(node))).length
-      // The places follow from ids, which are drawn. About 50 are usual, and 9 would be without links.
-      expect(alike, 'nodes whose nearest is in the same group').to.be.above(30)
+      expect(alike, 'nodes whose nearest is in the same group').to.be.above(48)
       await service.stop()
       service = await spawnGrove(dir)
       expect((await client(service).get(`/orgs/${at}/map`).then(expecting(200))).body).to.deep.equal(map)
