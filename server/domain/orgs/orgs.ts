@@ -22,7 +22,7 @@ import { rulesForMain } from '../consent/branch-rules.ts'
 import { type Mover, noteIntents } from '../event-log/note-intents.ts'
 import { commitOrg, embeddingsChoice, fitsOrgFile, type OrgRecord, readRecord } from '../format/org-format.ts'
 import { readRules } from '../format/org-rules.ts'
-import type { Rule, StoredRule } from '../format/rule-format.ts'
+import type { Rule } from '../format/rule-format.ts'
 import { findAnyOrg } from '../indexing/freshness.ts'
 import { readResult, tryUpdateCard } from '../indexing/index-node.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
@@ -32,7 +32,7 @@ import type { OrgColumns } from '../placement.ts'
 import { type OrgUsage, readOrgUsage, withRoomForOrg } from '../quotas.ts'
 import type { Ctx, Services } from '../services.ts'
 import type { Body, OrgAt, Path, Query } from '../targets.ts'
-import { eraseRefused, withEmbeddings } from './embeddings.ts'
+import { eraseRefused } from './embeddings.ts'
 import { changeOrg, indexChangedOrg, requireOwner } from './org-changes.ts'
 import { admitRules, completeRules, findNodesIn, type RuleInput } from './rules.ts'
 
@@ -191,9 +191,18 @@ export async function updateOrg(ctx: Ctx<Person>, { path, body }: Path<OrgAt> & 
     if (vault_id !== undefined && (body.vault_id ?? vault_id) !== vault_id)
       throw invalid(['body', 'vault_id'], 'The organisation belongs to another vault', body.vault_id)
     const rules = completed && admitRules(record, completed, nodes)
-    const described = withDescription({ ...record.org, ...others }, description)
-    const chosen = withEmbeddings(withUnknownTypes(described, unknown_types), embeddings)
-    const org = requireFit(withRules(withHome(chosen, home_node_id), rules))
+    const org = requireFit(
+      withFields(
+        { ...record.org, ...others },
+        {
+          description: description === '' ? null : description,
+          unknown_types: unknown_types && (unknown_types === 'refuse' ? unknown_types : null),
+          embeddings,
+          home_node_id,
+          rules: rules?.length === 0 ? null : rules,
+        },
+      ),
+    )
     return JSON.stringify(org) === JSON.stringify(record.org) ? record : { ...record, org }
   })
   // Also without a change: the request may repeat one that failed after its commit.
@@ -260,42 +269,21 @@ async function readUnlessDamaged(repo: Repo, readHead: () => Oid | null): Promis
   }
 }
 
-/** Returns the organisation with the description. An empty one removes it; undefined changes nothing. */
-function withDescription(org: OrgRecord['org'], description: string | undefined): OrgRecord['org'] {
-  if (description === undefined) return org
-  if (description !== '') return { ...org, description }
-  const { description: _, ...rest } = org
-  return rest
-}
+type OrgFields = OrgRecord['org']
 
-/** Returns the organisation with the choice for types that nobody defined. Undefined changes nothing. */
-function withUnknownTypes(org: OrgRecord['org'], choice: OrgChange['unknown_types']): OrgRecord['org'] {
-  if (choice === undefined) return org
-  if (choice === 'refuse') return { ...org, unknown_types: choice }
-  const { unknown_types: _, ...rest } = org
-  return rest
+/** Returns the organisation with these fields. Null removes one; undefined changes nothing. */
+function withFields(org: OrgFields, fields: { readonly [K in keyof OrgFields]?: OrgFields[K] | null }): OrgFields {
+  const changed = { ...org }
+  for (const [name, value] of Object.entries(fields))
+    if (value === null) Reflect.deleteProperty(changed, name)
+    else if (value !== undefined) Object.assign(changed, { [name]: value })
+  return changed
 }
 
 /** @throws ValidationError it is not a node of the organisation */
 async function requireHome(ctx: Ctx, sees: Sees, id: OrgChange['home_node_id']): Promise<void> {
   if (id && !(await readTitles(ctx.index.read, sees, [id])).has(id))
     throw invalid(['body', 'home_node_id'], 'The organisation has no such node', id)
-}
-
-/** Returns the organisation with the home page. Null removes it; undefined changes nothing. */
-function withHome(org: OrgRecord['org'], id: OrgChange['home_node_id']): OrgRecord['org'] {
-  if (id === undefined) return org
-  if (id !== null) return { ...org, home_node_id: id }
-  const { home_node_id: _, ...rest } = org
-  return rest
-}
-
-/** Returns the organisation with the rules. An empty list removes them; undefined changes nothing. */
-function withRules(org: OrgRecord['org'], rules: readonly StoredRule[] | undefined): OrgRecord['org'] {
-  if (rules === undefined) return org
-  if (rules.length > 0) return { ...org, rules }
-  const { rules: _, ...rest } = org
-  return rest
 }
 
 /** Returns the organisation. @throws ValidationError it is too large for its file, which only rules can cause */
