@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { Icon, type IconName } from '../parts/icons.tsx'
-import { colourOf, initial } from '../parts/people.tsx'
+import { Avatar } from '../parts/people.tsx'
 
 /** Icon, words, quieter words, and the user who acts. */
 type ExampleRow = readonly [icon: IconName, words: string, more: string, who?: string]
@@ -65,11 +65,7 @@ export function Empty({ example, children, begin }: EmptyProps) {
       <ul class="lines" aria-hidden="true">
         {rows.map(([icon, words, more, who]) => (
           <li>
-            {who && (
-              <span class="me" data-c={colourOf(who)}>
-                {initial(who)}
-              </span>
-            )}
+            {who && <Avatar name={who} />}
             <span class="sign">
               <Icon name={icon} />
             </span>

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { When } from '../parts/dates.tsx'
 import { Icon, type IconName } from '../parts/icons.tsx'
-import { colourOf, initial } from '../parts/people.tsx'
+import { Avatar } from '../parts/people.tsx'
 
 /** The sign of an act or a state. */
 export interface Sign {
@@ -64,9 +64,13 @@ export function Line(props: LineProps) {
   return (
     <li class={isUnread ? 'unread' : undefined}>
       {lead}
-      <span class="me" data-c={who.trim() === '' ? undefined : colourOf(who)} aria-hidden="true">
-        {who.trim() === '' ? <Icon name="leaf" size={14} /> : initial(who)}
-      </span>
+      {who.trim() === '' ? (
+        <span class="me" aria-hidden="true">
+          <Icon name="leaf" size={14} />
+        </span>
+      ) : (
+        <Avatar name={who} />
+      )}
       <span class={`sign ${tone}`} title={label}>
         <Icon name={icon} />
         {label && <span class="vh">{label}</span>}

@@ -6,7 +6,7 @@ import type { Page, PageContext } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
-import { colourOf, initial } from '../parts/people.tsx'
+import { Avatar } from '../parts/people.tsx'
 import { roleAnswers } from '../parts/roles.tsx'
 import type { Urls } from '../urls.ts'
 
@@ -72,9 +72,7 @@ function Person({ member, isMe }: { readonly member: Member; readonly isMe: bool
   const { name, email, role, created_at } = member
   return (
     <li>
-      <span class="me" data-c={colourOf(name)} aria-hidden="true">
-        {initial(name)}
-      </span>
+      <Avatar name={name} />
       <div>
         <strong>{name}</strong>
         {isMe && ' (you)'}

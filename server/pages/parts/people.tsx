@@ -10,6 +10,15 @@ export function Initial({ name }: { readonly name: string }) {
   )
 }
 
+/** Shows the first letter of a name that stands beside it. */
+export function Avatar({ name }: { readonly name: string }) {
+  return (
+    <span class="me" data-c={colourOf(name)} aria-hidden="true">
+      {initial(name)}
+    </span>
+  )
+}
+
 /** The number of colours of people, the first of the map's. */
 const colours = 5
 
