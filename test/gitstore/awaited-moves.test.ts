@@ -16,7 +16,7 @@ const ledger = 'refs/grove/ledger'
 describe('gitstore: a reader beside a transaction', () => {
   useFolder()
 
-  /** What a reader of `main` sees of the last move, when it began to read after the first one. */
+  /** Reads the ref of the last move as a reader does that began after the other moves. */
   async function seenOfLast(moves: readonly Move[], name: RefName) {
     const last = moves.at(-1)
     if (!last) throw new Error('nothing moves')
@@ -28,6 +28,7 @@ describe('gitstore: a reader beside a transaction', () => {
     const moving = updateRefs(store, moves, async () => ({ moves, value: undefined }))
     await until(() => moves.slice(0, -1).every(({ repo, ref, to }) => readRef(repo, ref) === to))
     const seen = awaitMoves(store, name).then(() => readRef(last.repo, last.ref))
+    // A reader that does not wait has read by then.
     await sleep(20)
     await rm(inTheWay, { recursive: true, force: true })
     await moving

@@ -37,7 +37,7 @@ describe('the words of the inbox', () => {
     const { node, number } = await aProposal('Whales dive.\n', { reviewers: [cy.user.id] })
     const page = await read('/me/inbox')
     expect(page).to.include('Ann asked you for a review')
-    // What is to be reviewed are the changes, which the page begins with.
+    // The page of a proposal begins with the changes.
     expect(page).to.include(`href="${pageAt(node.org, node.id)}/proposals/${number}"`)
   })
 

@@ -75,7 +75,7 @@ describe('comparing two versions on pages', () => {
     expect(body).to.not.include('type="radio"').and.not.include('class="picking"')
   })
 
-  /** What people read instead of the files that pages edit. */
+  /** Files that pages edit, by the words that pages show. */
   const words: Readonly<Record<string, string>> = { 'content.md': 'Text', 'node.json': 'Title, tags and properties' }
 
   it.deep('says who made both, how far apart they are, and what differs, as git does', async () => {

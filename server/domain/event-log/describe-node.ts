@@ -107,7 +107,7 @@ export async function describeNode(deps: Services, node: DescribedNode): Promise
 }
 
 /**
- * Reads the ledger before the branches. Undefined if there is no repository, or the node is not there for readers.
+ * Reads the ledger before the branches. Undefined without a repository, or if the node is hidden.
  *
  * @throws GitError ref_damaged, object_damaged
  */

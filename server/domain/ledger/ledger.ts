@@ -281,7 +281,7 @@ export async function readNodeRecord(repo: Repo, ledger: Oid): Promise<NodeRecor
   throw new GitError('object_damaged', 'The ledger does not describe the node')
 }
 
-/** True if the node is not there for readers: it is only proposed, or deleted. Its repository is in place. */
+/** True if the node is hidden from readers, because it is only proposed, or deleted. Its repository is in place. */
 export async function isHidden(repo: Repo, ledger: Oid): Promise<boolean> {
   return (await readNodeRecord(repo, ledger)).state !== undefined
 }

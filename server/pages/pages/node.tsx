@@ -457,7 +457,7 @@ interface BelowProps {
   readonly hasText: boolean
 }
 
-/** Shows the children below the text. If there is no text, a few are tiles. */
+/** Shows the children below the text. A few children of a page without text are tiles. */
 function Below({ visit: { urls }, node, hasText }: BelowProps) {
   if (node.children.length === 0) return null
   const isTiled = !hasText && node.num_children <= mostTiles
