@@ -10,7 +10,7 @@ export function Initial({ name }: { readonly name: string }) {
   )
 }
 
-/** Shows the first letter of a name that stands beside it. */
+/** Shows the first letter of a name that is next to it. */
 export function Avatar({ name }: { readonly name: string }) {
   return (
     <span class="me" data-c={colourOf(name)} aria-hidden="true">
