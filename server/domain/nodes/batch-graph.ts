@@ -1,10 +1,10 @@
 /** Checks a batch against the graph's rules: no cycle of parents, no new dangling edge. */
 import { createYielder } from '../../../gitstore/yielder.ts'
-import { readParentsOf } from '../../../index/derived/edges.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
 import { excerpt } from '../../base/excerpt.ts'
 import { newParents } from '../branches/content-rules.ts'
+import { readParentsAbove } from '../consent/places.ts'
 import type { NodeContent } from '../format/node-format.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { edgeFile } from '../format/paths.ts'
@@ -102,7 +102,8 @@ async function orderByParents(
   moves: readonly NodeMove[],
 ): Promise<{ readonly circles: Circle[]; readonly order: string[] }> {
   const moving = new Map(moves.map((move) => [move.id, move]))
-  const parents = await parentsAbove(db, moves)
+  const known = new Map(moves.map(({ id, after }) => [id, after.parents.map((parent) => parent.id)]))
+  const parents = await readParentsAbove(db, [...known.values()].flat(), known)
   const fresh = new Map(
     moves.map(({ id, before, after }) => [id, new Set(newParents(before, after).map((one) => one.id))]),
   )
@@ -145,22 +146,4 @@ function circleOf({ at }: NodeMove, parent: string): Circle {
     path: edgeFile('parents', parent),
     reason: `Node ${parent} is already below this node, so this parent would create a cycle`,
   }
-}
-
-/** The parents of each node in or above the batch, after the change. */
-async function parentsAbove(db: IndexDb, moves: readonly NodeMove[]): Promise<ReadonlyMap<string, readonly string[]>> {
-  const parents = new Map<string, readonly string[]>(
-    moves.map(({ id, after }) => [id, after.parents.map((parent) => parent.id)]),
-  )
-  const pace = createYielder()
-  let unknown = new Set(
-    moves.flatMap(({ after }) => after.parents.map(({ id }) => id)).filter((id) => !parents.has(id)),
-  )
-  while (unknown.size > 0) {
-    const read = await readParentsOf(db, [...unknown])
-    for (const [id, above] of read) parents.set(id, above)
-    unknown = new Set([...read.values()].flat().filter((id) => !parents.has(id)))
-    if (pace.shouldYield(25 * read.size)) await pace.yieldToEventLoop()
-  }
-  return parents
 }
