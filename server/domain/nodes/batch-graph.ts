@@ -40,32 +40,39 @@ export interface GraphJudgement {
  * Judges the graph as it will be when all nodes have moved.
  *
  * @param coming ids that count as nodes of the organisation, although they have no row yet
+ * @param leaving ids of nodes that are deleted together with the moves. No moving node may have an edge to them, and
+ *   their own edges do not count. Other nodes may keep their edges to them.
  */
 export async function judgeGraph(
   db: IndexDb,
   orgId: string,
   moves: readonly NodeMove[],
   coming: ReadonlySet<string>,
+  leaving: ReadonlySet<string> = new Set(),
 ): Promise<GraphJudgement> {
   const problems: BatchProblem[] = []
   const pace = createYielder()
-  const there = await nodesAmong(db, orgId, moves, coming)
-  for (const { at, id, before, after } of moves) {
-    const problem = (path: string, reason: string): void => void problems.push({ at, path, reason })
-    for (const parent of newParents(before, after)) {
-      const path = edgeFile('parents', parent.id)
-      if (parent.id === id) problem(path, 'A node cannot be its own parent')
-      else if (!there.has(parent.id)) problem(path, `There is no node ${parent.id} in this organisation`)
+  const staying = moves.filter(({ id }) => !leaving.has(id))
+  const there = await nodesAmong(db, orgId, staying, coming)
+  for (const { at, id, before, after } of staying) {
+    const judge = (path: string, target: string, isNew: boolean, self: string): void => {
+      const missing = isNew && !there.has(target) && `There is no node ${excerpt(target)} in this organisation`
+      const reason = (isNew && target === id && self) || (leaving.has(target) && deletedToo(target)) || missing
+      if (reason) problems.push({ at, path, reason })
     }
-    for (const { id: edge, target } of newConnections(before, after)) {
-      const path = edgeFile('connections', edge)
-      if (target === id) problem(path, 'A node cannot be connected to itself')
-      else if (!there.has(target)) problem(path, `There is no node ${excerpt(target)} in this organisation`)
-    }
+    const [parents, connections] = [new Set(newParents(before, after)), new Set(newConnections(before, after))]
+    for (const parent of after.parents)
+      judge(edgeFile('parents', parent.id), parent.id, parents.has(parent), 'A node cannot be its own parent')
+    for (const one of after.connections)
+      judge(edgeFile('connections', one.id), one.target, connections.has(one), 'A node cannot be connected to itself')
     if (pace.shouldYield(1 + after.parents.length + after.connections.length)) await pace.yieldToEventLoop()
   }
-  const { circles, order } = await orderByParents(db, moves.filter(changesParents))
+  const { circles, order } = await orderByParents(db, staying.filter(changesParents), leaving)
   return { problems: [...problems, ...circles], order }
+}
+
+function deletedToo(id: string): string {
+  return `The same proposal deletes node ${id}`
 }
 
 /** True if the move changes the node's parents. */
@@ -100,9 +107,11 @@ async function nodesAmong(
 async function orderByParents(
   db: IndexDb,
   moves: readonly NodeMove[],
+  leaving: ReadonlySet<string>,
 ): Promise<{ readonly circles: Circle[]; readonly order: string[] }> {
   const moving = new Map(moves.map((move) => [move.id, move]))
-  const known = new Map(moves.map(({ id, after }) => [id, after.parents.map((parent) => parent.id)]))
+  const gone = [...leaving].map((id): [string, string[]] => [id, []])
+  const known = new Map([...gone, ...moves.map(({ id, after }) => [id, after.parents.map((one) => one.id)] as const)])
   const parents = await readParentsAbove(db, [...known.values()].flat(), known)
   const fresh = new Map(
     moves.map(({ id, before, after }) => [id, new Set(newParents(before, after).map((one) => one.id))]),
