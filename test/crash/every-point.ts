@@ -5,9 +5,11 @@
 
 import { rm } from 'node:fs/promises'
 import { machineLine, printTable } from '../bench/report.ts'
+import { seed } from '../support/seed.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { consentOperations, removeDesk } from './consent-points.ts'
 import { judgeLeftovers, judgeRebuild, judgeRepositories } from './folder.ts'
+import { judgeJointMoves } from './joint-points.ts'
 import { judgeMoves } from './move-points.ts'
 import { type Operation, operations as otherOperations } from './point-operations.ts'
 import { judgePoints, setScene } from './points.ts'
@@ -15,14 +17,23 @@ import { verdict } from './story.ts'
 import { createWorld } from './world.ts'
 
 const operations = { ...otherOperations, ...consentOperations }
-const move = 'a move'
+/** Operations that judge themselves. */
+const others: Readonly<Record<string, () => Promise<{ readonly rows: string[][]; readonly problems: string[] }>>> = {
+  'a joint transaction': async () => {
+    const { points, torn, pairs, problems } = await judgeJointMoves(seed)
+    console.log(`${torn} points were torn until recovery. Readers read ${pairs} pairs of pages.`)
+    const rows = [['a joint transaction', 'the process dies', String(points), String(problems.length)]]
+    return { rows, problems }
+  },
+  'a move': () => judgeMoves(Number(every)),
+}
 const [chosen, every = '1'] = process.argv.slice(2)
 const names = Object.keys(operations).filter((name) => chosen === undefined || name === chosen)
 const faults = every === 'EIO' || every === 'KILL' ? [every] : ['EIO', 'KILL']
-const moves = chosen === undefined || chosen === move
-if (names.length === 0 && !moves) {
+const otherNames = Object.keys(others).filter((name) => chosen === undefined || name === chosen)
+if (names.length + otherNames.length === 0) {
   console.error(
-    `npm run test:points [-- OPERATION [EIO|KILL]]. OPERATION is one of: ${[...Object.keys(operations), move].join('; ')}`,
+    `npm run test:points [-- OPERATION [EIO|KILL]]. OPERATION is one of: ${Object.keys({ ...operations, ...others }).join('; ')}`,
   )
   process.exit(2)
 }
@@ -31,10 +42,10 @@ const rows: string[][] = []
 const problems: string[] = []
 for (const name of names) await judgeOperation(name)
 await removeDesk()
-if (moves) {
-  const found = await judgeMoves(Number(every))
-  problems.push(...found.problems)
-  rows.push(...found.rows)
+for (const name of otherNames) {
+  const found = await others[name]?.()
+  problems.push(...(found?.problems ?? []))
+  rows.push(...(found?.rows ?? []))
 }
 console.log()
 printTable([['operation', 'fault', 'steps', 'problems'], ...rows])
