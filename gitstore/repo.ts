@@ -20,6 +20,9 @@ export interface PendingObject {
 /** 40 lower-case hexadecimal characters. */
 export type Oid = string
 
+/** An id that no object has. Git writes it for a commit that does not exist. */
+export const noOid: Oid = '0'.repeat(40)
+
 export function isOid(text: string): text is Oid {
   return /^[0-9a-f]{40}$/.test(text)
 }

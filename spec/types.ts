@@ -2881,7 +2881,10 @@ export interface components {
             target_branch: string;
             /** @description The source's head while the pull request is open, then its last head. */
             source_commit: components["schemas"]["Oid"];
-            /** @description The target's head while the pull request is open, then its head before the end. */
+            /**
+             * @description The target's head while the pull request is open, then its head before the end. Forty zeros, as in Git, if
+             *     the target had no commit: the pull request creates the node.
+             */
             target_commit: components["schemas"]["Oid"];
             /**
              * @description `merged` is final; a closed request can be reopened.

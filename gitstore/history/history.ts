@@ -10,7 +10,7 @@
 import { createCache } from '../caching/caches.ts'
 import { GitError } from '../errors.ts'
 import { runGit } from '../native.ts'
-import { isOid, type Oid, type Repo } from '../repo.ts'
+import { isOid, noOid, type Oid, type Repo } from '../repo.ts'
 import type { KnownLogs, LogEntry, LogPart, SharedEnd } from './known-logs.ts'
 import { walkLog } from './log-walk.ts'
 
@@ -22,7 +22,7 @@ interface Divergence {
 }
 
 /**
- * Queries about a repository's history. A head may be pending in an object batch.
+ * Queries about a repository's history. A head may be pending in an object batch. The log of `noOid` is empty.
  *
  * Each method throws GitError object_missing, object_damaged, repo_missing, native_failed.
  */
@@ -96,6 +96,7 @@ class RepoHistory implements History {
 
   async contains(head: Oid, oid: Oid): Promise<boolean> {
     if (head === oid) return true
+    if (head === noOid) return false
     return retryWhileForgotten(async () => {
       const direct = this.#isPending(head) ? undefined : await this.#known.holdsAny(head, [oid])
       if (direct !== undefined) return direct
@@ -116,6 +117,7 @@ class RepoHistory implements History {
 
   async divergence(base: Oid, head: Oid): Promise<Divergence> {
     if (base === head) return { ahead: 0, behind: 0 }
+    if (base === noOid) return { ahead: (await this.page(head, 0, 0)).total, behind: 0 }
     const key = `${this.#repo.dir}:${base}:${head}`
     const kept = divergences.get(key)
     if (kept) return kept
@@ -125,6 +127,7 @@ class RepoHistory implements History {
   }
 
   async between(base: Oid, head: Oid): Promise<Oid[]> {
+    if (base === noOid) return (await this.page(head, 0, (await this.page(head, 0, 0)).total)).oids
     const { ours, theirs } = await retryWhileForgotten(() => this.#sides(base, head))
     const their = new Set(theirs)
     return ours.filter((oid) => !their.has(oid))
@@ -140,6 +143,7 @@ class RepoHistory implements History {
   }
 
   async #mergeBaseOf(a: Oid, b: Oid): Promise<MergeBase> {
+    if (a === noOid || b === noOid) return { oid: undefined, isOnly: true }
     const key = `${this.#repo.dir}:${a}:${b}`
     const kept = mergeBases.get(key)
     if (kept) return kept

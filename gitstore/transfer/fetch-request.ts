@@ -5,7 +5,7 @@
  */
 
 import { GitError } from '../errors.ts'
-import type { Oid } from '../repo.ts'
+import { noOid, type Oid } from '../repo.ts'
 import { delimiter, flush, type Pkt, pktLine } from './pkt-line.ts'
 
 type ProtocolVersion = 0 | 2
@@ -242,9 +242,6 @@ function cutOff(): GitError {
 function shown(text: string): string {
   return JSON.stringify(text.slice(0, 100))
 }
-
-/** An id that no object has. */
-const noOid = '0'.repeat(40)
 
 /** Encodes the request as Git would write it. `deepenNot` must have full names of refs here. */
 export function bodyOf(request: LsRefs | Fetch): Buffer {

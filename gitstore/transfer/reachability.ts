@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { GitError } from '../errors.ts'
 import { killGroup, runGitOrThrow, spawnGit, toStartError } from '../native.ts'
-import type { Oid, Repo } from '../repo.ts'
+import { noOid, type Oid, type Repo } from '../repo.ts'
 import { branchRefs } from '../repo-folders.ts'
 import { type Fetch, limitToVisible } from './fetch-request.ts'
 
@@ -121,7 +121,8 @@ export interface CoAuthored extends Authored {
  */
 export async function* listCoAuthored(repo: Repo, target: Oid, head: Oid): AsyncGenerator<CoAuthored> {
   const format = '--format=%H %ae%x00%(trailers:key=Co-authored-by,valueonly,unfold,separator=%x00)'
-  for await (const line of walk(repo, ['--no-commit-header', format], [head, `^${target}`])) {
+  const tips = target === noOid ? [head] : [head, `^${target}`]
+  for await (const line of walk(repo, ['--no-commit-header', format], tips)) {
     const [email = '', ...coAuthors] = line.slice(41).split('\0')
     yield { oid: line.slice(0, 40), email, coAuthors }
   }

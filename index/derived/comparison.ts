@@ -23,10 +23,11 @@ interface Table {
   readonly derived?: string
 }
 
-const nodeOrg = '(select org_id from node where node.id = one.node_id)'
+const nodeOrg = `coalesce((select org_id from node where id = one.node_id),
+  (select org_id from proposed_node where id = one.node_id))`
 const pullColumns = `id title description source_branch target_branch status is_draft author author_email created_at
   recorded_at source_commit target_commit ahead behind ended_by ended_by_email ended_at author_id comments open_threads last_entry
-  last_entry_at stacked_on overridden opened_via ended_via by_agent`
+  last_entry_at stacked_on overridden opened_via ended_via by_agent change_set`
 
 /**
  * All tables and columns that follow from the refs. Excludes change counters: versions, epochs, tombstones, chains of
@@ -45,6 +46,12 @@ const tables: readonly Table[] = [
     ['one.org_id', 'one.id'],
     '',
     'title description tags properties created_at updated_at head ledger entries_ledger title_key',
+  ),
+  table(
+    'proposed_node',
+    ['one.org_id', 'one.id'],
+    '',
+    'proposed_in title description tags properties created_at updated_at head ledger entries_ledger',
   ),
   table('node_text', [nodeOrg, 'one.node_id'], '', 'text'),
   table('node_tag', [nodeOrg, 'one.node_id'], 'tag', ''),
@@ -73,6 +80,7 @@ const levelCounts = `select org_id, source as parent, count(*) as nodes from mai
   union all select org_id, '', count(*) from main.node where is_root = 1 group by org_id`
 const usage = `select org_id, sum(nodes) as nodes, sum(bytes) as bytes from (
   select org_id, count(*) as nodes, coalesce(sum(bytes), 0) as bytes from main.node group by org_id
+  union all select org_id, count(*), coalesce(sum(bytes), 0) from main.proposed_node group by org_id
   union all select org_id, 0, sum(bytes) from main.trash_usage group by org_id) group by org_id`
 
 /** Levels of the tree, and counts. They depend on several nodes, so a damaged repository would change them in a rebuilt index. */
@@ -110,7 +118,7 @@ export function listUnread(index: string): ReadonlySet<string> {
   const db = openToRead(index)
   try {
     const unread = `select id from org where description is null or rules_head is not head
-      union all select org_id || '/' || id from node where entries_ledger is not ledger`
+      union all select org_id || '/' || id from any_node where entries_ledger is not ledger`
     return new Set(db.prepare(unread).pluck().all().map(String))
   } finally {
     db.close()
@@ -121,7 +129,7 @@ type Row = Record<string, unknown>
 
 function differencesIn(db: Sqlite.Database, { name, place, key, columns, derived }: Table): Difference[] {
   const select = (schema: string) => {
-    const [org, node] = place.map((sql) => sql.replace('from node', `from ${schema}.node`))
+    const [org, node] = place.map((sql) => sql.replace(/from (node|proposed_node)\b/g, `from ${schema}.$1`))
     const from = derived !== undefined && schema === 'rebuilt' ? `(${derived})` : `${schema}.${name}`
     return `select ${[`${org} as "place.org"`, `${node} as "place.node"`, ...key, ...columns].join(', ')} from ${from} as one`
   }

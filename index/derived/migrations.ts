@@ -162,6 +162,74 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, ['alter table org add column home_node_id text'])
     },
   },
+  '027_proposed_nodes': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      for (const table of ofAnyNode) await rebuildWithoutNode(db, table)
+      await run(db, proposedNodes)
+    },
+  },
+}
+
+/** Tables with rows of all nodes, and of proposed ones. The organisation may have rows there too. */
+const ofAnyNode = ['branch', 'pull', 'review_entry', 'reviewer', 'involvement', 'check_state'] as const
+
+/** Rebuilds a table without its foreign key to `node`. Keeps the order of its rows, and its indexes. */
+async function rebuildWithoutNode(db: Kysely<unknown>, table: (typeof ofAnyNode)[number]): Promise<void> {
+  const { rows } = await sql<{ type: string; text: string }>`
+    select type, sql as text from sqlite_schema where tbl_name = ${table} and sql is not null`.execute(db)
+  const created = rows.find(({ type }) => type === 'table')?.text ?? ''
+  // Dropping the entries deletes their mentions.
+  const hasMentions = table === 'review_entry'
+  const statements = [
+    ...(hasMentions ? ['create table kept_mention as select * from review_mention'] : []),
+    created.replace(table, 'rebuilt').replace('references node (id) on delete cascade', ''),
+    `insert into rebuilt select * from ${table} order by rowid`,
+    `drop table ${table}`,
+    `alter table rebuilt rename to ${table}`,
+    ...rows.flatMap(({ type, text }) => (type === 'index' ? [text] : [])),
+    ...(hasMentions ? ['insert into review_mention select * from kept_mention', 'drop table kept_mention'] : []),
+  ]
+  for (const statement of statements) await sql.raw(statement).execute(db)
+}
+
+/**
+ * Proposed nodes have another table, so no query on `node` can show them. Triggers delete the rows of a deleted node,
+ * but not of one that has come into being. They also count proposed nodes for the quotas.
+ */
+const proposedNodes = [
+  'alter table pull add column change_set text',
+  `create table proposed_node (
+    id text not null primary key, org_id text not null references org (id) on delete cascade, proposed_in text not null,
+    title text not null, description text not null, tags text not null, properties text not null,
+    created_at text not null, updated_at text not null, head text, ledger text not null, entries_ledger text,
+    version integer not null, changed integer not null, bytes integer)`,
+  'create index proposed_node_by_org on proposed_node (org_id, id)',
+  `create view any_node as
+    select id, org_id, title, description, tags, properties, created_at, updated_at, head, tree, ledger, entries_ledger,
+      version, changed, title_key, bytes, is_root, null as proposed_in from node
+    union all
+    select id, org_id, title, description, tags, properties, created_at, updated_at, null, null, ledger, entries_ledger,
+      version, changed, '', bytes, 0, proposed_in from proposed_node`,
+  `create trigger node_takes_rows after delete on node begin ${deleteRowsOf('old.id')}; end`,
+  `create trigger org_takes_rows after delete on org begin ${deleteRowsOf('old.id')}; end`,
+  `create trigger proposed_node_takes_rows after delete on proposed_node when ${isGone('old.id')}
+    begin ${deleteRowsOf('old.id')}; end`,
+  `create trigger proposed_node_enters_usage after insert on proposed_node begin
+    ${useMore('new', 1, 'coalesce(new.bytes, 0)')}; end`,
+  `create trigger proposed_node_leaves_usage after delete on proposed_node begin
+    ${intoTrash(`and ${isGone('old.id')}`)};
+    ${useLess('old', 1, 'coalesce(old.bytes, 0)')}; end`,
+  `create trigger proposed_node_changes_usage after update of bytes on proposed_node
+    when new.bytes is not old.bytes begin
+    ${useMore('new', 0, 'coalesce(new.bytes, 0) - coalesce(old.bytes, 0)')}; end`,
+]
+
+function deleteRowsOf(id: string): string {
+  return ofAnyNode.map((table) => `delete from ${table} where node_id = ${id}`).join('; ')
+}
+
+function isGone(id: string): string {
+  return `not exists (select 1 from node where id = ${id})`
 }
 
 /** The number of nodes of each organisation. Triggers keep it, so that a check reads one row. */
@@ -189,9 +257,7 @@ const bytes = [
   `create trigger node_enters_usage after insert on node begin
     ${useMore('new', 1, 'coalesce(new.bytes, 0)')}; end`,
   `create trigger node_leaves_usage after delete on node begin
-    insert into trash_usage (org_id, node_id, bytes) select old.org_id, old.id, old.bytes
-      where old.bytes > 0 and exists (select 1 from org where id = old.org_id)
-      on conflict (org_id, node_id) do update set bytes = bytes + excluded.bytes;
+    ${intoTrash()};
     ${useLess('old', 1, 'coalesce(old.bytes, 0)')}; end`,
   `create trigger node_changes_usage after update of bytes on node when new.bytes is not old.bytes begin
     ${useMore('new', 0, 'coalesce(new.bytes, 0) - coalesce(old.bytes, 0)')}; end`,
@@ -200,6 +266,13 @@ const bytes = [
   `create trigger trash_changes_usage after update of bytes on trash_usage begin
     ${useMore('new', 0, 'new.bytes - old.bytes')}; end`,
 ]
+
+/** Counts the bytes of a deleted row in the trash, where its repository goes. */
+function intoTrash(condition = ''): string {
+  return `insert into trash_usage (org_id, node_id, bytes) select old.org_id, old.id, old.bytes
+      where old.bytes > 0 and exists (select 1 from org where id = old.org_id) ${condition}
+      on conflict (org_id, node_id) do update set bytes = bytes + excluded.bytes`
+}
 
 function useMore(row: string, nodes: number, bytes: string): string {
   return `insert into org_usage (org_id, nodes, bytes) values (${row}.org_id, ${nodes}, ${bytes})

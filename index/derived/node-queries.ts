@@ -10,7 +10,15 @@ import type { EdgeTable, IndexDb, NodeTable } from './schema.ts'
 import type { Sees } from './sees.ts'
 import { typeTextSql } from './type-text.ts'
 
-export type NodeRow = Selectable<NodeTable>
+export interface NodeRow extends Selectable<NodeTable> {
+  /** The change set of a node that is only proposed, or an empty text. Null or absent for a node that is there. */
+  readonly proposed_in?: string | null
+}
+
+/** True for the row of a node that is only proposed. */
+export function isProposed(row: Pick<NodeRow, 'proposed_in'> | undefined): boolean {
+  return typeof row?.proposed_in === 'string'
+}
 
 export async function findNode(db: IndexDb, sees: Sees, nodeId: string): Promise<NodeRow | undefined> {
   return (await nodeInOrg(db, nodeId, sees.orgId))[0]
@@ -67,12 +75,12 @@ export async function readHeldEdges(db: IndexDb, nodeId: string) {
   }
 }
 
-/** Maps the ids of nodes to their organisations. Omits nodes without a row. */
+/** Maps the ids of nodes, proposed or not, to their organisations. Omits nodes without a row. */
 export async function readOrgsOf(db: IndexDb, nodeIds: readonly string[]): Promise<Map<string, string>> {
   const orgs = new Map<string, string>()
   for (let at = 0; at < nodeIds.length; at += rowsAtOnce) {
     const some = nodeIds.slice(at, at + rowsAtOnce)
-    const rows = await db.selectFrom('node').select(['id', 'org_id']).where('id', 'in', some).execute()
+    const rows = await db.selectFrom('any_node').select(['id', 'org_id']).where('id', 'in', some).execute()
     for (const { id, org_id } of rows) orgs.set(id, org_id)
   }
   return orgs
@@ -81,29 +89,29 @@ export async function readOrgsOf(db: IndexDb, nodeIds: readonly string[]): Promi
 /** Rows per statement. */
 const rowsAtOnce = 500
 
-/** Returns the version of the node's rows. */
+/** Returns the version of the rows of a node, proposed or not. */
 export function findNodeVersion(
   db: IndexDb,
   nodeId: string,
 ): Promise<Pick<NodeRow, 'version' | 'changed'> | undefined> {
-  return db.selectFrom('node').select(['version', 'changed']).where('id', '=', nodeId).executeTakeFirst()
+  return db.selectFrom('any_node').select(['version', 'changed']).where('id', '=', nodeId).executeTakeFirst()
 }
 
 /** Returns the ledger commit that the rows were read from, or undefined without a row. */
 export async function findIndexedLedger(db: IndexDb, nodeId: string): Promise<string | undefined> {
-  return (await db.selectFrom('node').select('ledger').where('id', '=', nodeId).executeTakeFirst())?.ledger
+  return (await db.selectFrom('any_node').select('ledger').where('id', '=', nodeId).executeTakeFirst())?.ledger
 }
 
 /** Returns the ledger commit that all rows of entries were read from. Null or undefined if there is none. */
 export async function findEntriesLedger(db: IndexDb, nodeId: string): Promise<string | null | undefined> {
-  const row = await db.selectFrom('node').select('entries_ledger').where('id', '=', nodeId).executeTakeFirst()
+  const row = await db.selectFrom('any_node').select('entries_ledger').where('id', '=', nodeId).executeTakeFirst()
   return row && entriesLedger(row)
 }
 
-/** Lists the versions and the ledger commit of each node, which identify its state. */
+/** Lists versions and ledger commits of nodes, proposed or not, which identify their state. */
 export function listNodeStates(db: IndexDb, nodeIds: readonly string[]) {
   return db
-    .selectFrom('node')
+    .selectFrom('any_node as node')
     .innerJoin('org', 'org.id', 'node.org_id')
     .select([
       'node.id',
@@ -222,11 +230,6 @@ export function listNodeContents(db: IndexDb, ids: readonly string[]) {
     .select(['node.id', 'node.tags', 'node.properties', (eb) => eb.fn.coalesce('text', sql<string>`''`).as('text')])
     .where('node.id', 'in', ids)
     .execute()
-}
-
-/** Lists the ids that belong to nodes, with their organisations. */
-export function listOrgsOfNodes(db: IndexDb, ids: readonly string[]): Promise<Pick<NodeRow, 'id' | 'org_id'>[]> {
-  return db.selectFrom('node').select(['id', 'org_id']).where('id', 'in', ids).execute()
 }
 
 interface NodeFilter {

@@ -5,7 +5,7 @@ import { unfinished } from './entries-ledger.ts'
 import type { IndexSchema, NodeTable } from './schema.ts'
 
 /** The columns that follow from the content of main. */
-const mainColumns = [
+export const mainColumns = [
   'title',
   'title_key',
   'description',
@@ -31,7 +31,7 @@ export interface NodeRowChange {
   readonly main: MainFields | undefined
 }
 
-const nextChange = '(select org.version + 1 from org where org.id = ?)'
+export const nextChange = '(select org.version + 1 from org where org.id = ?)'
 const moveRow = 'version = version + 1, ledger = ?, entries_ledger = ?, bytes = bytes + ?'
 const setMain = mainColumns.map((column) => `${column} = ?`).join(', ')
 const updateNode = `update node set ${moveRow} where id = ? and version = ? returning changed`
@@ -66,10 +66,10 @@ export async function insertNodeRow(
 
 type Changed = Pick<NodeTable, 'changed'>
 
-function ledgersOf({ ledger, hasEntries }: Pick<NodeRowChange, 'ledger' | 'hasEntries'>): [string, string] {
+export function ledgersOf({ ledger, hasEntries }: Pick<NodeRowChange, 'ledger' | 'hasEntries'>): [string, string] {
   return [ledger, hasEntries ? ledger : unfinished(ledger)]
 }
 
-function valuesOf(main: MainFields): (string | null)[] {
+export function valuesOf(main: MainFields): (string | null)[] {
   return mainColumns.map((column) => main[column])
 }

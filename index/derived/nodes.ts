@@ -1,6 +1,6 @@
 /** Replaces all rows of one node together. */
 import { randomUUID } from 'node:crypto'
-import type { Insertable, Kysely, Selectable, Transaction } from 'kysely'
+import type { Insertable, Kysely, Transaction } from 'kysely'
 import { compileOnce } from '../sqlite/compiled.ts'
 import { changeRows, readRows } from '../sqlite/statements.ts'
 import { branchRefs } from './branches.ts'
@@ -9,8 +9,10 @@ import { abandonLogs, trimLog } from './chain-removal.ts'
 import { logEndOf } from './chains.ts'
 import { countMoves, forgetMoves } from './change-log.ts'
 import { replaceChecks } from './checks.ts'
+import { isProposed, type NodeRow } from './node-queries.ts'
 import { insertNodeRow, type MainFields, updateNodeRow } from './node-row.ts'
 import { settleChildren, settleNodes } from './placement.ts'
+import { type ProposedFields, publishProposedRow, writeProposedRow } from './proposed-nodes.ts'
 import { countEntries, type EntryChange, replaceEntries, replaceReviewers } from './reviews.ts'
 import type { EdgeTable, IndexSchema, NodeTable, PullTable, ReviewerTable } from './schema.ts'
 import { inSlices } from './slices.ts'
@@ -25,7 +27,7 @@ export interface PullRows {
 
 export interface NodeChange {
   /** The row that the change was computed from; undefined for a node without a row. */
-  readonly row: Selectable<NodeTable> | undefined
+  readonly row: (NodeRow & { readonly epoch: string }) | undefined
   readonly orgId: string
   readonly nodeId: string
   readonly ledger: string
@@ -41,7 +43,9 @@ export interface NodeChange {
   readonly pullsGone: readonly number[]
   /** The entries and checks that changed up to the commit `ledger`. Absent if writeEntries writes them later. */
   readonly entries?: EntryChange | undefined
-  /** The content of main; undefined if main did not move. */
+  /** The row of a node that is only proposed. `node` and the fields after it are then absent. */
+  readonly proposed?: ProposedFields | undefined
+  /** The content of main; undefined if main did not move. Present for a node that has come into being. */
   readonly node?: Omit<MainFields, 'title_key'> | undefined
   readonly text?: string
   readonly tags?: readonly string[]
@@ -52,14 +56,14 @@ export interface NodeChange {
 /** Thrown to roll back a transaction whose input is stale. The caller starts over. */
 export class StaleWriteError extends Error {}
 
-/** Returns the row of a node. Adds the epoch of its organisation and the number of open pull requests. */
+/** Returns the row of a node, proposed or not. Adds the epoch of its organisation and the number of open pull requests. */
 export async function findNodeState(db: Kysely<IndexSchema>, nodeId: string) {
   return (await nodeState(db, nodeId))[0]
 }
 
 const nodeState = compileOnce(1, (db: Kysely<IndexSchema>, nodeId: string) =>
   db
-    .selectFrom('node')
+    .selectFrom('any_node as node')
     .innerJoin('org', 'org.id', 'node.org_id')
     .selectAll('node')
     .select('org.epoch')
@@ -102,7 +106,8 @@ export async function replaceNodeRows(
     await replaceEntries(trx, change, change.entries)
     await replaceChecks(trx, nodeId, change.entries.checks)
   }
-  if (main) await countUp(trx, orgId, await replaceMain(trx, change, main))
+  if (main)
+    await countUp(trx, orgId, await replaceMain(trx, { ...change, row: isProposed(row) ? undefined : row }, main))
   await countMoves(trx, orgId, [nodeId])
   return { version: (row?.version ?? 0) + 1, changed }
 }
@@ -110,14 +115,20 @@ export async function replaceNodeRows(
 /** Writes the row and returns its `changed`. Writes nothing and returns undefined if it has changed since it was read. */
 async function writeNodeRow(
   trx: Transaction<IndexSchema>,
-  { row, orgId, nodeId, ledger, bytes, entries }: NodeChange,
+  { row, orgId, nodeId, ledger, bytes, entries, proposed }: NodeChange,
   main: MainFields | undefined,
 ): Promise<number | undefined> {
   const fields = { orgId, nodeId, ledger, bytes, main, hasEntries: entries !== undefined }
-  if (row) return updateNodeRow(trx, row.version, fields)
+  if (proposed) return writeProposedRow(trx, row?.version, fields, proposed)
+  if (row && !isProposed(row)) return updateNodeRow(trx, row.version, fields)
   if (!main) return 0
   await changeRows(trx, deleteTombstone, nodeId)
-  return insertNodeRow(trx, { ...fields, main })
+  return row ? publishProposedRow(trx, row.version, fields, main) : insertNodeRow(trx, { ...fields, main })
+}
+
+/** The table of the row. */
+function tableOf(row: Pick<NodeRow, 'proposed_in'>): 'node' | 'proposed_node' {
+  return isProposed(row) ? 'proposed_node' : 'node'
 }
 
 const deleteTombstone = 'delete from tombstone where node_id = ?'
@@ -128,13 +139,13 @@ const deleteTombstone = 'delete from tombstone where node_id = ?'
  */
 export async function writeEntries(
   trx: Transaction<IndexSchema>,
-  row: Pick<NodeTable, 'id' | 'org_id' | 'version'>,
+  row: Pick<NodeRow, 'id' | 'org_id' | 'version' | 'proposed_in'>,
   entries: EntryChange,
   ledger?: string,
 ): Promise<number | undefined> {
   const version = row.version + 1
   const { numUpdatedRows } = await trx
-    .updateTable('node')
+    .updateTable(tableOf(row))
     .set({ version, ...(ledger !== undefined && { entries_ledger: ledger }) })
     .where('id', '=', row.id)
     .where('version', '=', row.version)
@@ -146,13 +157,15 @@ export async function writeEntries(
 }
 
 /**
- * Deletes the node. Deletes nothing and returns false if its row has changed. Edges of other nodes to it keep their
- * rows, which queries then hide.
+ * Deletes the node. Deletes nothing and returns false if its row has changed. Triggers delete the rows of its branches
+ * and pull requests. Edges of other nodes to it keep their rows, which queries then hide.
  */
 export async function deleteNodeRows(
   trx: Transaction<IndexSchema>,
-  { id, org_id, version }: Pick<Selectable<NodeTable>, 'id' | 'org_id' | 'version'>,
+  row: Pick<NodeRow, 'id' | 'org_id' | 'version' | 'proposed_in'>,
 ): Promise<boolean> {
+  const { id, org_id, version } = row
+  if (isProposed(row)) return deleteProposedRows(trx, row)
   const tags = await listTagsOf(trx, id)
   const deleted = await trx
     .deleteFrom('node')
@@ -167,6 +180,21 @@ export async function deleteNodeRows(
   await settleChildren(trx, org_id, id)
   const changed = await countUp(trx, org_id, true)
   await trx.insertInto('tombstone').values({ node_id: id, org_id, changed }).execute()
+  return true
+}
+
+async function deleteProposedRows(
+  trx: Transaction<IndexSchema>,
+  { id, org_id, version }: Pick<NodeRow, 'id' | 'org_id' | 'version'>,
+): Promise<boolean> {
+  const deleted = await trx
+    .deleteFrom('proposed_node')
+    .where('id', '=', id)
+    .where('version', '=', version)
+    .executeTakeFirst()
+  if (deleted.numDeletedRows === 0n) return false
+  await abandonLogs(trx, id)
+  await forgetMoves(trx, org_id, id)
   return true
 }
 

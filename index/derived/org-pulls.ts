@@ -96,15 +96,17 @@ function keysOf(db: IndexDb, sees: Sees, filter: OrgPullFilter, last?: PullKey) 
     .orderBy('number', direction)
 }
 
-/** Reads the rows of a page with the titles of their nodes. Omits rows that are gone by now. */
+/** Reads the rows of a page with the titles of their nodes, proposed or not. Omits rows that are gone by now. */
 async function readRows(db: IndexDb, keys: readonly PullKey[]) {
   const { rows } = await sql<OrgPullRow>`
-    select pull.node_id, node.title as node_title, pull.number, pull.id, pull.title, pull.source_branch,
+    select pull.node_id, coalesce(node.title, proposed_node.title) as node_title, pull.number, pull.id, pull.title, pull.source_branch,
       pull.target_branch, pull.status, pull.is_draft, pull.author, pull.author_email, pull.created_at, pull.ended_by,
       pull.ended_by_email, pull.ended_at, pull.comments, pull.open_threads, pull.opened_via, pull.ended_via
     from json_each(${JSON.stringify(keys.map(({ node_id, number }) => [node_id, number]))}) as one
       cross join pull on pull.node_id = one.value ->> 0 and pull.number = one.value ->> 1
-      cross join node on node.id = pull.node_id
+      left join node on node.id = pull.node_id
+      left join proposed_node on proposed_node.id = pull.node_id
+    where node_title is not null
     order by one.key`.execute(db)
   return rows
 }

@@ -88,6 +88,40 @@ export interface NodeTable {
   is_root: Generated<number>
 }
 
+/** A node that is only proposed. Its pull requests and branches have rows as those of other nodes. */
+export interface ProposedNodeTable
+  extends Pick<
+    NodeTable,
+    | 'id'
+    | 'org_id'
+    | 'title'
+    | 'description'
+    | 'tags'
+    | 'properties'
+    | 'created_at'
+    | 'updated_at'
+    | 'ledger'
+    | 'entries_ledger'
+    | 'version'
+    | 'bytes'
+  > {
+  /** The UUID of the change set that proposes it. Empty if the ledger names none. */
+  proposed_in: string
+  /** The head of the proposed branch, from which title, tags and properties were read. Null without a commit. */
+  head: string | null
+  /** Drawn when the row is inserted. No two rows of a node are then in the same state. */
+  changed: number
+}
+
+/**
+ * Both kinds of nodes, for queries by id of the state that was indexed. A proposed one has no head of `main`, no tree
+ * and no place.
+ */
+interface AnyNodeTable extends NodeTable {
+  /** Null for a node that is there. */
+  proposed_in: string | null
+}
+
 /** A created or deleted node. `is_root` of some of its children is still to be set (placement.ts). */
 interface UnsettledParentTable {
   org_id: string
@@ -232,7 +266,10 @@ export interface PullTable {
   created_at: string
   /** When the ledger last changed it. */
   recorded_at: string
-  /** Fixed when the pull request ends. For an open one, the commit as last recorded. */
+  /**
+   * Fixed when the pull request ends. For an open one, the commit as last recorded. The target is `noOid` if it had no
+   * commit.
+   */
   source_commit: string
   target_commit: string
   ahead: number
@@ -251,6 +288,8 @@ export interface PullTable {
   last_entry_at: string | null
   /** The deleted target of a pull request that fell back to main. */
   stacked_on: string | null
+  /** The UUID of the change set that it belongs to. */
+  change_set: string | null
   /** JSON object: an owner's merge in spite of rules. */
   overridden: string | null
   /** JSON objects: how it was opened, and how it ended. Null for a session, and if an older version did it. */
@@ -371,6 +410,8 @@ export interface IndexSchema {
   org: OrgTable
   member: MemberTable
   node: NodeTable
+  proposed_node: ProposedNodeTable
+  any_node: AnyNodeTable
   node_text: NodeTextTable
   node_tag: NodeTagTable
   org_tag: OrgTagTable

@@ -1,5 +1,6 @@
 /** Bytes of nodes, of deleted nodes, and of organisations. Triggers keep the sums. */
-import { sql, type Transaction } from 'kysely'
+import type { Transaction } from 'kysely'
+import { changeRows } from '../sqlite/statements.ts'
 import type { IndexDb, IndexSchema } from './schema.ts'
 import { inSlices } from './slices.ts'
 
@@ -24,12 +25,16 @@ export async function listUsedBytes(db: IndexDb, orgIds: readonly string[]): Pro
 
 /** Adds bytes that were written to a node. Bytes that are not measured yet stay so. */
 export async function addBytes(trx: Transaction<IndexSchema>, nodeId: string, bytes: number): Promise<void> {
-  await sql`update node set bytes = bytes + ${bytes} where id = ${nodeId}`.execute(trx)
+  const isThere = (await changeRows(trx, addToNode, bytes, nodeId)) > 0
+  if (!isThere) await changeRows(trx, addToProposed, bytes, nodeId)
 }
+
+const addToNode = 'update node set bytes = bytes + ? where id = ?'
+const addToProposed = 'update proposed_node set bytes = bytes + ? where id = ?'
 
 /** Returns the bytes of a node. Null: they are not measured yet. Undefined: it has no row. */
 export async function findBytes(db: IndexDb, nodeId: string): Promise<number | null | undefined> {
-  return (await db.selectFrom('node').select('bytes').where('id', '=', nodeId).executeTakeFirst())?.bytes
+  return (await db.selectFrom('any_node').select('bytes').where('id', '=', nodeId).executeTakeFirst())?.bytes
 }
 
 /** Sets the measured bytes of a node. Returns false if others were added since `before` was read. */
@@ -39,13 +44,9 @@ export async function replaceBytes(
   before: number | null,
   bytes: number,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable('node')
-    .set({ bytes })
-    .where('id', '=', nodeId)
-    .where('bytes', before === null ? 'is' : '=', before)
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
+  const replace = (table: string) => `update ${table} set bytes = ? where id = ? and bytes is ?`
+  if ((await changeRows(trx, replace('node'), bytes, nodeId, before)) > 0) return true
+  return (await changeRows(trx, replace('proposed_node'), bytes, nodeId, before)) > 0
 }
 
 /** Lists the nodes in the trash of an organisation that have a row. */

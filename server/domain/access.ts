@@ -13,7 +13,7 @@ import { findActiveProfile, findProfileOfSession } from '../../index/credentials
 import { hasGrant } from '../../index/credentials/oauth.ts'
 import type { CredentialsDb } from '../../index/credentials/schema.ts'
 import { isWithin } from '../../index/derived/edges.ts'
-import { findNode, type NodeRow } from '../../index/derived/node-queries.ts'
+import { findNode, isProposed, type NodeRow } from '../../index/derived/node-queries.ts'
 import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
 import { type Role, roles } from '../../index/derived/schema.ts'
 import { type Sees, wholeOrg } from '../../index/derived/sees.ts'
@@ -97,6 +97,7 @@ async function findNodeRow(
 /**
  * Returns the access to a node of an organisation that the caller sees.
  *
+ * @param seesProposed true if members also get a node that is only proposed
  * @throws AppError node_not_found, forbidden
  */
 export async function toNodeAccess(
@@ -104,9 +105,11 @@ export async function toNodeAccess(
   access: OrgAccess,
   settled: SettledNode,
   need: Need,
+  seesProposed = false,
 ): Promise<NodeAccess> {
   const node = rowFor(settled, need)
-  if (!node) throw new AppError('node_not_found', 'Node not found')
+  if (!node || (isProposed(node) && !(seesProposed && access.role !== null)))
+    throw new AppError('node_not_found', 'Node not found')
   requireRole(access, need)
   const { org, role, person, onlyNode, sees } = access
   const repo = nodeRepo(deps.store, org.id, node.id)

@@ -226,6 +226,38 @@ describe('an index.sqlite of an older version', () => {
     expect(plan).to.contain('sqlite_autoindex_check_state_1 (node_id=? AND commit_id=?)')
   })
 
+  it('keeps the rows of pull requests in their order, and deletes them with their node', async () => {
+    await openOlder('027')
+    for (const node of ['node of other', 'node of one'])
+      handle.exec(
+        `insert into branch (org_id, node_id, name, head) values ('', '${node}', 'main', 'm');
+         insert into pull (node_id, number, id, title, description, source_branch, target_branch, status, is_draft,
+           author, author_email, created_at, recorded_at, source_commit, target_commit, ahead, behind)
+           values ('${node}', 1, '', '', '', '', '', 'open', 0, '', '', '', '', '', '', 0, 0);
+         insert into review_entry (node_id, number, entry, kind, resolved, deleted, body)
+           values ('${node}', 1, 2, 'comment', 0, 0, ''), ('${node}', 1, 1, 'comment', 0, 0, '');
+         insert into review_mention (node_id, number, entry, user_id) values ('${node}', 1, 1, 'u');
+         insert into reviewer (user_id, org_id, node_id, number, name, since) values ('u', '', '${node}', 1, '', '');
+         insert into involvement (user_id, org_id, node_id, number, last_own, last_mention, last_answer)
+           values ('u', '', '${node}', 1, 0, 1, 0);
+         insert into check_state (node_id, commit_id, name, state, body, blob) values ('${node}', 'c', 'n', 's', '', '')`,
+      )
+    const tables = ['branch', 'pull', 'review_entry', 'review_mention', 'reviewer', 'involvement', 'check_state']
+    const read = () => tables.map((table) => handle.prepare(`select * from ${table} order by rowid`).all())
+    const indexes = () =>
+      handle.prepare("select name, sql from sqlite_schema where type = 'index' and sql is not null order by name").all()
+    const [rows, named] = [read(), indexes()]
+    handle.pragma('foreign_keys = on')
+    await migrateWith(indexMigrations)
+    const withSets = rows.map((some, at) =>
+      tables[at] === 'pull' ? some.map((row) => ({ ...(row as object), change_set: null })) : some,
+    )
+    expect(read()).to.deep.equal(withSets)
+    expect(indexes()).to.include.deep.members(named)
+    handle.exec("delete from node where id = 'node of one'; delete from org where id = 'other'")
+    expect(read()).to.deep.equal(tables.map(() => []))
+  })
+
   it('finds the nodes of each organisation by their titles', async () => {
     await openOlder('014')
     handle.exec("update node set title = 'A Title' where org_id = 'one'")

@@ -32,6 +32,8 @@ export interface Asked {
   readonly pages: readonly string[]
   /** A word that only hidden content has. */
   readonly word: string
+  /** What may differ. */
+  readonly mayDiffer: RegExp
 }
 
 /**
@@ -102,7 +104,7 @@ async function answersOf(grove: Grove, caller: WorldCaller, asked: Asked): Promi
     // The address of the service, which differs, is in a page, and express makes an ETag of the bytes of an answer.
     const etag = path.startsWith('/orgs/') && answered.etag?.replace(/^W\/"[0-9a-f]+-.*/, '')
     const told = [status, etag, answered.link, answered.location, text]
-    found.set(path, withoutPlace(grove, told.join(' ')))
+    found.set(path, withoutPlace(grove, told.join(' ')).replace(asked.mayDiffer, ''))
     return text ?? ''
   }
   for (const path of pathsOf(asked)) await ask(path)

@@ -109,7 +109,7 @@ function check(holds: (world: World) => void): void {
 
 function settled(world: World) {
   const { open, before, after } = world
-  const moves = movesBetween(byRef(before), byRef(after), open)
+  const moves = movesBetween(byRef(before), byRef(after), open, false)
   const situation = { open, moves, headOf: (branch: string) => after.get(branch) ?? null }
   const questions = questionsOf(situation)
   const tookIn = (target: string, head: string) => {

@@ -1,5 +1,6 @@
 /** Compares two branches, tags or commits. */
 
+import { noOid } from '../../../gitstore/repo.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { RequestCtx } from '../services.ts'
 import type { NodeAt, Path, Query } from '../targets.ts'
@@ -60,10 +61,13 @@ export async function comparePatch(
   return patchOf(ctx, access, pair, query)
 }
 
-/** Resolves both names. `since`: the commit that the changes begin at; null if everything is added. */
+/**
+ * Resolves both names. `since`: the commit that the changes begin at; null if everything is added. The base may be
+ * `noOid`, the target of a pull request that creates the node.
+ */
 async function commitsOf(access: NodeAccess, names: CompareQuery) {
-  const base = await requireCommit(access, names.base)
+  const base = names.base === noOid ? noOid : await requireCommit(access, names.base)
   const head = await requireCommit(access, names.head)
   const fork = (await access.history.mergeBase(base, head)) ?? null
-  return { base, head, fork, since: names.direct === 'true' ? base : fork }
+  return { base, head, fork, since: names.direct === 'true' && base !== noOid ? base : fork }
 }

@@ -7,8 +7,9 @@ import { isGitError, isStorageError } from '../../../gitstore/errors.ts'
 import { listRefsWith, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
-import { findNode, type NodeRow } from '../../../index/derived/node-queries.ts'
+import { findNode, isProposed, type NodeRow } from '../../../index/derived/node-queries.ts'
 import { findOrgRow, type OrgRow } from '../../../index/derived/org-queries.ts'
+import { findProposedNode } from '../../../index/derived/proposed-nodes.ts'
 import { wholeOrg } from '../../../index/derived/sees.ts'
 import { isDatabaseStorageError } from '../../../index/sqlite/database.ts'
 import { AppError } from '../../base/errors.ts'
@@ -136,8 +137,9 @@ export async function authorizeNodeInOrg(
 }
 
 /** Returns the access with the node's current row. The index is up to date. @throws errors of `authorizeNodeInOrg` */
-export function reloadNode(deps: Services, access: NodeAccess, need: Need): Promise<NodeAccess> {
-  return authorizeNodeInOrg(deps, access, access.node.id, need)
+export async function reloadNode(deps: Services, access: NodeAccess, need: Need): Promise<NodeAccess> {
+  const { org, node } = access
+  return toNodeAccess(deps, access, await settleNode(deps, org, node.id), need, isProposed(node))
 }
 
 /** Returns the organisation and the caller's role. A crash may have left it out of the index. */
@@ -180,8 +182,8 @@ export async function findAnyOrg(deps: Services, orgId: string): Promise<OrgRow 
 async function settleNode(deps: Services, org: OrgRow, nodeId: string): Promise<SettledNode> {
   const orgId = org.id
   if (!isId(nodeId)) return { row: undefined }
-  const row = await findNode(deps.index.read, wholeOrg(orgId), nodeId)
   const repo = nodeRepo(deps.store, orgId, nodeId)
+  const row = await findAnyNode(deps, orgId, nodeId)
   if (row ? await isIndexed(deps, repo, { ...row, epoch: org.epoch }) : !repoExists(repo)) return { row }
   try {
     await indexNode(deps, orgId, nodeId)
@@ -191,7 +193,13 @@ async function settleNode(deps: Services, org: OrgRow, nodeId: string): Promise<
     deps.log.warn({ err: error, orgId, nodeId }, 'a node cannot be indexed; reads get its last indexed state')
     return { row, failure: error }
   }
-  return { row: await findNode(deps.index.read, wholeOrg(orgId), nodeId) }
+  return { row: await findAnyNode(deps, orgId, nodeId) }
+}
+
+/** Returns the row of a node, or of a proposed one whose repository exists. */
+async function findAnyNode({ index, store }: Services, orgId: string, nodeId: string): Promise<NodeRow | undefined> {
+  const row = await findNode(index.read, wholeOrg(orgId), nodeId)
+  return row ?? (repoExists(nodeRepo(store, orgId, nodeId)) ? findProposedNode(index.read, orgId, nodeId) : undefined)
 }
 
 /** True if pull requests cannot be settled now. The cell has no lease, or the service is in maintenance. */
@@ -209,7 +217,8 @@ async function isIndexed(deps: Services, repo: Repo, row: NodeRow & { readonly e
     if (ledger !== row.ledger || ledger !== row.entries_ledger) return false
     const indexed = await indexedBranches(deps.index.read, row)
     const branches = listRefsWith(repo, branchRefs, main)
-    return (branches.get(main) ?? null) === row.head && matchesIndexed(row, indexed, branches)
+    // The row of a proposed node has no `main`, even if the branch exists.
+    return ((branches.get(main) ?? null) === row.head || isProposed(row)) && matchesIndexed(row, indexed, branches)
   } catch (error) {
     if (isGitError(error, 'repo_missing')) return false
     throw error

@@ -14,8 +14,14 @@ import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { countMoves } from '../../../index/derived/change-log.ts'
 import { isUnfinished, reviewersLedger, unfinished } from '../../../index/derived/entries-ledger.ts'
 import { insertNewNodes, type NewNodeRows } from '../../../index/derived/new-nodes.ts'
-import type { NodeRow } from '../../../index/derived/node-queries.ts'
-import { deleteNodeRows, findNodeState, replaceNodeRows, StaleWriteError } from '../../../index/derived/nodes.ts'
+import { isProposed, type NodeRow } from '../../../index/derived/node-queries.ts'
+import {
+  deleteNodeRows,
+  findNodeState,
+  type NodeChange,
+  replaceNodeRows,
+  StaleWriteError,
+} from '../../../index/derived/nodes.ts'
 import { deleteOrgRow, findOrgHead, isOrgRowWhole } from '../../../index/derived/org-queries.ts'
 import { replaceOrgRows } from '../../../index/derived/orgs.ts'
 import { listOpenPulls, listPullNumbers } from '../../../index/derived/pulls.ts'
@@ -27,7 +33,7 @@ import { readRecorded, recordNewNodes, recordNode, recordOrg } from '../event-lo
 import { readOrgRecord, unknownInRow } from '../format/org-format.ts'
 import { historiesOf, historyOf } from '../history.ts'
 import { branchRef, branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
-import { changedPulls, diffLedgers, eitherDiff, isHidden } from '../ledger/ledger.ts'
+import { changedPulls, diffLedgers, eitherDiff, type PullRecord, readNodeState } from '../ledger/ledger.ts'
 import { reconcileFoundRefs } from '../ledger/moved-branches.ts'
 import { fromRow, selectOpenPulls, toPullRows } from '../ledger/pull-ledger.ts'
 import { movesBetween } from '../ledger/reconcile.ts'
@@ -35,7 +41,7 @@ import type { Services } from '../services.ts'
 import { logDamagedEntries, readEntryChange, writeEntriesInSlices } from './entry-rows.ts'
 import { indexedBranches, keepBranches, matchesIndexed } from './indexed-branches.ts'
 import { collectLogs } from './logs.ts'
-import { nodeFields } from './node-rows.ts'
+import { nodeFields, proposedFields } from './node-rows.ts'
 
 /** The most rounds of compare-and-swap. Each lost round means that another process made progress. */
 const rounds = 50
@@ -136,54 +142,75 @@ async function indexOnce(
   await awaitMoves(deps.store, { repo, ref: main })
   const ledger = readRef(repo, ledgerRef)
   if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
-  if (row?.ledger !== ledger && (await isHidden(repo, ledger)))
-    return !row || (await deleteGone(deps, row, uncounted)) ? { outcome: 'written' } : again
-  const branches = listRefs(repo, branchRefs)
-  const refs = { ledger, branches }
-  if (row?.ledger === ledger && matchesIndexed(row, indexed, branches)) {
-    if (row.entries_ledger === ledger) return { outcome: 'agrees', refs }
+  const proposed = isProposed(row)
+  const state = row?.ledger === ledger ? (proposed ? 'proposed' : 'there') : await readNodeState(repo, ledger)
+  if (state === 'hidden') return !row || (await deleteGone(deps, row, uncounted)) ? { outcome: 'written' } : again
+  if (state === 'proposed' && row && !proposed) {
+    await deleteGone(deps, row, uncounted)
+    return again
+  }
+  const node = { orgId, nodeId, repo, ledger, row, indexed, branches: listRefs(repo, branchRefs) }
+  // A proposed node causes no events.
+  const refs = state === 'there' ? { refs: { ledger, branches: node.branches } } : {}
+  if (row?.ledger === ledger && matchesIndexed(row, indexed, node.branches)) {
+    if (row.entries_ledger === ledger) return { outcome: 'agrees', ...refs }
     if (row.entries_ledger === unfinished(ledger))
-      return (await writeEntriesInSlices(deps, repo, row, ledger)) ? { outcome: 'written', refs } : again
+      return (await writeEntriesInSlices(deps, repo, row, ledger)) ? { outcome: 'written', ...refs } : again
   }
   const stop = deps.metrics.indexSeconds.startTimer({ kind: 'node' })
+  const bytes = row ? uncounted.added : await wholeBytes(repo, uncounted)
+  const change = await readChange(deps, { ...node, known, isProposed: state === 'proposed', bytes })
+  const isWritten = change !== undefined && (await writeChange(deps, change))
+  if (isWritten) stop()
+  return isWritten && change.entries ? { outcome: 'written', ...refs } : again
+}
+
+/** The rows and refs of a node. */
+interface Compared extends Pick<NodeChange, 'orgId' | 'nodeId' | 'ledger' | 'row' | 'indexed' | 'branches' | 'bytes'> {
+  readonly repo: Repo
+  /** The open pull requests in the rows. */
+  readonly known: readonly PullRecord[]
+  /** True if the ledger says that the node is only proposed. */
+  readonly isProposed: boolean
+}
+
+/** Reads what the rows lack. Undefined if refs or rows have changed since they were compared. */
+async function readChange(deps: Services, compared: Compared): Promise<NodeChange | undefined> {
+  const { repo, known, isProposed: isOnlyProposed, ...node } = compared
+  const { orgId, nodeId, ledger, row, indexed, branches } = node
   const changed = await readLedgerChange(deps, repo, nodeId, row, ledger).catch((error: unknown) => {
     if (!isErased(error, repo, ledger)) throw error
   })
-  if (!changed) return again
-  const { pulls, entries } = changed
-  const { records, gone } = pulls
+  if (!changed) return undefined
+  const { records, gone } = changed.pulls
   const moved = [...branches].filter(([ref, oid]) => indexed.get(ref) !== oid)
   const heads = moved.sort(([a], [b]) => Number(b === main) - Number(a === main)).map(([, oid]) => oid)
   const logs = await collectLogs(deps, nodeId, repo, [...new Set(heads)])
-  if (!logs) return again
-  const node = { nodeId, repo, ledger, version: row?.version, history: historyOf(deps, nodeId, repo) }
+  if (!logs) return undefined
+  const history = historyOf(deps, nodeId, repo)
   const open = selectOpenPulls(known, records, gone)
   const headOf = (branch: string) => branches.get(branchRef(branch)) ?? null
-  if (await reconcileFoundRefs(deps, node, { open, moves: movesBetween(indexed, branches, open), headOf })) return again
-  const fields = await nodeFields(repo, row, ledger, branches.get(main) ?? null)
-  const change = {
-    row,
-    orgId,
-    nodeId,
-    ledger,
-    bytes: row ? uncounted.added : await wholeBytes(repo, uncounted),
-    branches,
-    indexed,
-    logs,
-    pulls: records.map((record) => toPullRows({ org_id: orgId, node_id: nodeId }, record)),
-    pullsGone: gone,
-    entries,
-    ...fields,
-  }
+  const moves = movesBetween(indexed, branches, open, isOnlyProposed)
+  const found = { nodeId, repo, ledger, version: row?.version, history }
+  if (await reconcileFoundRefs(deps, found, { open, moves, headOf })) return undefined
+  const fields = isOnlyProposed
+    ? { proposed: await proposedFields(repo, ledger, open, headOf) }
+    : await nodeFields(repo, isProposed(row) ? undefined : row, ledger, headOf('main'))
+  const pulls = records.map((record) => toPullRows({ org_id: orgId, node_id: nodeId }, record))
+  return { ...node, logs, pulls, pullsGone: gone, entries: changed.entries, ...fields }
+}
+
+/** Writes the change. False if another writer was faster. */
+async function writeChange(deps: Services, change: NodeChange): Promise<boolean> {
+  const { orgId, row, branches, entries } = change
   try {
     const written = await deps.index.write((trx) => replaceNodeRows(trx, change))
-    if (written) stop()
     if (written && entries) logDamagedEntries(deps, change, entries)
     if (written && row) keepBranches({ ...row, ...written }, branches)
-    return written && entries ? { outcome: 'written', refs } : again
+    return written !== undefined
   } catch (error) {
-    if (isDuplicate(error) || error instanceof StaleWriteError) return again
-    if (await orgIsBehind(deps, orgId)) return again
+    if (isDuplicate(error) || error instanceof StaleWriteError) return false
+    if (await orgIsBehind(deps, orgId)) return false
     throw error
   }
 }

@@ -3,9 +3,10 @@ import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import type { NodeRow } from '../../../index/derived/node-queries.ts'
+import type { ProposedFields } from '../../../index/derived/proposed-nodes.ts'
 import { type NodeContent, readContent, readText } from '../format/node-format.ts'
 import { laterOf, timeOf } from '../format/signatures.ts'
-import { readNodeRecord } from '../ledger/ledger.ts'
+import { type PullRecord, readLastNumber, readNodeRecord, readPull } from '../ledger/ledger.ts'
 
 /** The fields of a node's rows that follow from its refs. They are empty if main has not moved since `row`. */
 export async function nodeFields(repo: Repo, row: NodeRow | undefined, ledger: Oid, head: Oid | null) {
@@ -17,6 +18,32 @@ export async function nodeFields(repo: Repo, row: NodeRow | undefined, ledger: O
     tags: content.tags,
     ...((await hasEdgesOf(repo, row?.head, content)) ? {} : { edges: edgesOf(id, content) }),
   }
+}
+
+/** Reads the fields of a proposed node's row. @param open its open pull requests, by number */
+export async function proposedFields(
+  repo: Repo,
+  ledger: Oid,
+  open: readonly PullRecord[],
+  headOf: (branch: string) => Oid | null,
+): Promise<ProposedFields> {
+  const last = await proposedHead(repo, ledger, open, headOf)
+  const head = last !== null && (await findCommit(repo, last)) ? last : null
+  const { content, text, title, tags, created_at, updated_at } = await readState(repo, ledger, head)
+  const { proposed_in = '' } = await readNodeRecord(repo, ledger)
+  return { ...contentFields(content, text), proposed_in, title, tags, created_at, updated_at, head }
+}
+
+/** The source's head of the first open pull request, else of the last one. Null without one. */
+async function proposedHead(
+  repo: Repo,
+  ledger: Oid,
+  [first]: readonly PullRecord[],
+  headOf: (branch: string) => Oid | null,
+): Promise<Oid | null> {
+  if (first) return headOf(first.source_branch) ?? first.source_commit
+  const last = await readLastNumber(repo, ledger)
+  return last === 0 ? null : (await readPull(repo, ledger, last)).source_commit
 }
 
 /** The rows of a new node, with one commit on main and no pull requests. @param bytes those of its objects */

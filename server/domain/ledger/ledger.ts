@@ -36,6 +36,8 @@ export interface NodeRecord {
    * may write other words.
    */
   readonly state?: string
+  /** The UUID of the change set that proposes the node. */
+  readonly proposed_in?: string
 }
 
 /** `pulls/<n div 10000>/<n div 100 mod 100>/<n>.json`: a pull request after its last event. */
@@ -67,12 +69,17 @@ export interface PullRecord {
   readonly ended?: { readonly by: Author; readonly at: string; readonly via?: RecordedVia | undefined }
   /** The source's head at the last event. Final once the pull request has ended. */
   readonly source_commit: Oid
-  /** The target's head before the merge, or at the last event. */
+  /**
+   * The target's head before the merge, or at the last event. `noOid` if it had none, because the pull request creates
+   * the node. An older version then reads the record, but not its commits and changes.
+   */
   readonly target_before: Oid
   readonly commits_ahead: number
   readonly commits_behind: number
   /** The target before it was deleted and the pull request fell back to main. Approvals for it may still hold. */
   readonly stacked_on?: string
+  /** The UUID of the change set that the pull request belongs to. Absent without one. */
+  readonly change_set?: string
   /** The merge in spite of rules that held it up. */
   readonly overridden?: Overridden
   /** Set if title and description were erased from the whole history. */
@@ -281,9 +288,15 @@ export async function readNodeRecord(repo: Repo, ledger: Oid): Promise<NodeRecor
   throw new GitError('object_damaged', 'The ledger does not describe the node')
 }
 
+/** Reads the state of a node. A deleted one is `hidden`, and one in a state of a later version. */
+export async function readNodeState(repo: Repo, ledger: Oid): Promise<'there' | 'proposed' | 'hidden'> {
+  const { state } = await readNodeRecord(repo, ledger)
+  return state === undefined ? 'there' : state === 'proposed' ? state : 'hidden'
+}
+
 /** True if the node is hidden from readers, because it is only proposed, or deleted. Its repository is in place. */
 export async function isHidden(repo: Repo, ledger: Oid): Promise<boolean> {
-  return (await readNodeRecord(repo, ledger)).state !== undefined
+  return (await readNodeState(repo, ledger)) !== 'there'
 }
 
 /** Returns the highest number used, or 0 before the first. */

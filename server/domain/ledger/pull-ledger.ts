@@ -45,6 +45,7 @@ export function toRow({ org_id: orgId, node_id: nodeId }: NodeAt, record: PullRe
     ended_at: ended?.at ?? null,
     author_id: record.author_id ?? null,
     stacked_on: record.stacked_on ?? null,
+    change_set: record.change_set ?? null,
     overridden: record.overridden ? JSON.stringify(record.overridden) : null,
     opened_via: encodeVia(record.opened_via),
     ended_via: encodeVia(ended?.via),
@@ -92,6 +93,7 @@ export function fromRow(row: PullRow): PullRecord {
     commits_ahead: row.ahead,
     commits_behind: row.behind,
     ...(row.stacked_on !== null && { stacked_on: row.stacked_on }),
+    ...(row.change_set !== null && { change_set: row.change_set }),
     ...(row.opened_via !== null && { opened_via: JSON.parse(row.opened_via) as RecordedVia }), // encodeVia wrote it
   }
 }

@@ -162,11 +162,15 @@ function lastHead(moves: BranchMoves, headOf: ReconcileInput['headOf'], record: 
   return (move ? (move.after ?? move.before) : headOf(record.source_branch)) ?? record.source_commit
 }
 
-/** Returns the moves between two states, by full ref name. Includes branches of open pull requests in neither state. */
+/**
+ * Returns the moves between two states, by full ref name. Includes branches of open pull requests in neither state,
+ * except the `main` that a proposed node does not have yet.
+ */
 export function movesBetween(
   before: ReadonlyMap<string, Oid>,
   after: ReadonlyMap<string, Oid>,
   open: readonly PullRecord[],
+  isProposed: boolean,
 ): Map<string, BranchMove> {
   const moves = new Map<string, BranchMove>()
   for (const [ref, oid] of before) {
@@ -176,6 +180,7 @@ export function movesBetween(
   for (const [ref, oid] of after) if (!before.has(ref)) moves.set(branchName(ref), { before: null, after: oid })
   for (const { source_branch, target_branch } of open)
     for (const branch of [source_branch, target_branch])
-      if (!after.has(branchRef(branch)) && !moves.has(branch)) moves.set(branch, unmoved)
+      if (!after.has(branchRef(branch)) && !moves.has(branch) && !(isProposed && branch === fallback))
+        moves.set(branch, unmoved)
   return moves
 }

@@ -1,6 +1,6 @@
 /** Checks a batch against the graph's rules: no cycle of parents, no new dangling edge. */
 import { createYielder } from '../../../gitstore/yielder.ts'
-import { readOrgsOf } from '../../../index/derived/node-queries.ts'
+import { filterNodesOf } from '../../../index/derived/changed-nodes.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
 import { excerpt } from '../../base/excerpt.ts'
 import { newParents } from '../branches/content-rules.ts'
@@ -96,9 +96,14 @@ async function nodesAmong(
     ...newConnections(before, after).map(({ target }) => target),
   ])
   const asked = [...new Set(named)].filter((id) => isId(id) && !coming.has(id))
-  const orgs = await readOrgsOf(db, asked)
-  return new Set([...coming, ...asked.filter((id) => orgs.get(id) === orgId)])
+  const there = new Set(coming)
+  for (let from = 0; from < asked.length; from += idsAtOnce)
+    for (const id of await filterNodesOf(db, orgId, asked.slice(from, from + idsAtOnce))) there.add(id)
+  return there
 }
+
+/** Ids per statement. */
+const idsAtOnce = 500
 
 /**
  * Walks up from the nodes of the batch, depth first. Nodes that move have their new parents, all others the parents of

@@ -119,7 +119,7 @@ export async function putBack(
   }).catch((error: unknown) => {
     throw refusalOf(deps, at, error)
   })
-  if (await findNode(deps.index.read, wholeOrg(orgId), nodeId)) return
+  if ((await readOrgsOf(deps.index.read, [nodeId])).get(nodeId) === orgId) return
   // Another organisation has just created a node with that id.
   await moveRepo(repo.dir, copy.repo.dir)
   throw nodeTakenError(nodeId)

@@ -4,7 +4,7 @@
  */
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
-import type { Oid } from '../../../gitstore/repo.ts'
+import { noOid, type Oid } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
 import { AppError, type MergeRefusal } from '../../base/errors.ts'
 import type { NodeAccess } from '../access.ts'
@@ -78,7 +78,8 @@ export async function stateOf(
   if (pull.status === 'closed') return { ...frozen, reasons: ['closed'] }
   const source = readRef(repo, branchRef(pull.source_branch))
   const target = readRef(repo, branchRef(pull.target_branch))
-  const { ahead, behind } = source && target ? await history.divergence(target, source) : pull
+  const onto = target ?? targetBefore(pull)
+  const { ahead, behind } = source && onto ? await history.divergence(onto, source) : pull
   const into = branchRef(pull.target_branch)
   const [before, after] = [await findTree(repo, target), await findTree(repo, source)]
   const problems = source ? await problemsOf(deps, access, repo, into, before, after) : []
@@ -98,6 +99,11 @@ export async function stateOf(
   const updatedAt = laterOf(movedAt, pull.recorded_at)
   const listed = { problems: problems.slice(0, maxProblems), advice: advice.slice(0, maxProblems) }
   return { source, target, ahead, behind, ...listed, reasons: [first, ...rest], updatedAt }
+}
+
+/** The missing target of a pull request that creates the node. Null for others. */
+function targetBefore({ target_commit: target }: Pick<PullRow, 'target_commit'>): Oid | null {
+  return target === noOid ? noOid : null
 }
 
 /**
@@ -247,7 +253,8 @@ async function judgeRow(
   const rules = isOpen ? await rulesOfBranch(deps, org, node.id, row.target_branch) : []
   const facts = { verdicts, objections: isOpen ? objections : [], checks: checks ?? [], open_threads: row.open_threads }
   const present = () => presentChange(access, row, state)
-  return judgePull(deps, access, { pull: row, rules, facts, present, target: state.target, ledger: access.node.ledger })
+  const target = state.target ?? targetBefore(row)
+  return judgePull(deps, access, { pull: row, rules, facts, present, target, ledger: access.node.ledger })
 }
 
 /** Returns all reasons, those of content first. It is only `mergeable` if it can merge. */

@@ -1,6 +1,6 @@
 /** Reads the imported nodes of an organisation: paths in the vault, contents and ids. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { listNodeContents, listNodeProperties, listOrgsOfNodes } from '../../../../index/derived/node-queries.ts'
+import { listNodeContents, listNodeProperties, readOrgsOf } from '../../../../index/derived/node-queries.ts'
 import { idsKeptInTrash } from '../../../domain/nodes/taken-ids.ts'
 import type { Services } from '../../../domain/services.ts'
 import { guestProperty, type KnownContent, type KnownNode } from '../plan/inventory.ts'
@@ -43,9 +43,6 @@ export async function* contentsOf({ index }: Services, ids: readonly string[]): 
 export async function takenElsewhere(deps: Services, orgId: string, ids: readonly string[]): Promise<Set<string>> {
   const trashed = await idsKeptInTrash(deps, orgId)
   const taken = new Set(ids.filter((id) => trashed.has(id)))
-  for (let from = 0; from < ids.length; from += rowsAtOnce) {
-    const some = ids.slice(from, from + rowsAtOnce)
-    for (const { id, org_id } of await listOrgsOfNodes(deps.index.read, some)) if (org_id !== orgId) taken.add(id)
-  }
+  for (const [id, owner] of await readOrgsOf(deps.index.read, ids)) if (owner !== orgId) taken.add(id)
   return taken
 }
