@@ -1662,6 +1662,13 @@ export interface components {
             /** @description Number of connections. */
             num_connections: components["schemas"]["Total"];
             /**
+             * @description `proposed` for a node that comes into being when its change set is merged. Absent for others.
+             * @enum {string}
+             */
+            state?: "proposed";
+            /** @description The id of the change set that proposes the node. */
+            proposed_in?: components["schemas"]["Uuid"];
+            /**
              * @description True if rules hold for `main`, or the organisation has `require_pull_requests`. Then only merges of pull
              *     requests change it, and commits are 409 `pull_request_required`. False before the first commit. Only for
              *     members.
@@ -6890,7 +6897,10 @@ export interface operations {
     };
     getNode: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description If true, members also get a node that is only proposed. */
+                proposed?: "true" | "false";
+            };
             header?: never;
             path: {
                 /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */

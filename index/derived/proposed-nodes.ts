@@ -74,6 +74,12 @@ export function findProposedNode(db: IndexDb, orgId: string, nodeId: string): Pr
     .executeTakeFirst()
 }
 
+/** Returns the head of the branch that proposes the node. Undefined without a commit. */
+export async function findProposedHead(db: IndexDb, nodeId: string): Promise<string | undefined> {
+  const row = await db.selectFrom('proposed_node').select('head').where('id', '=', nodeId).executeTakeFirst()
+  return row?.head ?? undefined
+}
+
 /** Lists the ids of an organisation's proposed nodes, in order. */
 export async function listProposedIds(db: IndexDb, orgId: string): Promise<string[]> {
   const rows = await db.selectFrom('proposed_node').select('id').where('org_id', '=', orgId).orderBy('id').execute()

@@ -15,6 +15,7 @@ import type { CredentialsDb } from '../../index/credentials/schema.ts'
 import { isWithin } from '../../index/derived/edges.ts'
 import { findNode, isProposed, type NodeRow } from '../../index/derived/node-queries.ts'
 import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
+import { findProposedNode } from '../../index/derived/proposed-nodes.ts'
 import { type Role, roles } from '../../index/derived/schema.ts'
 import { type Sees, wholeOrg } from '../../index/derived/sees.ts'
 import { AppError } from '../base/errors.ts'
@@ -82,16 +83,20 @@ export async function authorizeOrg(ctx: Ctx, at: OrgAt, need: Need): Promise<Org
  */
 export async function authorizeNode(ctx: Ctx, at: NodeAt, need: Need): Promise<NodeAccess> {
   const access = await visibleOrg(ctx, at.org_id)
-  const settled = ctx.settled?.takeNode(at.node_id) ?? { row: await findNodeRow(ctx, access, at.node_id) }
-  return toNodeAccess(ctx, access, settled, need)
+  const seesProposed = ctx.settled?.seesProposed(at.node_id) === true
+  const settled = ctx.settled?.takeNode(at.node_id) ?? { row: await findNodeRow(ctx, access, at.node_id, seesProposed) }
+  return toNodeAccess(ctx, access, settled, need, seesProposed)
 }
 
 async function findNodeRow(
-  deps: Pick<Services, 'index'>,
-  { sees }: OrgAccess,
+  { index: { read } }: Pick<Services, 'index'>,
+  { org, sees }: OrgAccess,
   nodeId: string,
+  seesProposed: boolean,
 ): Promise<NodeRow | undefined> {
-  return isId(nodeId) ? findNode(deps.index.read, sees, nodeId) : undefined
+  if (!isId(nodeId)) return undefined
+  const row = await findNode(read, sees, nodeId)
+  return row ?? (seesProposed ? findProposedNode(read, org.id, nodeId) : undefined)
 }
 
 /**

@@ -24,4 +24,6 @@ export interface SettledNode {
 export interface Settled {
   takeOrg(actor: Actor, orgId: string): SeenOrg | undefined
   takeNode(nodeId: string): SettledNode | undefined
+  /** True if the operation finds this node also if it is only proposed. */
+  seesProposed(nodeId: string): boolean
 }

@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = 'c671b00708ed'
+export const revision = '97c975865b1a'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',

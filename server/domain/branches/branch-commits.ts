@@ -9,7 +9,7 @@ import { excerpt } from '../../base/excerpt.ts'
 import type { NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { type TakeRoom, withByteRoom } from '../byte-quota.ts'
-import { recheckCommit } from '../consent/rule-checks.ts'
+import { recheckCommit, requireOpenMain } from '../consent/rule-checks.ts'
 import { withIntent } from '../event-log/note-intents.ts'
 import { parsePointer } from '../format/json-pointer.ts'
 import { refuseLongText } from '../format/limits.ts'
@@ -56,6 +56,7 @@ export type Locate = (path: string, steps?: readonly (string | number)[]) => Pro
  */
 export async function commitToBranch(ctx: Ctx<Person>, access: NodeAccess, request: CommitRequest): Promise<Oid> {
   const ref = branchRef(request.branch)
+  requireOpenMain(access, ref)
   refuseLongText(['body', 'message'], request.message)
   refuseOwnVia(['body', 'message'], request.message)
   await readAhead(ctx, access, ref)

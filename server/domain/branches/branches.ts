@@ -10,7 +10,7 @@ import { AppError, invalid, type ValidationError } from '../../base/errors.ts'
 import { excerpt } from '../../base/excerpt.ts'
 import { authorizeNode, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
-import { requireMaker } from '../consent/rule-checks.ts'
+import { requireMaker, requireOpenMain } from '../consent/rule-checks.ts'
 import { withIntent } from '../event-log/note-intents.ts'
 import { timeOf } from '../format/signatures.ts'
 import { reloadNode } from '../indexing/freshness.ts'
@@ -69,6 +69,7 @@ export async function createBranch(
   const name = parseBranchName(body.name)
   if (!name)
     throw invalid(['body', 'name'], branchNameProblem(body.name) ?? 'A branch cannot have this name', body.name)
+  requireOpenMain(access, ref)
   const from = await resolveCommit(access, body.from ?? 'main')
   if (!from) throw noSuchStart(body.from ?? 'main')
   const tree = await readTree(repo, from)

@@ -13,6 +13,7 @@ import { createYielder } from '../../../gitstore/yielder.ts'
 import { excerpt } from '../../base/excerpt.ts'
 import * as limits from '../../base/limits.ts'
 import { requireRole } from '../access.ts'
+import { findClosedMain } from '../consent/rule-checks.ts'
 import { type ContentProblem, toProblemLine } from '../format/path-problem.ts'
 import { branchRefs, main } from '../layout.ts'
 import { refuseProposed } from './agent-moves.ts'
@@ -60,6 +61,8 @@ export async function checkLockedRef(context: LockedPush, command: RefCommand): 
 
 async function checkBranch({ deps, person, access }: PushContext, { ref, from, to }: RefCommand): Promise<void> {
   const { repo, history } = access
+  const closed = findClosedMain(access, ref)
+  if (closed !== undefined) throw new PushRejectedError(closed)
   if (to === null) {
     if (ref === main) throw new PushRejectedError('`main` cannot be deleted')
     return

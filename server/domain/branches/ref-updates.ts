@@ -6,6 +6,7 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { newCommits } from '../../../gitstore/transfer/reachability.ts'
+import { isProposed } from '../../../index/derived/node-queries.ts'
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import * as limits from '../../base/limits.ts'
@@ -119,7 +120,7 @@ async function attempt(
   if (group.length === 0) return []
   const ledger = { repo, ref: ledgerRef }
   const numbers = await touchedBy(ctx, node.id, group)
-  const commits = await foreignCommits(ctx.actor, repo, group)
+  const commits = await foreignCommits(ctx.actor, access, group)
   const names = [ledger, ...group.map(({ ref }) => ({ repo, ref })), ...numbers.map((n) => ({ repo, ref: pinRef(n) }))]
   const decide = async (read: Current): Promise<Decision<readonly Reconciled[] | 'again'>> => {
     const current = readOnce(read)
@@ -152,13 +153,17 @@ async function attempt(
 
 /**
  * Lists the commits that the refs bring in and whose author is not the user. Git believes any author. Lists none before
- * `main` has a commit, because a repository from elsewhere then moves in.
+ * `main` has a commit, because a repository from elsewhere then moves in. A proposed node is judged as others are.
  *
  * @throws PushRejectedError
  */
-async function foreignCommits(person: Person, repo: Repo, commands: readonly RefCommand[]): Promise<readonly Oid[]> {
+async function foreignCommits(
+  person: Person,
+  { repo, node }: NodeAccess,
+  commands: readonly RefCommand[],
+): Promise<readonly Oid[]> {
   const tips = commands.flatMap(({ to }) => to ?? [])
-  if (tips.length === 0 || readRef(repo, main) === null) return []
+  if (tips.length === 0 || (readRef(repo, main) === null && !isProposed(node))) return []
   const own = [person.email.toLowerCase(), hiddenEmail(person.id)]
   const foreign = (await newCommits(repo, tips)).filter(({ email }) => !own.includes(email.toLowerCase()))
   if (foreign.length > limits.pushedAuthorCommits)

@@ -1,5 +1,6 @@
 /** Refuses moves of branches with rules other than merges, for all writers but pushes. */
 import type { Oid } from '../../../gitstore/repo.ts'
+import { isProposed } from '../../../index/derived/node-queries.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
 import { AppError } from '../../base/errors.ts'
 import { excerpt } from '../../base/excerpt.ts'
@@ -51,6 +52,17 @@ async function requireFree(deps: Services, org: OrgRow, nodeId: string, { ref, h
   if (head === null || !ref.startsWith(branchRefs)) return
   const branch = branchName(ref)
   if ((await rulesOfBranch(deps, org, nodeId, branch)).length > 0) throw pullRequestRequired(branch)
+}
+
+/** The reason why only a change set moves this branch. Undefined for `main` of a node that is there, and for others. */
+export function findClosedMain({ node }: Pick<NodeAccess, 'node'>, ref: string): string | undefined {
+  return ref === main && isProposed(node) ? 'this page is proposed; its `main` comes with its change set' : undefined
+}
+
+/** Refuses to write to `main` of a proposed node. @throws AppError pull_request_required */
+export function requireOpenMain(access: Pick<NodeAccess, 'node'>, ref: string): void {
+  if (findClosedMain(access, ref) === undefined) return
+  throw new AppError('pull_request_required', 'This page is proposed; its `main` comes with its change set')
 }
 
 export function pullRequestRequired(branch: string): AppError {

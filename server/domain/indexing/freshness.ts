@@ -38,6 +38,8 @@ import { indexedBranches, matchesIndexed } from './indexed-branches.ts'
 interface Named {
   readonly org_id?: string | undefined
   readonly node_id?: string | undefined
+  /** True if the operation finds the node also if it is only proposed. */
+  readonly seesProposed?: boolean
 }
 
 /** Settles what the operations of one request name. */
@@ -102,6 +104,7 @@ function settledBy(caller: Actor, named: Named, org: Outcome<SeenOrg>, node: Out
       settled = nothing
       return taken
     },
+    seesProposed: (nodeId) => named.seesProposed === true && nodeId === named.node_id,
   }
 }
 
@@ -110,9 +113,14 @@ function resultOf<T>(outcome: Outcome<T>): T | undefined {
   return outcome.value
 }
 
-/** Returns the access to a node that no path names, after settling it. @throws errors of `authorizeNode` */
-export async function authorizeFresh(ctx: Ctx, at: NodeAt, need: Need): Promise<NodeAccess> {
-  const settled = await createSettling().settle(ctx, ctx.actor, at)
+/**
+ * Returns the access to a node that no path names, after settling it.
+ *
+ * @param seesProposed true if members also get a node that is only proposed
+ * @throws errors of `authorizeNode`
+ */
+export async function authorizeFresh(ctx: Ctx, at: NodeAt, need: Need, seesProposed = false): Promise<NodeAccess> {
+  const settled = await createSettling().settle(ctx, ctx.actor, { ...at, seesProposed })
   return authorizeNode({ ...ctx, settled, actor: ctx.actor }, at, need)
 }
 

@@ -19,7 +19,9 @@ import {
 } from '../../../index/derived/neighbours.ts'
 import { newNeighbours } from '../../../index/derived/new-neighbours.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
-import { listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
+import { isProposed, listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
+import { findProposedHead } from '../../../index/derived/proposed-nodes.ts'
+import * as neighbourLimits from '../../../index/limits.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, authorizeOrg, type NodeAccess, type OrgAccess, recheckAccess } from '../access.ts'
@@ -43,6 +45,7 @@ import { nodeFile, textFile } from '../format/paths.ts'
 import { slugOf } from '../format/slug.ts'
 import { reloadNode } from '../indexing/freshness.ts'
 import { indexNode, readResult } from '../indexing/index-node.ts'
+import { newNodeRows } from '../indexing/node-rows.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
 import { ledgerRef, trashedNodeRepo } from '../layout.ts'
 import { recordDeletion } from '../ledger/deletions.ts'
@@ -85,8 +88,30 @@ type ListedRow = Omit<SummaryRow, 'properties'> & { readonly properties: string 
 
 const omitted = { properties_omitted: true as const }
 
+/** Returns a node. The query decides whether the operation finds a proposed one. */
 export async function getNode(ctx: Ctx, { path }: Path<NodeAt>) {
-  return toNode(ctx, await authorizeNode(ctx, path, 'public'))
+  const access = await authorizeNode(ctx, path, 'public')
+  return isProposed(access.node) ? toProposed(ctx, access) : toNode(ctx, access)
+}
+
+/** Describes a proposed node as it is on the branch that proposes it. */
+async function toProposed(deps: Services, access: NodeAccess) {
+  const { sees, node, onlyNode, repo } = access
+  const { read } = deps.index
+  const head = await findProposedHead(read, node.id)
+  const rows = head === undefined ? undefined : await newNodeRows(repo, node.ledger, head, 0)
+  const details = await detailsOf(deps, access, node, async () => ({
+    text_content: rows?.text ?? '',
+    ...(rows === undefined || onlyNode !== undefined
+      ? await readOwnEdges(read, sees, node.id)
+      : firstOf(await newNeighbours(read, sees, rows))),
+  }))
+  return { ...details, state: 'proposed' as const, ...(node.proposed_in && { proposed_in: node.proposed_in }) }
+}
+
+function firstOf({ parents, connections, ...rest }: Awaited<ReturnType<typeof newNeighbours>>) {
+  const most = neighbourLimits.neighbours
+  return { ...rest, parents: parents.slice(0, most), connections: connections.slice(0, most) }
 }
 
 export function toNode(deps: Services, access: NodeAccess) {

@@ -5,6 +5,7 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import type { Push, PushReport, RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { syncReceived } from '../../../gitstore/transfer/quarantine.ts'
+import { isProposed } from '../../../index/derived/node-queries.ts'
 import { pushAnswerOf } from '../../base/error-mapping.ts'
 import { AppError } from '../../base/errors.ts'
 import { excerpt } from '../../base/excerpt.ts'
@@ -58,7 +59,7 @@ export async function receivePush(
   try {
     await translateStorageErrors(ctx.store, [{ repo }], () => syncReceived(repo))
     // Access is checked again: receiving the pack may have taken minutes.
-    access = await authorizeFresh(ctx, at, 'contributor')
+    access = await authorizeFresh(ctx, at, 'contributor', true)
   } catch (error) {
     const { reason, lines, logged } = explain(ctx, error, pageOf)
     return { refused: new Map(commands.map(({ ref }) => [ref, reason])), lines, reasons: [logged] }
@@ -102,7 +103,8 @@ export async function receivePush(
   const moved = named.filter(({ ref }) => !refused.has(ref))
   lines.push(...(await describeTypeAdvice(ctx, access, moved)))
   lines.push(...(await describeMovedSources(ctx, access, moved, pageOf)))
-  return { refused, lines: [...lines, ...advice(ctx, repo, commands, refused)], reasons: [...reasons] }
+  const hints = isProposed(access.node) ? [] : advice(ctx, repo, commands, refused)
+  return { refused, lines: [...lines, ...hints], reasons: [...reasons] }
 }
 
 /** Describes the push. Returns nothing if the storage fails: the refs have moved, and their report must not be lost. */

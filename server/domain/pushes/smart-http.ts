@@ -118,12 +118,12 @@ export async function openSmartHttp(
     if (mode !== undefined) throw maintenanceError(mode, deps.now())
     if (deps.reserve.isFreed()) throw diskFullError()
     if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to push')
-    const access = await authorizeFresh({ ...deps, actor }, node, 'contributor')
+    const access = await authorizeFresh({ ...deps, actor }, node, 'contributor', true)
     refuseReadOnly(access.repo)
     await requireBytesLeft(deps, orgId)
     return pushService(deps, access, (push) => receivePush({ ...deps, actor }, node, push, pageOf))
   }
-  const access = await authorizeFresh({ ...deps, actor }, node, 'public')
+  const access = await authorizeFresh({ ...deps, actor }, node, 'public', true)
   await awaitMoves(deps.store, { repo: access.repo, ref: main })
   return fetchService(access.repo, audienceOf(access.role), () => clonedTags(access))
 }

@@ -176,7 +176,7 @@ async function reasonsOfOwn(ctx: Ctx<Person>, row: WaitingRow): Promise<WaitingR
 async function readCurrent(ctx: Ctx<Person>, row: WaitingRow): Promise<PullRequest | undefined> {
   const { org_id: orgId, node_id: nodeId, number } = row
   try {
-    const access = await authorizeFresh(ctx, { org_id: orgId, node_id: nodeId }, 'reader')
+    const access = await authorizeFresh(ctx, { org_id: orgId, node_id: nodeId }, 'reader', true)
     return await toPull(ctx, access, await findPullRow(ctx, { org_id: orgId, node_id: nodeId, number }))
   } catch (error) {
     if (error instanceof AppError && error.code.endsWith('_not_found')) return undefined

@@ -35,6 +35,7 @@ import {
   WithHeaders,
 } from '../responses/responses.ts'
 import { normalizeInput } from './normalize-input.ts'
+import { seesProposed } from './proposed-nodes.ts'
 import { memberOf, type Schema, typesOf } from './schemas.ts'
 import type { Operation, OperationId, PathMatch } from './spec.ts'
 import { openUpload } from './uploads.ts'
@@ -162,7 +163,8 @@ export async function callHandler(
   const lease = changesOrg(operation, match) ? deps.placement.lease : undefined
   lease?.before()
   if (!isRead(operation)) settling.forget()
-  const settled = await settling.settle(known, actor, match.parameters)
+  const named = { ...match.parameters, seesProposed: seesProposed(operation.id, req.query) }
+  const settled = await settling.settle(known, actor, named)
   const ctx: RequestCtx = { ...known, settled, actor, request: factsOf(deps, req, res) }
   const upload = operation.body === 'stream' ? () => openUpload(req, res) : undefined
   const answer = await auditingScope(ctx, actor, { operation: operation.id, orgId }, () =>
