@@ -1,12 +1,12 @@
 /** Moves and lists bare repositories. A rename is the commit point of creation and of deletion. */
 import { statSync } from 'node:fs'
-import { opendir, readdir, rename } from 'node:fs/promises'
+import { opendir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncDirectory } from './durable.ts'
 import { asStorageError, codeOf, GitError } from './errors.ts'
 import { ignoreMissing } from './fs-exists.ts'
 import type { Repo } from './repo.ts'
-import { isUnfinished } from './temporary-names.ts'
+import { isUnfinished, unfinishedName } from './temporary-names.ts'
 
 /** The prefix of branches, and the branch that HEAD names in every repository. */
 export const branchRefs = 'refs/heads/'
@@ -31,6 +31,17 @@ export async function moveRepo(from: string, to: string): Promise<void> {
       throw new GitError('repo_exists', 'A repository of that name exists')
     throw asStorageError(error)
   }
+}
+
+/**
+ * Removes a repository that nobody knows. If this process dies, the sweep removes the rest.
+ *
+ * @throws GitError repo_missing, storage_*
+ */
+export async function removeRepo(dir: string): Promise<void> {
+  const leaving = join(dirname(dir), unfinishedName())
+  await moveRepo(dir, leaving)
+  await rm(leaving, { recursive: true, force: true })
 }
 
 /**

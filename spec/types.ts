@@ -2790,6 +2790,287 @@ export interface components {
          *     and line ends.
          */
         PullDescription: string;
+        /** @description A change set to open. */
+        NewChangeSet: {
+            /**
+             * Format: uuid
+             * @description Your own id. A repeated request with it answers the same change set.
+             */
+            id?: string;
+            title: components["schemas"]["Title"];
+            /** @default  */
+            description: components["schemas"]["PullDescription"];
+            /**
+             * @description A draft cannot be merged.
+             * @default false
+             */
+            is_draft: boolean;
+            /** @description Ids of the members to ask for a review. */
+            reviewers?: components["schemas"]["UserIds"];
+            nodes?: components["schemas"]["ChangeSetNodes"];
+            deletions?: components["schemas"]["ChangeSetDeletions"];
+            pull_requests?: components["schemas"]["ChangeSetPulls"];
+        };
+        /** @description Pages to put into a change set. */
+        ChangeSetItems: {
+            nodes?: components["schemas"]["ChangeSetNodes"];
+            deletions?: components["schemas"]["ChangeSetDeletions"];
+            pull_requests?: components["schemas"]["ChangeSetPulls"];
+        };
+        /** @description New pages, and changes of existing ones. */
+        ChangeSetNodes: components["schemas"]["ChangeSetNode"][];
+        /** @description Pages to delete. */
+        ChangeSetDeletions: components["schemas"]["ChangeSetDeletion"][];
+        /** @description Open pull requests into `main` that become items. */
+        ChangeSetPulls: components["schemas"]["ChangeSetPull"][];
+        /**
+         * @description A new page, or the change of one, as an item of a batch. A new page needs a title. `changes` writes and deletes
+         *     single files, after the other fields.
+         */
+        ChangeSetNode: {
+            /**
+             * Format: uuid
+             * @description The id of the page to change, or your own id of a new one.
+             */
+            id?: string;
+            /** @description A name for this item in other items of the request. It is unique, not a UUID, and not stored. */
+            ref?: string;
+            title?: components["schemas"]["Title"];
+            text_content?: components["schemas"]["NodeText"];
+            tags?: components["schemas"]["NodeTags"];
+            properties?: components["schemas"]["NodeProperties"];
+            merge_properties?: components["schemas"]["PropertyChanges"];
+            /** @description The commit message. Default: the title of the change set. */
+            message?: components["schemas"]["CommitMessage"];
+            /** @description Its parents. */
+            parents?: components["schemas"]["NodeName"][];
+            /** @description The connections that start at this node. */
+            connections?: components["schemas"]["BatchConnection"][];
+            /** @description Files at paths other than `node.json`, `content.md` and the edges. Each path occurs at most once. */
+            files?: components["schemas"]["BatchFile"][];
+            /** @description Changes of single files. Each path occurs at most once. */
+            changes?: components["schemas"]["FileChange"][];
+            /** @description The head of `main` that the change was made for. If `main` has moved, nothing is proposed. */
+            expected_head?: components["schemas"]["Oid"];
+        };
+        /** @description A page to delete. */
+        ChangeSetDeletion: {
+            node_id: components["schemas"]["Uuid"];
+            /** @description The head of `main` that was read. If `main` has moved, nothing is proposed. */
+            expected_head?: components["schemas"]["Oid"];
+        };
+        /** @description An open pull request into `main`. */
+        ChangeSetPull: {
+            node_id: components["schemas"]["Uuid"];
+            /** @description The number of the pull request. */
+            number: number;
+        };
+        /** @description The fields of the change set to change. `status` cannot be sent together with `add` or `remove`. */
+        ChangeSetChange: {
+            title?: components["schemas"]["Title"];
+            description?: components["schemas"]["PullDescription"];
+            /** @description A draft cannot be merged. */
+            is_draft?: boolean;
+            /** @description Ids of all members to ask for a review. They replace the reviewers. */
+            reviewers?: components["schemas"]["UserIds"];
+            /**
+             * @description `closed` closes the change set, `open` reopens it.
+             * @enum {string}
+             */
+            status?: "open" | "closed";
+            add?: components["schemas"]["ChangeSetItems"];
+            /** @description Ids of pages to take out. */
+            remove?: components["schemas"]["Uuid"][];
+        };
+        /** @description Conditions for the merge. */
+        ChangeSetMergeConditions: {
+            /** @description The `version` that was reviewed. If a page has changed since, nothing is merged. */
+            expected_version?: components["schemas"]["Oid"];
+            /**
+             * @description Merges in spite of rules that hold the change set up. Requires the `owner` role and a session, and a rule
+             *     may forbid it. If nothing holds it up, it has no effect.
+             */
+            override?: {
+                /** @description Why the rules are overridden. It is recorded. */
+                reason: string;
+            };
+        };
+        /**
+         * @description `empty`: no item is left to merge. `item_gone`: a page was deleted elsewhere; remove it. The others are those of
+         *     pull requests, and apply to one item or more.
+         * @enum {string}
+         */
+        ChangeSetReason: "already_merged" | "closed" | "empty" | "item_gone" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "mergeable";
+        /** @description A change set in a list. */
+        ChangeSetSummary: {
+            id: components["schemas"]["Uuid"];
+            /** @description The number, which counts up from 1 in each organisation. */
+            number: number;
+            /** @description The title. */
+            title: string;
+            /**
+             * @description `merged` is final; a closed change set can be reopened.
+             * @enum {string}
+             */
+            status: "open" | "merged" | "closed";
+            /** @description A draft cannot be merged. */
+            is_draft: boolean;
+            /** @description The name of the user who opened it. */
+            author: string;
+            /** @description The e-mail address of the user who opened it. */
+            author_email: string;
+            /** @description The id of the user who opened it. */
+            author_id?: components["schemas"]["Uuid"];
+            created_at: components["schemas"]["UtcTime"];
+            /** @description The last change, comment or review of the change set itself. */
+            last_activity_at: components["schemas"]["UtcTime"];
+            /** @description The number of comments about the whole that are not deleted. */
+            comments: number;
+            /** @description The number of open threads about the whole. */
+            open_threads: number;
+            /** @description The number of its pages. */
+            num_items: number;
+            /** @description How it was opened. Absent for a session. */
+            opened_via?: components["schemas"]["RecordedVia"];
+            /** @description How it was merged or closed. Absent for a session. */
+            ended_via?: components["schemas"]["RecordedVia"];
+            /** @description The name of the user who merged it. Absent if it is not merged. */
+            merged_by?: string;
+            /** @description The e-mail address of the user who merged it. Absent if it is not merged. */
+            merged_by_email?: string;
+            /** @description Absent if it is not merged. */
+            merged_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who closed it. Absent if it is not closed. */
+            closed_by?: string;
+            /** @description The e-mail address of the user who closed it. Absent if it is not closed. */
+            closed_by_email?: string;
+            /** @description Absent if it is not closed. */
+            closed_at?: components["schemas"]["UtcTime"];
+        };
+        /** @description A change set. */
+        ChangeSet: {
+            id: components["schemas"]["Uuid"];
+            /** @description The number, which counts up from 1 in each organisation. */
+            number: number;
+            /** @description The title. */
+            title: string;
+            /**
+             * @description `merged` is final; a closed change set can be reopened.
+             * @enum {string}
+             */
+            status: "open" | "merged" | "closed";
+            /** @description A draft cannot be merged. */
+            is_draft: boolean;
+            /** @description The name of the user who opened it. */
+            author: string;
+            /** @description The e-mail address of the user who opened it. */
+            author_email: string;
+            /** @description The id of the user who opened it. */
+            author_id?: components["schemas"]["Uuid"];
+            created_at: components["schemas"]["UtcTime"];
+            /** @description The last change, comment or review of the change set itself. */
+            last_activity_at: components["schemas"]["UtcTime"];
+            /** @description The number of comments about the whole that are not deleted. */
+            comments: number;
+            /** @description The number of open threads about the whole. */
+            open_threads: number;
+            /** @description The number of its pages. */
+            num_items: number;
+            /** @description How it was opened. Absent for a session. */
+            opened_via?: components["schemas"]["RecordedVia"];
+            /** @description How it was merged or closed. Absent for a session. */
+            ended_via?: components["schemas"]["RecordedVia"];
+            /** @description The name of the user who merged it. Absent if it is not merged. */
+            merged_by?: string;
+            /** @description The e-mail address of the user who merged it. Absent if it is not merged. */
+            merged_by_email?: string;
+            /** @description Absent if it is not merged. */
+            merged_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who closed it. Absent if it is not closed. */
+            closed_by?: string;
+            /** @description The e-mail address of the user who closed it. Absent if it is not closed. */
+            closed_by_email?: string;
+            /** @description Absent if it is not closed. */
+            closed_at?: components["schemas"]["UtcTime"];
+            /** @description The description, `""` if it is empty. */
+            description: string;
+            /** @description The users who were asked for a review. */
+            reviewers: components["schemas"]["ReviewRequest"][];
+            /** @description The SHA-1 of the lines `<node_id> <head>` of its open items, sorted. It is what a reader has read. */
+            version: components["schemas"]["Oid"];
+            /** @description True if the change set can be merged, independent of the caller's permissions. */
+            can_merge: boolean;
+            /** @description The first reason that applies. */
+            merge_reason: components["schemas"]["ChangeSetReason"];
+            /** @description All reasons that apply, in the same order. */
+            merge_reasons: components["schemas"]["ChangeSetReason"][];
+            /** @description The least role that merges it. */
+            merge_role: components["schemas"]["Role"];
+            /** @description True if the caller may merge it in spite of the rules. */
+            may_override: boolean;
+            overridden?: components["schemas"]["Overridden"];
+            /** @description Its pages: deletions, then new pages, then changes, each by title. */
+            items: components["schemas"]["ChangeSetItem"][];
+        };
+        /** @description A page of a change set. The pull request `number` of the node has its changes and its conversation. */
+        ChangeSetItem: {
+            node_id: components["schemas"]["Uuid"];
+            /** @description The number of the pull request in its node. */
+            number: number;
+            /**
+             * @description The effect of the item on the page.
+             * @enum {string}
+             */
+            act: "change" | "create" | "delete";
+            /** @description The title that the page has after the merge; a page to delete has its current one. */
+            title: string;
+            /**
+             * @description That of the pull request. `gone`: the page was deleted elsewhere.
+             * @enum {string}
+             */
+            status: "open" | "merged" | "closed" | "gone";
+            /** @description The branch with the proposed commits. Absent if the page is gone. */
+            source_branch?: string;
+            /** @description The head of that branch. Absent if the page is gone. */
+            source_commit?: components["schemas"]["Oid"];
+            /** @description True if nothing holds the item up. */
+            ready: boolean;
+            /** @description The reasons why it cannot merge, the most important first. */
+            reasons: components["schemas"]["ChangeSetReason"][];
+            /** @description Explains `invalid_content`: the first 100 problems. */
+            problems: components["schemas"]["MergeProblem"][];
+            /** @description The number of approvals that count. */
+            approvals: number;
+            /** @description The rules that lack approvals. */
+            missing: components["schemas"]["MissingApprovals"][];
+            /** @description The number of comments that are not deleted. */
+            comments: number;
+            /** @description The number of open threads. */
+            open_threads: number;
+        };
+        /** @description One change set. */
+        ChangeSetBody: {
+            change_set: components["schemas"]["ChangeSet"];
+            /** @description The outcome for each of the `nodes` of the request, in their order. Absent without them. */
+            nodes?: {
+                id: components["schemas"]["Uuid"];
+                /** @description The item's `ref`. Absent if it had none. */
+                ref?: string;
+                /**
+                 * @description `unchanged`: the page has this content already.
+                 * @enum {string}
+                 */
+                status: "proposed" | "unchanged";
+            }[];
+        };
+        /** @description A page of change sets. */
+        ChangeSetPage: {
+            /** @description The change sets of this page. */
+            change_sets: components["schemas"]["ChangeSetSummary"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
         /** @description A pull request to open. Unknown fields are ignored. */
         NewPull: {
             source_branch: components["schemas"]["BranchName"];
@@ -2849,12 +3130,12 @@ export interface components {
             source_branch?: components["schemas"]["BranchName"];
         };
         /**
-         * @description `no_commits_ahead`: the target contains all commits of the source. `diverged`: the target has commits that the
+         * @description `in_change_set`: the pull request is an item of a change set and merges with it. `no_commits_ahead`: the target contains all commits of the source. `diverged`: the target has commits that the
          *     source lacks; see update-branch. `invalid_content`: files at the source's head break a rule of the target; see
          *     `merge_problems`. A change of a strict type can also make it appear or disappear. The reasons after `draft` follow from the rules of the organisation; see `consent`.
          * @enum {string}
          */
-        MergeReason: "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "mergeable";
+        MergeReason: "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "in_change_set" | "mergeable";
         /** @description A file that breaks a rule of `main`. If it is a rule of the node's type, `rule` names it. `path` is then `node.json`, `connections` or `parents`. */
         MergeProblem: {
             /** @description The path of the file, or of the folder if the rule is about several edges. */
@@ -2917,6 +3198,8 @@ export interface components {
             comments: number;
             /** @description The number of open threads. */
             open_threads: number;
+            /** @description The number of the change set that it is an item of, with which it merges. Absent without one. */
+            change_set?: number;
             /** @description True if the content can be merged, independent of the caller's permissions. */
             can_merge: boolean;
             /** @description The first reason that applies. */
@@ -3455,6 +3738,20 @@ export interface components {
             /** @description The head that was reviewed. */
             head_commit: components["schemas"]["Oid"];
         };
+        /** @description The approvals that a rule lacks. */
+        MissingApprovals: {
+            /** @description The place of the rule in the `rules` of the organisation, from 0. */
+            rule: number;
+            /** @description The number of approvals that it lacks. */
+            needed: number;
+            /** @description The users whose approvals count. */
+            of: {
+                /** @description Members with this role or a higher one. */
+                role?: components["schemas"]["Role"];
+                /** @description Members whose approvals count with any role. */
+                people?: components["schemas"]["Uuid"][];
+            };
+        };
         /** @description The demands of the target's rules, and how far they are met. A pull request that has ended has no demands. */
         Consent: {
             /** @description The places of the rules that hold for the target, in the `rules` of the organisation, from 0. */
@@ -3466,19 +3763,7 @@ export interface components {
             /** @description The number of requests for changes that count. */
             changes_requested: number;
             /** @description The rules that lack approvals. */
-            missing: {
-                /** @description The place of the rule in the `rules` of the organisation, from 0. */
-                rule: number;
-                /** @description The number of approvals that it lacks. */
-                needed: number;
-                /** @description The users whose approvals count. */
-                of: {
-                    /** @description Members with this role or a higher one. */
-                    role?: components["schemas"]["Role"];
-                    /** @description Members whose approvals count with any role. */
-                    people?: components["schemas"]["Uuid"][];
-                };
-            }[];
+            missing: components["schemas"]["MissingApprovals"][];
             /** @description The last verdict of each user, oldest first. */
             verdicts: components["schemas"]["Verdict"][];
             /** @description The checks of the head, and those that rules demand, by name. */
@@ -4508,7 +4793,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "type_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "node_in_trash" | "rule_would_end" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "too_many_types" | "version_moved" | "type_in_use" | "impact_changed" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "check_exists" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "org_needs_newer_version" | "provider_unavailable";
+        KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "change_set_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "type_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "node_in_trash" | "rule_would_end" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "too_many_types" | "version_moved" | "type_in_use" | "impact_changed" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "item_exists" | "too_many_items" | "too_many_change_sets" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "check_exists" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "in_change_set" | "empty" | "item_gone" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "org_needs_newer_version" | "provider_unavailable";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -4522,8 +4807,22 @@ export interface components {
             link: string;
             /** @description With `head_moved`, the current head of the branch. Absent if the branch does not exist. */
             current_head?: components["schemas"]["Oid"];
-            /** @description With `pull_request_exists`, the number of the open pull request. */
+            /** @description With `pull_request_exists` and `item_exists`, the number of the open pull request. */
             number?: number;
+            /** @description With `item_exists`, the number of the change set that has the page. */
+            change_set?: number;
+            /** @description With a reason why a change set cannot merge, the pages that are held up. */
+            items?: {
+                node_id: components["schemas"]["Uuid"];
+                /** @description The number of the pull request. */
+                number: number;
+                /** @description The title of the page. */
+                title: string;
+                /** @description The reasons why it cannot merge, the most important first. */
+                reasons: components["schemas"]["ChangeSetReason"][];
+                /** @description Explains `invalid_content`. */
+                problems: components["schemas"]["MergeProblem"][];
+            }[];
             /** @description With `comment_exists`, the number of the comment. */
             entry?: number;
             /** @description With `suggestion_outdated`, `suggestions_overlap` and `applied`, the numbers of the comments. */
@@ -4855,6 +5154,8 @@ export interface components {
         diff_path: string;
         /** @description The pull request's number. An unknown number is 404. */
         pull_number: number;
+        /** @description The change set's number. An unknown number is 404. */
+        set_number: number;
         /** @description The commit's id, all 40 characters. */
         checked_commit: string;
         /** @description The name of the check, with `/` written as `%2F` and a space as `%20`. Rules of an organisation name it. */
@@ -7946,6 +8247,157 @@ export interface operations {
                 };
                 content: {
                     "text/x-diff": string;
+                };
+            };
+        };
+    };
+    listChangeSets: {
+        parameters: {
+            query?: {
+                /** @description Only change sets with this status. */
+                status?: "open" | "merged" | "closed" | "all";
+                /**
+                 * @description `agent`: only change sets that a program opened for its user: by a connection, a bot, a tool of `/mcp`, or
+                 *     with the header `Grove-Agent`. `person`: all others.
+                 */
+                via?: "agent" | "person";
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of change sets. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeSetPage"];
+                };
+            };
+        };
+    };
+    openChangeSet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewChangeSet"];
+            };
+        };
+        responses: {
+            /** @description The change set. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeSetBody"];
+                };
+            };
+        };
+    };
+    getChangeSet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                org_id: components["parameters"]["org_id"];
+                /** @description The change set's number. An unknown number is 404. */
+                number: components["parameters"]["set_number"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The change set. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeSetBody"];
+                };
+            };
+        };
+    };
+    updateChangeSet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                org_id: components["parameters"]["org_id"];
+                /** @description The change set's number. An unknown number is 404. */
+                number: components["parameters"]["set_number"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeSetChange"];
+            };
+        };
+        responses: {
+            /** @description The change set. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeSetBody"];
+                };
+            };
+        };
+    };
+    mergeChangeSet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                org_id: components["parameters"]["org_id"];
+                /** @description The change set's number. An unknown number is 404. */
+                number: components["parameters"]["set_number"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ChangeSetMergeConditions"];
+            };
+        };
+        responses: {
+            /** @description The change set. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeSetBody"];
                 };
             };
         };

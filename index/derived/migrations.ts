@@ -168,7 +168,22 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, proposedNodes)
     },
   },
+  // No organisation that was read before has a change set.
+  '028_change_sets': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, changeSets)
+    },
+  },
 }
+
+/** The items of change sets. A set itself is a row of `pull` whose node is the organisation. */
+const changeSets = [
+  'alter table org add column sets text',
+  `create table change_set_item (
+    org_id text not null references org (id) on delete cascade, number integer not null, node_id text not null,
+    pull integer not null, act text not null, primary key (org_id, number, node_id)) without rowid`,
+  'create index change_set_item_by_node on change_set_item (node_id)',
+]
 
 /** Tables with rows of all nodes, and of proposed ones. The organisation may have rows there too. */
 const ofAnyNode = ['branch', 'pull', 'review_entry', 'reviewer', 'involvement', 'check_state'] as const

@@ -97,10 +97,7 @@ export async function replaceNodeRows(
   for (const number of change.pullsGone) await deletePull(trx, { node_id: nodeId, number })
   // An older copy of a ledger may lack a pull request whose entries have rows.
   const fresh = row ? await listUnknownPulls(trx, change) : []
-  for (const { pull, reviewers } of change.pulls) {
-    await upsertPull(trx, pull)
-    await replaceReviewers(trx, pull, reviewers)
-  }
+  for (const one of change.pulls) await replacePull(trx, one)
   for (const number of fresh) await countEntries(trx, nodeId, number)
   if (change.entries) {
     await replaceEntries(trx, change, change.entries)
@@ -254,10 +251,19 @@ async function listUnknownPulls(trx: Transaction<IndexSchema>, { nodeId, pulls }
   return [...unknown]
 }
 
-async function deletePull(trx: Transaction<IndexSchema>, pull: Pick<PullTable, 'node_id' | 'number'>): Promise<void> {
+export async function deletePull(
+  trx: Transaction<IndexSchema>,
+  pull: Pick<PullTable, 'node_id' | 'number'>,
+): Promise<void> {
   const { node_id, number } = pull
   await trx.deleteFrom('pull').where('node_id', '=', node_id).where('number', '=', number).execute()
   await replaceReviewers(trx, pull, [])
+}
+
+/** Writes the rows of one pull request. The rows of its entries stay. */
+export async function replacePull(trx: Transaction<IndexSchema>, { pull, reviewers }: PullRows): Promise<void> {
+  await upsertPull(trx, pull)
+  await replaceReviewers(trx, pull, reviewers)
 }
 
 async function upsertPull(trx: Transaction<IndexSchema>, pull: Insertable<PullTable>): Promise<void> {

@@ -68,6 +68,8 @@ function pullsOf(db: IndexDb, sees: Sees, { status, author, reviewer, byAgent }:
       sql<boolean>`(node_id, number) in (
           select node_id, number from reviewer where user_id = ${reviewer} and org_id = ${sees.orgId})`,
     )
+  // Change sets are rows of the organisation.
+  all = all.where(sql<boolean>`+node_id <> org_id`)
   if (byAgent !== undefined) all = all.where(sql<boolean>`+by_agent = ${byAgent}`)
   if (status !== 'all') all = all.where(reviewer === undefined ? 'status' : sql`+status`, '=', status)
   if (author !== undefined)

@@ -1,5 +1,5 @@
 /** The tables of `index.sqlite`. All rows follow from the refs and may be deleted at any time. */
-import type { Generated, Kysely } from 'kysely'
+import type { Generated, Kysely, Transaction } from 'kysely'
 
 export interface OrgTable {
   id: string
@@ -24,6 +24,8 @@ export interface OrgTable {
   requires: string | null
   /** 1 if the version that wrote the row lacks one of the words. The row then has no members, and is not published. */
   closed: Generated<number>
+  /** The commit of the ledger of change sets that their rows follow. Null: none. */
+  sets: Generated<string | null>
   created_at: string
   updated_at: string
   /** The commit of org.git's main that this row was read from. */
@@ -299,6 +301,17 @@ export interface PullTable {
   by_agent: number
 }
 
+/** An item of a change set: a pull request of a page. */
+export interface ChangeSetItemTable {
+  org_id: string
+  /** The number of the set. */
+  number: number
+  node_id: string
+  /** The number of the pull request. */
+  pull: number
+  act: 'change' | 'create' | 'delete'
+}
+
 /** A comment, verdict or event of a pull request: one file of the ledger. */
 export interface ReviewEntryTable {
   node_id: string
@@ -426,12 +439,15 @@ export interface IndexSchema {
   entry: EntryTable
   edge: PlacedEdgeTable
   pull: PullTable
+  change_set_item: ChangeSetItemTable
   review_entry: ReviewEntryTable
   review_mention: ReviewMentionTable
   reviewer: ReviewerTable
   involvement: InvolvementTable
   check_state: CheckStateTable
 }
+
+export type IndexTransaction = Transaction<IndexSchema>
 
 /** A connection or a transaction. */
 export type IndexDb = Kysely<IndexSchema>

@@ -32,9 +32,12 @@ const columns = sql`pull.org_id, org.name as org_name, pull.node_id,
   coalesce(node.title, proposed_node.title, '') as node_title, pull.number, pull.title,
   pull.status, pull.author, pull.created_at, pull.recorded_at, pull.last_entry, pull.last_entry_at, pull.open_threads`
 
-/** Joins the pull request, its node, and an organisation that the user belongs to. The node may be proposed. */
+/**
+ * Joins the pull request, its node, and an organisation that the user belongs to. The node may be proposed. Change sets
+ * are left out: they are rows of the organisation.
+ */
 const joined = (userId: string) => sql`
-  cross join pull on pull.node_id = mine.node_id and pull.number = mine.number
+  cross join pull on pull.node_id = mine.node_id and pull.number = mine.number and pull.node_id <> pull.org_id
   left join node on node.id = pull.node_id
   left join proposed_node on proposed_node.id = pull.node_id
   cross join org on org.id = pull.org_id

@@ -18,6 +18,13 @@ const mergeRefusals = {
   checks_failed: 409,
   checks_missing: 409,
   threads_open: 409,
+  in_change_set: 409,
+} as const
+
+/** Reasons why a change set cannot merge, besides those of its items. */
+const setRefusals = {
+  empty: 409,
+  item_gone: 409,
 } as const
 
 /** The HTTP status of each code. `npm run generate` makes `KnownErrorCode` of the API description from it. */
@@ -44,6 +51,7 @@ export const statusOf = {
   file_not_found: 404,
   object_not_found: 404,
   pull_request_not_found: 404,
+  change_set_not_found: 404,
   comment_not_found: 404,
   thread_not_found: 404,
   review_not_found: 404,
@@ -97,6 +105,9 @@ export const statusOf = {
   import_running: 409,
   import_ended: 409,
   pull_request_exists: 409,
+  item_exists: 409,
+  too_many_items: 409,
+  too_many_change_sets: 409,
   pull_request_required: 409,
   comment_exists: 409,
   comment_deleted: 409,
@@ -111,6 +122,7 @@ export const statusOf = {
   not_merged: 409,
   merge_conflict: 409,
   ...mergeRefusals,
+  ...setRefusals,
   too_large: 413,
   unsupported_media_type: 415,
   range_not_satisfiable: 416,

@@ -120,6 +120,15 @@ export const batchConnections = 1_000
 export const batchFiles = 1_000
 /** Each is an object and a row, and needs more of the graph. */
 export const batchEntries = 20_000
+/** One transaction of refs moves all of them, and one of SQL writes their rows. Other writers wait for both. */
+export const changeSetItems = 50
+/** Added and removed edges and tags of a change set. Other writers of the index wait for their rows. */
+export const changeSetEdges = 2_000
+export const openChangeSets = 1_000
+/** Open change sets of one user in an organisation. */
+export const ownChangeSets = 100
+/** New pages in the open change sets of one user. */
+export const proposedPages = 200
 /** Each takes 1 ms of CPU time. It takes 25 ms if both sides changed the same file. */
 export const rebasedCommits = 250
 export const erasedCommits = 20_000

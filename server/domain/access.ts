@@ -36,9 +36,10 @@ export type Need = 'public' | Role | Change
 /**
  * A change of something that may belong to the caller. Contributors may make it if it does, and editors always.
  *
- * `ref`: moves this branch or tag, by its full name. `opened`: changes this pull request.
+ * `ref`: moves this branch or tag, by its full name. `opened`: changes this pull request. `set`: changes this change
+ * set, which a token that proposes may do too.
  */
-type Change = { readonly ref: string } | { readonly opened: Opened }
+type Change = { readonly ref: string } | { readonly opened: Opened } | { readonly set: Opened }
 
 /** A caller's rights in an organisation. */
 export interface Rights {
@@ -283,6 +284,7 @@ export function requireRole(rights: Rights, need: Need): void {
     throw new AppError('forbidden', `You need the ${least} role; yours is ${role}`)
   if ('opened' in need)
     throw new AppError('forbidden', 'Contributors can change only the pull requests that they opened')
+  if ('set' in need) throw new AppError('forbidden', 'Contributors can change only the change sets that they opened')
   const branch_prefix = branchPrefixOf(rights)
   const detail = `Contributors can change only branches below ${branch_prefix}; make the change there and open a pull request`
   throw new AppError('forbidden', detail, { branch_prefix })
@@ -304,6 +306,10 @@ function requireTokenAccess(rights: Rights, need: Change): void {
     throw new AppError('token_scope', 'This token is read-only', { token_access })
   if ('opened' in need)
     throw new AppError('token_scope', 'This token can only read and propose changes', { token_access })
+  if ('set' in need) {
+    if (isOpener(person, need.set)) return
+    throw new AppError('token_scope', 'This token can change only change sets that you opened', { token_access })
+  }
   if (isAgentRef(id, need.ref)) return
   const branch_prefix = branchPrefixOf(rights)
   const detail = `This token can change only branches below ${branch_prefix ?? agentPrefix}; make the change there and open a pull request`
@@ -312,8 +318,12 @@ function requireTokenAccess(rights: Rights, need: Change): void {
 
 function leastRole({ person }: Rights, need: Need): 'public' | Role {
   if (typeof need === 'string') return need
-  const isOwn = person && ('ref' in need ? isOwnRef(person.id, need.ref) : isOpener(person, need.opened))
+  const isOwn = person && ('ref' in need ? isOwnRef(person.id, need.ref) : isOpener(person, openedOf(need)))
   return isOwn ? 'contributor' : 'editor'
+}
+
+function openedOf(need: Exclude<Change, { readonly ref: string }>): Opened {
+  return 'set' in need ? need.set : need.opened
 }
 
 /** Returns an organisation that this version can serve. @throws AppError org_needs_newer_version */

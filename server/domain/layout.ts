@@ -66,6 +66,8 @@ export const tagRefs = 'refs/tags/'
 export const ledgerRef = 'refs/grove/ledger'
 /** A commit with the user who deleted the node. Its date is that of the deletion, and its message has the title. */
 export const deletionRef = 'refs/grove/deletion'
+/** The ledger of an organisation's change sets, in its own repository. */
+export const setsRef = 'refs/grove/sets'
 /** Locked, never moved, while a parent edge is added on main. Two commits must not close a cycle together. */
 export const graphRef = 'refs/grove/graph'
 /** Locked, never moved, during maintenance. Only one process at a time maintains a repository. */

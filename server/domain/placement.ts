@@ -25,7 +25,7 @@ export interface Lease extends Omit<Fence, 'enter'> {
 /** The columns of an organisation that only the index has. */
 type IndexColumns =
   | ('head' | 'epoch' | 'version' | 'graph_version' | 'rules' | 'rules_head' | 'embeddings' | 'home_node_id')
-  | ('requires' | 'closed')
+  | ('requires' | 'closed' | 'sets')
 
 /** The columns of an organisation that the index and the directory both have. */
 export type OrgColumns = Omit<OrgRow, IndexColumns>

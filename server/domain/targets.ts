@@ -65,6 +65,11 @@ export interface PullAt extends NodeAt {
   readonly number: number
 }
 
+/** A change set by its number in the organisation. */
+export interface SetAt extends OrgAt {
+  readonly number: number
+}
+
 /** A comment or review of a pull request. A thread is named by its first comment. */
 export interface EntryAt extends PullAt {
   readonly entry: number

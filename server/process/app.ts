@@ -40,6 +40,7 @@ import { Urls } from '../pages/urls.ts'
 import { accountRoutes } from '../routes/accounts.ts'
 import { adminRoutes } from '../routes/admin.ts'
 import { branchRoutes } from '../routes/branches.ts'
+import { changeSetRoutes } from '../routes/change-sets.ts'
 import { contentRoutes } from '../routes/contents.ts'
 import { eventRoutes } from '../routes/events.ts'
 import { invitationRoutes } from '../routes/invitations.ts'
@@ -59,6 +60,7 @@ const handlers: Handlers = {
   ...nodeRoutes,
   ...branchRoutes,
   ...contentRoutes,
+  ...changeSetRoutes,
   ...pullRoutes,
   ...reviewRoutes,
   ...eventRoutes,

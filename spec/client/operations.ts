@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = '97c975865b1a'
+export const revision = '94f1311454ee'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',
@@ -110,6 +110,11 @@ export const operations = {
   getCommitDiff: 'GET /orgs/{org_id}/nodes/{node_id}/commits/{commit}/diff',
   compareCommits: 'GET /orgs/{org_id}/nodes/{node_id}/compare',
   getPatch: 'GET /orgs/{org_id}/nodes/{node_id}/patch',
+  openChangeSet: 'POST /orgs/{org_id}/change-sets',
+  listChangeSets: 'GET /orgs/{org_id}/change-sets',
+  getChangeSet: 'GET /orgs/{org_id}/change-sets/{number}',
+  updateChangeSet: 'PATCH /orgs/{org_id}/change-sets/{number}',
+  mergeChangeSet: 'POST /orgs/{org_id}/change-sets/{number}/merge',
   listOrgPulls: 'GET /orgs/{org_id}/pull-requests',
   openPull: 'POST /orgs/{org_id}/nodes/{node_id}/pull-requests',
   listPulls: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests',

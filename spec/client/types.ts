@@ -2790,6 +2790,287 @@ export interface components {
          *     and line ends.
          */
         readonly PullDescription: string;
+        /** @description A change set to open. */
+        readonly NewChangeSet: {
+            /**
+             * Format: uuid
+             * @description Your own id. A repeated request with it answers the same change set.
+             */
+            readonly id?: string;
+            readonly title: components["schemas"]["Title"];
+            /** @default  */
+            readonly description?: components["schemas"]["PullDescription"];
+            /**
+             * @description A draft cannot be merged.
+             * @default false
+             */
+            readonly is_draft?: boolean;
+            /** @description Ids of the members to ask for a review. */
+            readonly reviewers?: components["schemas"]["UserIds"];
+            readonly nodes?: components["schemas"]["ChangeSetNodes"];
+            readonly deletions?: components["schemas"]["ChangeSetDeletions"];
+            readonly pull_requests?: components["schemas"]["ChangeSetPulls"];
+        };
+        /** @description Pages to put into a change set. */
+        readonly ChangeSetItems: {
+            readonly nodes?: components["schemas"]["ChangeSetNodes"];
+            readonly deletions?: components["schemas"]["ChangeSetDeletions"];
+            readonly pull_requests?: components["schemas"]["ChangeSetPulls"];
+        };
+        /** @description New pages, and changes of existing ones. */
+        readonly ChangeSetNodes: readonly components["schemas"]["ChangeSetNode"][];
+        /** @description Pages to delete. */
+        readonly ChangeSetDeletions: readonly components["schemas"]["ChangeSetDeletion"][];
+        /** @description Open pull requests into `main` that become items. */
+        readonly ChangeSetPulls: readonly components["schemas"]["ChangeSetPull"][];
+        /**
+         * @description A new page, or the change of one, as an item of a batch. A new page needs a title. `changes` writes and deletes
+         *     single files, after the other fields.
+         */
+        readonly ChangeSetNode: {
+            /**
+             * Format: uuid
+             * @description The id of the page to change, or your own id of a new one.
+             */
+            readonly id?: string;
+            /** @description A name for this item in other items of the request. It is unique, not a UUID, and not stored. */
+            readonly ref?: string;
+            readonly title?: components["schemas"]["Title"];
+            readonly text_content?: components["schemas"]["NodeText"];
+            readonly tags?: components["schemas"]["NodeTags"];
+            readonly properties?: components["schemas"]["NodeProperties"];
+            readonly merge_properties?: components["schemas"]["PropertyChanges"];
+            /** @description The commit message. Default: the title of the change set. */
+            readonly message?: components["schemas"]["CommitMessage"];
+            /** @description Its parents. */
+            readonly parents?: readonly components["schemas"]["NodeName"][];
+            /** @description The connections that start at this node. */
+            readonly connections?: readonly components["schemas"]["BatchConnection"][];
+            /** @description Files at paths other than `node.json`, `content.md` and the edges. Each path occurs at most once. */
+            readonly files?: readonly components["schemas"]["BatchFile"][];
+            /** @description Changes of single files. Each path occurs at most once. */
+            readonly changes?: readonly components["schemas"]["FileChange"][];
+            /** @description The head of `main` that the change was made for. If `main` has moved, nothing is proposed. */
+            readonly expected_head?: components["schemas"]["Oid"];
+        };
+        /** @description A page to delete. */
+        readonly ChangeSetDeletion: {
+            readonly node_id: components["schemas"]["Uuid"];
+            /** @description The head of `main` that was read. If `main` has moved, nothing is proposed. */
+            readonly expected_head?: components["schemas"]["Oid"];
+        };
+        /** @description An open pull request into `main`. */
+        readonly ChangeSetPull: {
+            readonly node_id: components["schemas"]["Uuid"];
+            /** @description The number of the pull request. */
+            readonly number: number;
+        };
+        /** @description The fields of the change set to change. `status` cannot be sent together with `add` or `remove`. */
+        readonly ChangeSetChange: {
+            readonly title?: components["schemas"]["Title"];
+            readonly description?: components["schemas"]["PullDescription"];
+            /** @description A draft cannot be merged. */
+            readonly is_draft?: boolean;
+            /** @description Ids of all members to ask for a review. They replace the reviewers. */
+            readonly reviewers?: components["schemas"]["UserIds"];
+            /**
+             * @description `closed` closes the change set, `open` reopens it.
+             * @enum {string}
+             */
+            readonly status?: "open" | "closed";
+            readonly add?: components["schemas"]["ChangeSetItems"];
+            /** @description Ids of pages to take out. */
+            readonly remove?: readonly components["schemas"]["Uuid"][];
+        };
+        /** @description Conditions for the merge. */
+        readonly ChangeSetMergeConditions: {
+            /** @description The `version` that was reviewed. If a page has changed since, nothing is merged. */
+            readonly expected_version?: components["schemas"]["Oid"];
+            /**
+             * @description Merges in spite of rules that hold the change set up. Requires the `owner` role and a session, and a rule
+             *     may forbid it. If nothing holds it up, it has no effect.
+             */
+            readonly override?: {
+                /** @description Why the rules are overridden. It is recorded. */
+                readonly reason: string;
+            };
+        };
+        /**
+         * @description `empty`: no item is left to merge. `item_gone`: a page was deleted elsewhere; remove it. The others are those of
+         *     pull requests, and apply to one item or more.
+         * @enum {string}
+         */
+        readonly ChangeSetReason: "already_merged" | "closed" | "empty" | "item_gone" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "mergeable";
+        /** @description A change set in a list. */
+        readonly ChangeSetSummary: {
+            readonly id: components["schemas"]["Uuid"];
+            /** @description The number, which counts up from 1 in each organisation. */
+            readonly number: number;
+            /** @description The title. */
+            readonly title: string;
+            /**
+             * @description `merged` is final; a closed change set can be reopened.
+             * @enum {string}
+             */
+            readonly status: "open" | "merged" | "closed";
+            /** @description A draft cannot be merged. */
+            readonly is_draft: boolean;
+            /** @description The name of the user who opened it. */
+            readonly author: string;
+            /** @description The e-mail address of the user who opened it. */
+            readonly author_email: string;
+            /** @description The id of the user who opened it. */
+            readonly author_id?: components["schemas"]["Uuid"];
+            readonly created_at: components["schemas"]["UtcTime"];
+            /** @description The last change, comment or review of the change set itself. */
+            readonly last_activity_at: components["schemas"]["UtcTime"];
+            /** @description The number of comments about the whole that are not deleted. */
+            readonly comments: number;
+            /** @description The number of open threads about the whole. */
+            readonly open_threads: number;
+            /** @description The number of its pages. */
+            readonly num_items: number;
+            /** @description How it was opened. Absent for a session. */
+            readonly opened_via?: components["schemas"]["RecordedVia"];
+            /** @description How it was merged or closed. Absent for a session. */
+            readonly ended_via?: components["schemas"]["RecordedVia"];
+            /** @description The name of the user who merged it. Absent if it is not merged. */
+            readonly merged_by?: string;
+            /** @description The e-mail address of the user who merged it. Absent if it is not merged. */
+            readonly merged_by_email?: string;
+            /** @description Absent if it is not merged. */
+            readonly merged_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who closed it. Absent if it is not closed. */
+            readonly closed_by?: string;
+            /** @description The e-mail address of the user who closed it. Absent if it is not closed. */
+            readonly closed_by_email?: string;
+            /** @description Absent if it is not closed. */
+            readonly closed_at?: components["schemas"]["UtcTime"];
+        };
+        /** @description A change set. */
+        readonly ChangeSet: {
+            readonly id: components["schemas"]["Uuid"];
+            /** @description The number, which counts up from 1 in each organisation. */
+            readonly number: number;
+            /** @description The title. */
+            readonly title: string;
+            /**
+             * @description `merged` is final; a closed change set can be reopened.
+             * @enum {string}
+             */
+            readonly status: "open" | "merged" | "closed";
+            /** @description A draft cannot be merged. */
+            readonly is_draft: boolean;
+            /** @description The name of the user who opened it. */
+            readonly author: string;
+            /** @description The e-mail address of the user who opened it. */
+            readonly author_email: string;
+            /** @description The id of the user who opened it. */
+            readonly author_id?: components["schemas"]["Uuid"];
+            readonly created_at: components["schemas"]["UtcTime"];
+            /** @description The last change, comment or review of the change set itself. */
+            readonly last_activity_at: components["schemas"]["UtcTime"];
+            /** @description The number of comments about the whole that are not deleted. */
+            readonly comments: number;
+            /** @description The number of open threads about the whole. */
+            readonly open_threads: number;
+            /** @description The number of its pages. */
+            readonly num_items: number;
+            /** @description How it was opened. Absent for a session. */
+            readonly opened_via?: components["schemas"]["RecordedVia"];
+            /** @description How it was merged or closed. Absent for a session. */
+            readonly ended_via?: components["schemas"]["RecordedVia"];
+            /** @description The name of the user who merged it. Absent if it is not merged. */
+            readonly merged_by?: string;
+            /** @description The e-mail address of the user who merged it. Absent if it is not merged. */
+            readonly merged_by_email?: string;
+            /** @description Absent if it is not merged. */
+            readonly merged_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who closed it. Absent if it is not closed. */
+            readonly closed_by?: string;
+            /** @description The e-mail address of the user who closed it. Absent if it is not closed. */
+            readonly closed_by_email?: string;
+            /** @description Absent if it is not closed. */
+            readonly closed_at?: components["schemas"]["UtcTime"];
+            /** @description The description, `""` if it is empty. */
+            readonly description: string;
+            /** @description The users who were asked for a review. */
+            readonly reviewers: readonly components["schemas"]["ReviewRequest"][];
+            /** @description The SHA-1 of the lines `<node_id> <head>` of its open items, sorted. It is what a reader has read. */
+            readonly version: components["schemas"]["Oid"];
+            /** @description True if the change set can be merged, independent of the caller's permissions. */
+            readonly can_merge: boolean;
+            /** @description The first reason that applies. */
+            readonly merge_reason: components["schemas"]["ChangeSetReason"];
+            /** @description All reasons that apply, in the same order. */
+            readonly merge_reasons: readonly components["schemas"]["ChangeSetReason"][];
+            /** @description The least role that merges it. */
+            readonly merge_role: components["schemas"]["Role"];
+            /** @description True if the caller may merge it in spite of the rules. */
+            readonly may_override: boolean;
+            readonly overridden?: components["schemas"]["Overridden"];
+            /** @description Its pages: deletions, then new pages, then changes, each by title. */
+            readonly items: readonly components["schemas"]["ChangeSetItem"][];
+        };
+        /** @description A page of a change set. The pull request `number` of the node has its changes and its conversation. */
+        readonly ChangeSetItem: {
+            readonly node_id: components["schemas"]["Uuid"];
+            /** @description The number of the pull request in its node. */
+            readonly number: number;
+            /**
+             * @description The effect of the item on the page.
+             * @enum {string}
+             */
+            readonly act: "change" | "create" | "delete";
+            /** @description The title that the page has after the merge; a page to delete has its current one. */
+            readonly title: string;
+            /**
+             * @description That of the pull request. `gone`: the page was deleted elsewhere.
+             * @enum {string}
+             */
+            readonly status: "open" | "merged" | "closed" | "gone";
+            /** @description The branch with the proposed commits. Absent if the page is gone. */
+            readonly source_branch?: string;
+            /** @description The head of that branch. Absent if the page is gone. */
+            readonly source_commit?: components["schemas"]["Oid"];
+            /** @description True if nothing holds the item up. */
+            readonly ready: boolean;
+            /** @description The reasons why it cannot merge, the most important first. */
+            readonly reasons: readonly components["schemas"]["ChangeSetReason"][];
+            /** @description Explains `invalid_content`: the first 100 problems. */
+            readonly problems: readonly components["schemas"]["MergeProblem"][];
+            /** @description The number of approvals that count. */
+            readonly approvals: number;
+            /** @description The rules that lack approvals. */
+            readonly missing: readonly components["schemas"]["MissingApprovals"][];
+            /** @description The number of comments that are not deleted. */
+            readonly comments: number;
+            /** @description The number of open threads. */
+            readonly open_threads: number;
+        };
+        /** @description One change set. */
+        readonly ChangeSetBody: {
+            readonly change_set: components["schemas"]["ChangeSet"];
+            /** @description The outcome for each of the `nodes` of the request, in their order. Absent without them. */
+            readonly nodes?: readonly {
+                readonly id: components["schemas"]["Uuid"];
+                /** @description The item's `ref`. Absent if it had none. */
+                readonly ref?: string;
+                /**
+                 * @description `unchanged`: the page has this content already.
+                 * @enum {string}
+                 */
+                readonly status: "proposed" | "unchanged";
+            }[];
+        };
+        /** @description A page of change sets. */
+        readonly ChangeSetPage: {
+            /** @description The change sets of this page. */
+            readonly change_sets: readonly components["schemas"]["ChangeSetSummary"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
         /** @description A pull request to open. Unknown fields are ignored. */
         readonly NewPull: {
             readonly source_branch: components["schemas"]["BranchName"];
@@ -2849,12 +3130,12 @@ export interface components {
             readonly source_branch?: components["schemas"]["BranchName"];
         };
         /**
-         * @description `no_commits_ahead`: the target contains all commits of the source. `diverged`: the target has commits that the
+         * @description `in_change_set`: the pull request is an item of a change set and merges with it. `no_commits_ahead`: the target contains all commits of the source. `diverged`: the target has commits that the
          *     source lacks; see update-branch. `invalid_content`: files at the source's head break a rule of the target; see
          *     `merge_problems`. A change of a strict type can also make it appear or disappear. The reasons after `draft` follow from the rules of the organisation; see `consent`.
          * @enum {string}
          */
-        readonly MergeReason: "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "mergeable";
+        readonly MergeReason: "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "in_change_set" | "mergeable";
         /** @description A file that breaks a rule of `main`. If it is a rule of the node's type, `rule` names it. `path` is then `node.json`, `connections` or `parents`. */
         readonly MergeProblem: {
             /** @description The path of the file, or of the folder if the rule is about several edges. */
@@ -2917,6 +3198,8 @@ export interface components {
             readonly comments: number;
             /** @description The number of open threads. */
             readonly open_threads: number;
+            /** @description The number of the change set that it is an item of, with which it merges. Absent without one. */
+            readonly change_set?: number;
             /** @description True if the content can be merged, independent of the caller's permissions. */
             readonly can_merge: boolean;
             /** @description The first reason that applies. */
@@ -3455,6 +3738,20 @@ export interface components {
             /** @description The head that was reviewed. */
             readonly head_commit: components["schemas"]["Oid"];
         };
+        /** @description The approvals that a rule lacks. */
+        readonly MissingApprovals: {
+            /** @description The place of the rule in the `rules` of the organisation, from 0. */
+            readonly rule: number;
+            /** @description The number of approvals that it lacks. */
+            readonly needed: number;
+            /** @description The users whose approvals count. */
+            readonly of: {
+                /** @description Members with this role or a higher one. */
+                readonly role?: components["schemas"]["Role"];
+                /** @description Members whose approvals count with any role. */
+                readonly people?: readonly components["schemas"]["Uuid"][];
+            };
+        };
         /** @description The demands of the target's rules, and how far they are met. A pull request that has ended has no demands. */
         readonly Consent: {
             /** @description The places of the rules that hold for the target, in the `rules` of the organisation, from 0. */
@@ -3466,19 +3763,7 @@ export interface components {
             /** @description The number of requests for changes that count. */
             readonly changes_requested: number;
             /** @description The rules that lack approvals. */
-            readonly missing: readonly {
-                /** @description The place of the rule in the `rules` of the organisation, from 0. */
-                readonly rule: number;
-                /** @description The number of approvals that it lacks. */
-                readonly needed: number;
-                /** @description The users whose approvals count. */
-                readonly of: {
-                    /** @description Members with this role or a higher one. */
-                    readonly role?: components["schemas"]["Role"];
-                    /** @description Members whose approvals count with any role. */
-                    readonly people?: readonly components["schemas"]["Uuid"][];
-                };
-            }[];
+            readonly missing: readonly components["schemas"]["MissingApprovals"][];
             /** @description The last verdict of each user, oldest first. */
             readonly verdicts: readonly components["schemas"]["Verdict"][];
             /** @description The checks of the head, and those that rules demand, by name. */
@@ -4508,7 +4793,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        readonly KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "type_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "node_in_trash" | "rule_would_end" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "too_many_types" | "version_moved" | "type_in_use" | "impact_changed" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "check_exists" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "org_needs_newer_version" | "provider_unavailable";
+        readonly KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "change_set_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "type_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "node_in_trash" | "rule_would_end" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "too_many_types" | "version_moved" | "type_in_use" | "impact_changed" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "item_exists" | "too_many_items" | "too_many_change_sets" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "check_exists" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "in_change_set" | "empty" | "item_gone" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "org_needs_newer_version" | "provider_unavailable";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -4522,8 +4807,22 @@ export interface components {
             readonly link: string;
             /** @description With `head_moved`, the current head of the branch. Absent if the branch does not exist. */
             readonly current_head?: components["schemas"]["Oid"];
-            /** @description With `pull_request_exists`, the number of the open pull request. */
+            /** @description With `pull_request_exists` and `item_exists`, the number of the open pull request. */
             readonly number?: number;
+            /** @description With `item_exists`, the number of the change set that has the page. */
+            readonly change_set?: number;
+            /** @description With a reason why a change set cannot merge, the pages that are held up. */
+            readonly items?: readonly {
+                readonly node_id: components["schemas"]["Uuid"];
+                /** @description The number of the pull request. */
+                readonly number: number;
+                /** @description The title of the page. */
+                readonly title: string;
+                /** @description The reasons why it cannot merge, the most important first. */
+                readonly reasons: readonly components["schemas"]["ChangeSetReason"][];
+                /** @description Explains `invalid_content`. */
+                readonly problems: readonly components["schemas"]["MergeProblem"][];
+            }[];
             /** @description With `comment_exists`, the number of the comment. */
             readonly entry?: number;
             /** @description With `suggestion_outdated`, `suggestions_overlap` and `applied`, the numbers of the comments. */
@@ -4855,6 +5154,8 @@ export interface components {
         readonly diff_path: string;
         /** @description The pull request's number. An unknown number is 404. */
         readonly pull_number: number;
+        /** @description The change set's number. An unknown number is 404. */
+        readonly set_number: number;
         /** @description The commit's id, all 40 characters. */
         readonly checked_commit: string;
         /** @description The name of the check, with `/` written as `%2F` and a space as `%20`. Rules of an organisation name it. */
@@ -7946,6 +8247,157 @@ export interface operations {
                 };
                 content: {
                     readonly "text/x-diff": string;
+                };
+            };
+        };
+    };
+    readonly listChangeSets: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only change sets with this status. */
+                readonly status?: "open" | "merged" | "closed" | "all";
+                /**
+                 * @description `agent`: only change sets that a program opened for its user: by a connection, a bot, a tool of `/mcp`, or
+                 *     with the header `Grove-Agent`. `person`: all others.
+                 */
+                readonly via?: "agent" | "person";
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of change sets. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ChangeSetPage"];
+                };
+            };
+        };
+    };
+    readonly openChangeSet: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewChangeSet"];
+            };
+        };
+        readonly responses: {
+            /** @description The change set. */
+            readonly 201: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ChangeSetBody"];
+                };
+            };
+        };
+    };
+    readonly getChangeSet: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The change set's number. An unknown number is 404. */
+                readonly number: components["parameters"]["set_number"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The change set. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ChangeSetBody"];
+                };
+            };
+        };
+    };
+    readonly updateChangeSet: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The change set's number. An unknown number is 404. */
+                readonly number: components["parameters"]["set_number"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ChangeSetChange"];
+            };
+        };
+        readonly responses: {
+            /** @description The change set. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ChangeSetBody"];
+                };
+            };
+        };
+    };
+    readonly mergeChangeSet: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The change set's number. An unknown number is 404. */
+                readonly number: components["parameters"]["set_number"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ChangeSetMergeConditions"];
+            };
+        };
+        readonly responses: {
+            /** @description The change set. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ChangeSetBody"];
                 };
             };
         };

@@ -38,6 +38,7 @@ describe('what a personal access token may do', () => {
   const others: Readonly<Record<string, string>> = {
     ...{ searchNodes: 'read', queryNodes: 'read', checkType: 'read' },
     ...{ createBranch: 'propose', createCommit: 'propose', deleteBranch: 'propose', openPull: 'propose' },
+    ...{ openChangeSet: 'propose', updateChangeSet: 'propose' },
     createFeedToken: 'none',
     endFeedToken: 'none',
     createToken: 'none',
@@ -147,7 +148,12 @@ describe('what a personal access token may do', () => {
       const [inOrg, inNode] = [path.includes('{org_id}'), path.includes('{node_id}')]
       const when = (may: boolean) => (may && takes !== 'none' ? success : 'token_scope')
       const all: [name: string, expected: number | string, fields: object, isOfNode?: boolean][] = [
-        ['propose', when(takes === 'read'), { access: 'propose' }],
+        // A set is for whoever opened it, wherever its branches are.
+        [
+          'propose',
+          when(takes === 'read' || id === 'openChangeSet' || id === 'updateChangeSet'),
+          { access: 'propose' },
+        ],
         ['read', when(takes === 'read'), { access: 'read' }],
         ['write', when(true), {}],
         ['org', when(inOrg), { org_id: world.org }],

@@ -109,7 +109,7 @@ describe('a node that is only proposed', () => {
       expect([status, body.code, body.detail]).to.deep.equal([
         ...[409, 'pull_request_required', 'This page is proposed; its `main` comes with its change set'],
       ])
-    expect((await owner.post(`${at}/pull-requests/1/merge`)).body.code).to.equal('target_branch_missing')
+    expect((await owner.post(`${at}/pull-requests/1/merge`)).body.code).to.equal('in_change_set')
     expect((await owner.post(`/orgs/${open.org}/nodes`, { id: node.id, title: 'Mine' })).body.code).to.equal(
       'node_exists',
     )

@@ -92,6 +92,16 @@ async function onHead({ owner, org, node }: World): Promise<Attempt> {
   return { params: { node_id: node, commit_id: history[0].id } }
 }
 const onText = ({ node }: World): Attempt => ({ params: { node_id: node, branch: 'main', path: 'content.md' } })
+/** Opens a change set with a new page. Returns its number. */
+async function makeChangeSet(who: Client, org: string): Promise<string> {
+  const body = { title: 'Dolphins', nodes: [{ title: 'Dolphins' }] }
+  return `${(await made(who.post(`/orgs/${org}/change-sets`, body))).change_set.number}`
+}
+
+async function onChangeSet({ owner, org }: World): Promise<Attempt> {
+  return { params: { number: await makeChangeSet(owner, org) } }
+}
+
 /** A comment of the owner on a new pull request. */
 async function makeComment(world: World): Promise<Attempt> {
   const params = { node_id: await makeProposal(world), number: '1' }
@@ -467,6 +477,21 @@ export const table: Readonly<Record<keyof operations, Row>> = {
       return { params: { node_id: await makeDraft(world, name) }, body: proposal }
     },
   },
+  openChangeSet: {
+    need: 'contributor',
+    attempt: () => ({ body: { title: 'Dolphins', nodes: [{ title: 'Dolphins' }] } }),
+  },
+  listChangeSets: { need: 'reader', attempt: () => ({}) },
+  getChangeSet: { need: 'reader', attempt: onChangeSet },
+  updateChangeSet: {
+    need: 'editor',
+    attempt: async (world) => ({ ...(await onChangeSet(world)), body: { status: 'closed' } }),
+    own: async ({ org, members: { contributor } }) => ({
+      params: { number: await makeChangeSet(contributor, org) },
+      body: { status: 'closed' },
+    }),
+  },
+  mergeChangeSet: { need: 'editor', attempt: onChangeSet },
   listOrgPulls: { need: 'reader', attempt: () => ({}) },
   listPulls: { need: 'reader', attempt: onNode },
   getPull: { need: 'reader', attempt: onPull },

@@ -70,7 +70,11 @@ export async function readChecksByHead(
 }
 
 /** The parts of a pull request that decide whether a verdict counts. */
-export type Judged = Pick<PullRow, 'number' | 'target_branch' | 'stacked_on' | 'author_id' | 'author_email'>
+export interface Judged
+  extends Pick<PullRow, 'number' | 'target_branch' | 'stacked_on' | 'author_id' | 'author_email'> {
+  /** The user who opened the change set of an item. */
+  readonly set_author_id?: string | null
+}
 
 /** The node of a pull request to judge. */
 export type JudgedNode = Pick<NodeAccess, 'org' | 'node' | 'repo' | 'history'>
@@ -172,7 +176,8 @@ async function stackHeldUntil(
 }
 
 /** True if the user opened the pull request. Without an id, each address of the user is compared. */
-function isOpenerOf({ author_id, author_email }: Judged, row: VerdictRow): boolean {
+function isOpenerOf({ author_id, author_email, set_author_id }: Judged, row: VerdictRow): boolean {
+  if (set_author_id != null && set_author_id === row.user_id) return true
   return author_id === null ? hasEmailOf(new Set([comparableEmail(author_email)]), row) : author_id === row.user_id
 }
 

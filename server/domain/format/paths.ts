@@ -82,6 +82,11 @@ export const pullsFolder = 'pulls'
 /** The file in the ledger with the highest number of a pull request. */
 export const lastNumberFile = 'last'
 
+/** The file in the ledger of change sets with the number of this set. */
+export function setIdFile(id: string): string {
+  return `ids/${id.slice(0, 2)}/${id}`
+}
+
 const reviewsFolder = 'reviews'
 
 /** The folder in the ledger with the entries of a pull request. */

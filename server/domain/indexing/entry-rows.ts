@@ -30,6 +30,18 @@ export async function readEntryChange(repo: Repo, nodeId: string, diff: LedgerDi
   return { put: rows, gone, checks }
 }
 
+/** Reads the changed entries in parts, each for one transaction. The first one has those that are gone. */
+export async function* entryParts(repo: Repo, nodeId: string, diff: LedgerDiff): AsyncIterable<EntryChange> {
+  const { put, gone } = changedEntries(diff)
+  const checks = { put: [], gone: [] }
+  if (put.length === 0 && gone.length === 0) return
+  for (let at = 0; at === 0 || at < put.length; at += entriesAtOnce) {
+    const rows: EntryRows[] = []
+    for (const some of inParts(put.slice(at, at + entriesAtOnce))) rows.push(...(await readRows(repo, nodeId, some)))
+    yield { put: rows, gone: at === 0 ? gone : [], checks }
+  }
+}
+
 /** Entries that are read at a time. A Git process answers them one after the other. */
 const readsAtOnce = 100
 /** For so many entries, starting a Git process costs less than searching each file. */

@@ -140,8 +140,9 @@ export async function authorizeNodeInOrg(
   access: OrgAccess,
   nodeId: string,
   need: Need,
+  seesProposed = false,
 ): Promise<NodeAccess> {
-  return toNodeAccess(deps, access, await settleNode(deps, access.org, nodeId), need)
+  return toNodeAccess(deps, access, await settleNode(deps, access.org, nodeId), need, seesProposed)
 }
 
 /** Returns the access with the node's current row. The index is up to date. @throws errors of `authorizeNodeInOrg` */

@@ -105,15 +105,20 @@ export interface Reviewer {
   readonly since: string
 }
 
-/** An event of a pull request, with the record after it. */
-export interface PullAct {
+/** An event of a ledger, with the record after it. */
+export interface LedgerAct<R> {
   readonly event: PullEvent
-  readonly record: PullRecord
+  readonly record: R
   /** The user id of `record.by`. Absent if only Git knows who moved a branch. */
   readonly userId?: string
   /** The changed fields, each with its value before and after. */
   readonly changes?: EventRecord['changes']
 }
+
+export type PullAct = LedgerAct<PullRecord>
+
+/** The fields of a record that every event needs. */
+type Numbered = Pick<PullRecord, 'number' | 'by' | 'at'>
 
 type PullEvent = 'open' | 'edit' | 'request_review' | 'merge' | 'close' | 'reopen'
 
@@ -134,12 +139,30 @@ export async function startLedger(draft: ObjectDraft, record: NodeRecord, by: Au
  */
 export async function appendPulls(repo: Repo, ledger: Oid, acts: readonly PullAct[]): Promise<Oid> {
   const draft = newObjectBatch(repo)
+  const tip = await addEvents(draft, ledger, acts)
+  await draft.save()
+  return tip
+}
+
+/**
+ * Builds the commits of events on the draft, and returns the last one.
+ *
+ * @param ledger null: the ref does not exist yet
+ * @param besides further files of an event
+ */
+export async function addEvents<R extends Numbered>(
+  draft: ObjectDraft,
+  ledger: Oid | null,
+  acts: readonly LedgerAct<R>[],
+  besides: (act: LedgerAct<R>) => readonly LedgerFile[] = () => [],
+): Promise<Oid> {
   let tip = ledger
-  let { tree } = await readCommit(repo, ledger)
-  for (const { event, record, userId, changes } of acts) {
+  let tree = ledger === null ? null : (await readCommit(draft.repo, ledger)).tree
+  for (const act of acts) {
+    const { event, record, userId, changes } = act
     const { number, by, at } = record
-    const files: LedgerFile[] = [{ path: pullFile(number), value: record }]
-    if (event !== 'open') {
+    const files: LedgerFile[] = [{ path: pullFile(number), value: record }, ...besides(act)]
+    if (event !== 'open' && tree !== null) {
       const entry = await nextEntry(draft.repo, tree, number)
       const user: EntryUser = { ...(userId !== undefined && { id: userId }), ...by }
       const value: EventRecord = { kind: 'event', event, by: user, at, ...(changes && { changes }) }
@@ -148,13 +171,14 @@ export async function appendPulls(repo: Repo, ledger: Oid, acts: readonly PullAc
     const message = `${event === 'request_review' ? 'request-review' : event} ${number}`
     const lastNumber = event === 'open' ? number : undefined
     tree = await applyFiles(draft, tree, files, lastNumber)
-    tip = await commitTree(draft, tree, [tip], { by, at, message })
+    tip = await commitTree(draft, tree, tip === null ? [] : [tip], { by, at, message })
   }
-  await draft.save()
+  if (tip === null) throw new Error('A ledger begins with an event')
   return tip
 }
 
-interface LedgerFile {
+/** A file of a ledger. Its value is written as JSON. */
+export interface LedgerFile {
   readonly path: string
   readonly value: unknown
 }
@@ -168,7 +192,7 @@ interface LedgerCommit {
 
 async function applyFiles(
   draft: ObjectDraft,
-  tree: Oid,
+  tree: Oid | null,
   files: readonly LedgerFile[],
   lastNumber?: number,
 ): Promise<Oid> {
@@ -289,8 +313,13 @@ export async function readNodeRecord(repo: Repo, ledger: Oid): Promise<NodeRecor
 }
 
 /** Reads the state of a node. A deleted one is `hidden`, and one in a state of a later version. */
-export async function readNodeState(repo: Repo, ledger: Oid): Promise<'there' | 'proposed' | 'hidden'> {
-  const { state } = await readNodeRecord(repo, ledger)
+async function readNodeState(repo: Repo, ledger: Oid): Promise<NodeState> {
+  return stateOfNode(await readNodeRecord(repo, ledger))
+}
+
+type NodeState = 'there' | 'proposed' | 'hidden'
+
+export function stateOfNode({ state }: NodeRecord): NodeState {
   return state === undefined ? 'there' : state === 'proposed' ? state : 'hidden'
 }
 
@@ -305,12 +334,17 @@ export async function readLastNumber(repo: Repo, ledger: Oid): Promise<number> {
 }
 
 export async function readPull(repo: Repo, ledger: Oid, number: number): Promise<PullRecord> {
-  return readJsonAt<PullRecord>(repo, ledger, pullFile(number))
+  return readRecordAt<PullRecord>(repo, ledger, number)
 }
 
-export interface ChangedPulls {
+/** Reads the record of a pull request or a change set after its last event. */
+export function readRecordAt<R extends Numbered>(repo: Repo, ledger: Oid, number: number): Promise<R> {
+  return readJsonAt<R>(repo, ledger, pullFile(number))
+}
+
+export interface ChangedPulls<R = PullRecord> {
   /** Records of the later version. */
-  readonly records: readonly PullRecord[]
+  readonly records: readonly R[]
   /** Numbers that no longer exist. An older copy replaced the repository, or the ledger was moved back. */
   readonly gone: readonly number[]
 }
@@ -342,14 +376,14 @@ export async function diffLedgers(repo: Repo, before: Oid | null, after: Oid): P
 }
 
 /** Returns the changed pull requests. @param known the numbers of the earlier version */
-export async function changedPulls(
+export async function changedPulls<R extends Numbered = PullRecord>(
   repo: Repo,
   { isComplete, changes }: LedgerDiff,
   known: readonly number[],
-): Promise<ChangedPulls> {
-  const records: PullRecord[] = []
+): Promise<ChangedPulls<R>> {
+  const records: R[] = []
   for (const { path, new: entry } of changes) {
-    if (entry && path.startsWith(`${pullsFolder}/`)) records.push(parse<PullRecord>(await readBlob(repo, entry.oid)))
+    if (entry && path.startsWith(`${pullsFolder}/`)) records.push(parse<R>(await readBlob(repo, entry.oid)))
   }
   const numbers = new Set(records.map(({ number }) => number))
   const removed = new Set(

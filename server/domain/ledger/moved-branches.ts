@@ -69,6 +69,16 @@ export async function writeEvents(
   userId?: string,
 ): Promise<Oid> {
   if (events.length === 0) return ledger
+  return appendPulls(node.repo, ledger, await toActs(node, ledger, events, userId))
+}
+
+/** Returns what the ledger records of the events, with current commit counts. */
+export async function toActs(
+  node: RepoHistory,
+  ledger: Oid,
+  events: readonly Reconciled[],
+  userId?: string,
+): Promise<PullAct[]> {
   const written: PullAct[] = []
   for (const { kind, record } of events) {
     // The ledger's record may have fields that the index does not know.
@@ -81,7 +91,7 @@ export async function writeEvents(
       ...(targets[0] !== targets[1] && { changes: { target_branch: targets } }),
     })
   }
-  return appendPulls(node.repo, ledger, written)
+  return written
 }
 
 /** Updates the commit counts. Keeps the old ones if a commit is missing. */

@@ -24,7 +24,7 @@ import { type EdgeFolderName, edgeFile, edgeIdAt, nodeFile, textFile } from '../
 import { asJson } from '../format/signatures.ts'
 import { refuseOwnVia } from '../format/trailers.ts'
 import { canonicalId, isId } from '../layout.ts'
-import type { RequestCtx } from '../services.ts'
+import type { RequestCtx, Services } from '../services.ts'
 import type { Body, OrgAt, Path } from '../targets.ts'
 import { type BatchNode, type BatchOptions, type BatchOutcome, writeBatch } from './batches.ts'
 import {
@@ -84,18 +84,41 @@ async function write(
   refuseMany(sent)
   if (existing === 'update') refuseNameless(sent)
   return semaphore.run({ caller: callerOf(ctx), signal }, async () => {
-    const nodes = await batchNodes(sent, (...change) => requireKnownType(ctx, at.org_id, ...change))
-    const options = { existing, locate: createLocator(sent, nodes) }
-    const outcomes = await writeBatch(ctx, at, nodes, options).catch((error: unknown) => {
-      throw error instanceof ValidationError
-        ? new ValidationError(error.problems.map(createWording(sent, nodes)))
-        : error
-    })
+    const { nodes, locate, worded } = await readItems(ctx, at, sent)
+    const outcomes = await worded(writeBatch(ctx, at, nodes, { existing, locate }))
     return outcomes.map((outcome, position) => {
       const ref = sent[position]?.ref
       return { ...outcome, ...(ref === undefined ? {} : { ref }) }
     })
   })
+}
+
+/** The items of a request, ready to be built. */
+export interface ReadItems {
+  readonly nodes: readonly InputNode[]
+  /** Locates a problem of an item in the body. */
+  readonly locate: BatchOptions['locate']
+  /** Words the problems that the work throws with names that the sender knows. */
+  worded<T>(work: Promise<T>): Promise<T>
+}
+
+/** Reads the items of a list of the body. @throws ValidationError as batchNodes */
+export async function readItems(
+  deps: Services,
+  at: OrgAt,
+  sent: readonly SentNode[],
+  list: Loc = inBatch,
+): Promise<ReadItems> {
+  const nodes = await batchNodes(sent, (...change) => requireKnownType(deps, at.org_id, ...change), list)
+  const word = createWording(sent, nodes, list)
+  return {
+    nodes,
+    locate: createLocator(sent, nodes, list),
+    worded: (work) =>
+      work.catch((error: unknown) => {
+        throw error instanceof ValidationError ? new ValidationError(error.problems.map(word)) : error
+      }),
+  }
 }
 
 /** Refuses a batch with too many entries. @throws ValidationError too_long */
@@ -137,6 +160,9 @@ export interface SentNode extends PropertyPatch {
 
 type Loc = readonly (string | number)[]
 
+/** The list of a batch in its body. */
+const inBatch: Loc = ['body', 'nodes']
+
 /** An item whose refs are resolved to ids. */
 interface Resolved extends Omit<SentNode, 'parents' | 'connections'> {
   readonly id: string
@@ -173,9 +199,13 @@ function messagesOf({ message }: SentNode): Pick<BatchNode, 'message' | 'changeM
  * @param requireType judges properties that replace all properties of a node
  * @throws ValidationError an id or ref is used twice, no item has a ref, or a field breaks a rule
  */
-export async function batchNodes(sent: readonly SentNode[], requireType: RequireType): Promise<InputNode[]> {
+export async function batchNodes(
+  sent: readonly SentNode[],
+  requireType: RequireType,
+  list = inBatch,
+): Promise<InputNode[]> {
   const problems: Problem[] = []
-  const ids = idsOf(sent, problems)
+  const ids = idsOf(sent, problems, list)
   const nodes: InputNode[] = []
   const pace = createYielder()
   for (const [at, one] of sent.entries()) {
@@ -183,8 +213,8 @@ export async function batchNodes(sent: readonly SentNode[], requireType: Require
     const { parents = [], connections = [], files = [] } = one
     if (pace.shouldYield(1 + parents.length + connections.length + files.length)) await pace.yieldToEventLoop()
     const id = ids.own[at] ?? ''
-    collect(problems, () => refuseOwnVia(['body', 'nodes', at, 'message'], one.message ?? ''))
-    const resolved = collect(problems, () => resolve(one, id, ['body', 'nodes', at], ids.named))
+    collect(problems, () => refuseOwnVia([...list, at, 'message'], one.message ?? ''))
+    const resolved = collect(problems, () => resolve(one, id, [...list, at], ids.named))
     if (resolved === undefined) continue
     const connectionIds: string[] = []
     const build = builderOf(resolved, connectionIds, requireType)
@@ -201,8 +231,7 @@ interface Ids {
   readonly named: ReadonlyMap<string, string>
 }
 
-function idsOf(sent: readonly SentNode[], problems: Problem[]): Ids {
-  const list = ['body', 'nodes']
+function idsOf(sent: readonly SentNode[], problems: Problem[], list: Loc): Ids {
   const seen = new Map<string, number>()
   const refs = new Map<string, number>()
   const named = new Map<string, string>()
@@ -368,10 +397,10 @@ function problem(loc: Loc, msg: string, input: unknown): Problem {
 }
 
 /** Returns a function that locates a path of an item in the body. */
-function createLocator(sent: readonly SentNode[], nodes: readonly InputNode[]) {
+function createLocator(sent: readonly SentNode[], nodes: readonly InputNode[], list: Loc) {
   const ids = new Map(sent.flatMap(({ ref }, at) => (ref === undefined ? [] : [[ref, nodes[at]?.id ?? '']])))
   return (at: number, path: string, steps: Loc = []): Loc => {
-    const loc = ['body', 'nodes', at, ...locateProperty(sent[at] ?? {}, steps)]
+    const loc = [...list, at, ...locateProperty(sent[at] ?? {}, steps)]
     const { parents = [], files = [] } = sent[at] ?? {}
     const parentId = edgeIdAt('parents', path)
     const parent = parents.findIndex((name) => (ids.get(name) ?? canonicalId(name)) === parentId)
@@ -388,7 +417,7 @@ function createLocator(sent: readonly SentNode[], nodes: readonly InputNode[]) {
  * Returns a function that words problems with names that the sender knows. Items have their refs or their positions in
  * the batch, not the ids that the service made for them. A connection without an id has only its `loc`.
  */
-function createWording(sent: readonly SentNode[], nodes: readonly InputNode[]) {
+function createWording(sent: readonly SentNode[], nodes: readonly InputNode[], list: Loc) {
   const names = new Map<string, string>()
   for (const [at, { id, ref }] of sent.entries())
     if (id === undefined && nodes[at]) names.set(nodes[at].id, ref === undefined ? `nodes[${at}]` : excerpt(ref))
@@ -396,7 +425,7 @@ function createWording(sent: readonly SentNode[], nodes: readonly InputNode[]) {
   return (problem: Problem): Problem => {
     const { path, reason } = problem.ctx ?? {}
     if (typeof path !== 'string' || typeof reason !== 'string') return problem
-    const { msg } = wordConnectionProblem(problem, sent[Number(problem.loc[2])]?.connections)
+    const { msg } = wordConnectionProblem(problem, sent[Number(problem.loc[list.length])]?.connections)
     return { ...problem, msg: words(msg), ctx: { ...problem.ctx, path: words(path), reason: words(reason) } }
   }
 }

@@ -60,10 +60,19 @@ async function nodesWithRules(deps: Services, org: OrgRow): Promise<string[]> {
   return (await readRules(deps, org)).flatMap(({ under }) => under ?? [])
 }
 
-/** True if the children have a rule through the node. Only a merge then changes the node's own parents. */
-async function wouldEndRule(deps: Services, org: OrgRow, { org_id: orgId, node_id: nodeId }: NodeAt): Promise<boolean> {
+/**
+ * True if the children have a rule through the node. Only a merge then changes the node's own parents.
+ *
+ * @param leaving how many of the children are deleted together with the node
+ */
+export async function wouldEndRule(
+  deps: Services,
+  org: OrgRow,
+  { org_id: orgId, node_id: nodeId }: NodeAt,
+  leaving = 0,
+): Promise<boolean> {
   const { read } = deps.index
-  if ((await countsOf(read, wholeOrg(orgId), nodeId)).num_children === 0) return false
+  if ((await countsOf(read, wholeOrg(orgId), nodeId)).num_children <= leaving) return false
   if ((await rulesOfBranch(deps, org, nodeId, 'main')).length === 0) return false
   // The former children of a deleted node keep the rule for that node itself.
   for (const under of await nodesWithRules(deps, org))

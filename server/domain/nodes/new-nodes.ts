@@ -1,11 +1,13 @@
 /** Creates nodes whose trees are built. Writes their repositories, gives them their names, and indexes them. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
+import type { BranchName } from '../../../gitstore/names.ts'
 import { type StagedRepos, stageRepos } from '../../../gitstore/new-repos.ts'
 import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
+import { removeRepo } from '../../../gitstore/repo-folders.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
-import { orgIsGone, recheckAccess } from '../access.ts'
+import { type Need, orgIsGone, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withGraphLockOn } from '../branches/branch-commits.ts'
 import { noteIntents } from '../event-log/note-intents.ts'
@@ -14,8 +16,8 @@ import { withVia } from '../format/trailers.ts'
 import { indexNewNodes, tryIndexNode } from '../indexing/index-node.ts'
 import { newNodeRows } from '../indexing/node-rows.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
-import { ledgerRef, main, nodeRepo, orgFolder } from '../layout.ts'
-import { startLedger } from '../ledger/ledger.ts'
+import { branchRef, ledgerRef, main, nodeRepo, orgFolder } from '../layout.ts'
+import { addEvents, type PullRecord, startLedger } from '../ledger/ledger.ts'
 import type { Ctx, Services } from '../services.ts'
 import { trailerOf } from '../via.ts'
 import { nodeExistsError, refuseTaken, withIdLock } from './taken-ids.ts'
@@ -32,23 +34,39 @@ export interface NewNode {
   readonly objects: ReadonlyMap<Oid, PendingObject>
   /** The tree of its first commit, or its last commit if it has several. Undefined: it has none. */
   readonly first: { readonly tree: Oid; readonly message: string } | { readonly head: Oid } | undefined
-  /** True if its tree may have parents. */
+  /** True if its tree may have parents, and it is on main. */
   readonly hasParents: boolean
+  /** Set for a page that a change set proposes. Its first commit is on a branch, and `main` does not exist. */
+  readonly proposed?: ProposedNode
+}
+
+/** The proposal of a new page. */
+interface ProposedNode {
+  /** The id of the change set. */
+  readonly set: string
+  readonly branch: BranchName
+  /** Returns the open pull request of the branch. */
+  readonly pull: (head: Oid) => PullRecord
 }
 
 /** A new node with all its objects. */
 export interface CompleteNode extends NewNode {
-  /** The commit of main. */
+  /** The commit of main, or of the proposed branch. */
   readonly head: Oid | undefined
   readonly ledger: Oid
 }
 
 /** Adds the commit and the ledger to the node's objects. */
 export async function completeNode(ctx: Ctx<Person>, orgId: string, node: NewNode): Promise<CompleteNode> {
-  const { id, title, draft, first } = node
+  const { id, title, draft, first, proposed } = node
   const created_at = ctx.now().toISOString()
   const head = first && ('head' in first ? first.head : await commitFirst(ctx, draft, first, created_at))
-  const ledger = await startLedger(draft, { id, org_id: orgId, title, created_at }, ctx.actor)
+  const record = { id, org_id: orgId, title, created_at }
+  if (!proposed || head === undefined) return { ...node, head, ledger: await startLedger(draft, record, ctx.actor) }
+  // An older version shows the title of the ledger, because it does not know that the page is only proposed.
+  const hidden = { ...record, title: '', state: 'proposed', proposed_in: proposed.set }
+  const begun = await startLedger(draft, hidden, ctx.actor)
+  const ledger = await addEvents(draft, begun, [{ event: 'open', record: proposed.pull(head) }])
   return { ...node, head, ledger }
 }
 
@@ -70,6 +88,17 @@ export interface Order {
   readonly nodes: readonly CompleteNode[]
   /** Throws if a rule no longer holds. Runs with the graph locked if one of the nodes has parents. */
   readonly judge: () => Promise<void>
+  /** The role that it needs. Default: editor. */
+  readonly need?: Need
+  /** The change that the nodes belong to. Such an order is not written together with others. */
+  readonly whole?: WholeChange
+}
+
+/** A change that is made after its new nodes have their names. Nobody knows them before. */
+interface WholeChange {
+  make(): Promise<void>
+  /** True if it was made, although `make` threw. Else the nodes are removed again. */
+  isMade(): Promise<boolean>
 }
 
 /** The rows of its nodes with one commit, or the reason of its refusal. */
@@ -119,7 +148,8 @@ async function writeOrders(orgId: string, deps: Services, orders: readonly Order
       await each((order) => recheck(orgId, order))
       const left = orders.filter((order) => !refused.has(order))
       const [nodes, fresh] = [left.flatMap((one) => one.nodes), left.flatMap((one) => rows.get(one) ?? [])]
-      if (nodes.length > 0) await publishAll(deps, orgId, staged, nodes, fresh)
+      const whole = left[0]?.whole
+      if (nodes.length > 0) await publishAll({ deps, orgId, staged, ...(whole && { whole }) }, nodes, fresh)
     }
     const isChosen = all.some(({ isFresh }) => !isFresh)
     await withIntents(deps, orgId, all, isChosen ? () => withIdLock(deps, publish) : publish)
@@ -159,9 +189,9 @@ function withIntents(
 }
 
 /** Checks again, under the lock, that the order is allowed. */
-async function recheck(orgId: string, { deps, actor, nodes, judge }: Order): Promise<void> {
+async function recheck(orgId: string, { deps, actor, nodes, judge, need = 'editor' }: Order): Promise<void> {
   await judge()
-  await recheckAccess({ ...deps, actor }, orgId, 'editor')
+  await recheckAccess({ ...deps, actor }, orgId, need)
   const chosen = nodes.filter(({ isFresh }) => !isFresh).map(({ id }) => id)
   if (chosen.length > 0) await refuseTaken(deps, orgId, chosen)
 }
@@ -169,27 +199,38 @@ async function recheck(orgId: string, { deps, actor, nodes, judge }: Order): Pro
 /** Writes the repositories. Returns the rows of those with one commit. */
 async function stageAll(staged: StagedRepos, nodes: readonly CompleteNode[]): Promise<NewNodeRows[]> {
   const rows: NewNodeRows[] = []
-  for (const [at, { id, draft, objects, first, head, ledger }] of nodes.entries()) {
+  for (const [at, { id, draft, objects, first, head, ledger, proposed }] of nodes.entries()) {
     if (at > 0) await nextTurn()
-    const refs = new Map([...(head === undefined ? [] : [[main, head] as const]), [ledgerRef, ledger]])
+    const ref = proposed ? branchRef(proposed.branch) : main
+    const refs = new Map([...(head === undefined ? [] : [[ref, head] as const]), [ledgerRef, ledger]])
     const bytes = await staged.add(folderOf(id), { refs, objects })
-    if (head !== undefined && first && 'tree' in first) rows.push(await newNodeRows(draft.repo, ledger, head, bytes))
+    if (head !== undefined && first && 'tree' in first && !proposed)
+      rows.push(await newNodeRows(draft.repo, ledger, head, bytes))
   }
   return rows
 }
 
+/** The place in which new repositories are published, and their change. */
+interface Publishing extends Pick<Order, 'whole'> {
+  readonly deps: Services
+  readonly orgId: string
+  readonly staged: StagedRepos
+}
+
 /** Publishes the nodes and indexes them. After a fault, the nodes published before it are also indexed. */
 async function publishAll(
-  deps: Services,
-  orgId: string,
-  staged: StagedRepos,
+  { deps, orgId, staged, whole }: Publishing,
   nodes: readonly CompleteNode[],
   rows: readonly NewNodeRows[],
 ): Promise<void> {
   const published: string[] = []
   try {
     await staged.publish((name) => published.push(name.slice(0, -'.git'.length)))
+    await whole?.make()
   } catch (error) {
+    // If this process dies before, the sweep removes them.
+    if (whole && !(await whole.isMade()))
+      for (const id of published) await removeRepo(nodeRepo(deps.store, orgId, id).dir)
     for (const id of published) await tryIndexNode(deps, orgId, id)
     if (isGitError(error, 'repo_exists'))
       throw nodeExistsError(orgId, String(error.facts.name).slice(0, -'.git'.length))

@@ -207,7 +207,12 @@ export async function deleteNode(ctx: Ctx<Person>, { path }: Path<NodeAt>): Prom
   await keepingRules(ctx, path, () => moveToTrash(ctx, path, access))
 }
 
-async function moveToTrash(ctx: Ctx<Person>, at: NodeAt, { repo, node }: NodeAccess): Promise<void> {
+/** Moves the page's repository to the trash, and deletes its rows. @throws AppError forbidden, outcome_unknown */
+export async function moveToTrash(
+  ctx: Ctx<Person>,
+  at: NodeAt,
+  { repo, node }: Pick<NodeAccess, 'repo' | 'node'>,
+): Promise<void> {
   const { org_id: orgId, node_id: nodeId } = at
   const now = ctx.now()
   const trashed = trashedNodeRepo(ctx.store, orgId, nodeId, now)

@@ -80,7 +80,11 @@ interface Attempt extends MergeInput {
  *
  * @throws AppError token_scope, forbidden; ValidationError
  */
-function requireOverridable(actor: Person, access: NodeAccess, { override }: MergeInput): void {
+export function requireOverridable(
+  actor: Person,
+  access: Pick<NodeAccess, 'role'>,
+  { override }: Pick<MergeInput, 'override'>,
+): void {
   if (!override) return
   if (actor.access !== undefined) {
     const what = actor.connection === undefined ? 'A personal access token' : 'A connected program'
@@ -125,6 +129,7 @@ async function attempt(
         `The target of the pull request is now ${excerpt(record.target_branch)}; nothing was changed`,
       )
     if (record.status === 'merged') return repeated(record, input)
+    if (record.change_set !== undefined) throw inChangeSetError()
     const rules = await rulesNow(ctx, org.id, node.id, row.target_branch)
     await recheckAccess(ctx, org.id, input.override ? 'owner' : mergeRoleOf(rules))
     const { from, to } = await mergeable(ctx, access, record, input)
@@ -182,6 +187,10 @@ function requireConsent(ctx: Ctx<Person>, judgement: PullJudgement, { override }
 
 function withOverride({ kind, record }: Reconciled, overridden: Overridden | undefined): Reconciled {
   return { kind, record: overridden ? { ...record, overridden } : record }
+}
+
+function inChangeSetError(): AppError {
+  return new AppError('in_change_set', 'This pull request is an item of a change set; merge the change set instead')
 }
 
 function repeated(record: PullRecord, input: MergeInput): Decision<Outcome> {

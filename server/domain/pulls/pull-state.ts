@@ -5,17 +5,26 @@
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import { noOid, type Oid } from '../../../gitstore/repo.ts'
+import { findSetById } from '../../../index/derived/change-sets.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
 import { AppError, type MergeRefusal } from '../../base/errors.ts'
 import type { NodeAccess } from '../access.ts'
 import { problemsOf } from '../branches/branch-commits.ts'
+import { findContentProblems } from '../branches/content-rules.ts'
 import { findTree } from '../branches/revisions.ts'
 import { findTypeAdvice } from '../branches/type-rules.ts'
 import { rulesOfBranch } from '../consent/branch-rules.ts'
 import { type Consent, judgePull, type PullJudgement, toConsent } from '../consent/consent.ts'
-import type { ConsentReason } from '../consent/judge.ts'
+import type { ConsentReason, HeldRule } from '../consent/judge.ts'
 import { type Change, mergeBaseOf } from '../consent/same-change.ts'
-import { type ReviewFacts, type ReviewRequest, readChecksByHead, readReviewFacts } from '../consent/verdicts.ts'
+import {
+  type Judged,
+  type ReviewFacts,
+  type ReviewRequest,
+  readChecksByHead,
+  readReviewFacts,
+} from '../consent/verdicts.ts'
+import { readContent } from '../format/node-format.ts'
 import type { ContentProblem, TypeRuleProblem } from '../format/path-problem.ts'
 import { laterOf, timeOf } from '../format/signatures.ts'
 import { branchRef, main } from '../layout.ts'
@@ -26,7 +35,7 @@ import { provenance, type ShownVia } from './provenance.ts'
 
 type MergeReason = MergeRefusal | 'mergeable'
 /** The reasons that follow from refs and content, not from rules. */
-type StateReason = Exclude<MergeReason, ConsentReason>
+type StateReason = Exclude<MergeReason, ConsentReason | 'in_change_set'>
 
 const maxProblems = 100
 
@@ -56,13 +65,19 @@ type PullFacts = Pick<
   | 'ahead'
   | 'behind'
   | 'recorded_at'
->
+> &
+  Partial<Pick<PullRow, 'change_set'>>
 
-/** The current state. For a pull request that has ended, it is the state recorded at its end. */
+/**
+ * The current state. For a pull request that has ended, it is the state recorded at its end.
+ *
+ * @param judged the problems of an item, whose set has judged it together with the others
+ */
 export async function stateOf(
   deps: Pick<Services, 'index' | 'store'>,
   access: NodeAccess,
   pull: PullFacts,
+  judged?: readonly ContentProblem[],
 ): Promise<PullState> {
   const { repo, history } = access
   const frozen = {
@@ -82,12 +97,12 @@ export async function stateOf(
   const { ahead, behind } = source && onto ? await history.divergence(onto, source) : pull
   const into = branchRef(pull.target_branch)
   const [before, after] = [await findTree(repo, target), await findTree(repo, source)]
-  const problems = source ? await problemsOf(deps, access, repo, into, before, after) : []
+  const problems = judged ?? (source ? await problemsOfPull(deps, access, pull, before, after) : [])
   const advice =
     source && into === main ? await findTypeAdvice(deps, access.org.id, repo, before, after) : frozen.advice
   const holds: [StateReason, boolean][] = [
     ['source_branch_missing', source === null],
-    ['target_branch_missing', target === null],
+    ['target_branch_missing', onto === null],
     ['no_commits_ahead', source !== null && target !== null && ahead === 0],
     ['diverged', source !== null && target !== null && ahead > 0 && behind > 0],
     ['invalid_content', problems.length > 0],
@@ -99,6 +114,19 @@ export async function stateOf(
   const updatedAt = laterOf(movedAt, pull.recorded_at)
   const listed = { problems: problems.slice(0, maxProblems), advice: advice.slice(0, maxProblems) }
   return { source, target, ahead, behind, ...listed, reasons: [first, ...rest], updatedAt }
+}
+
+/** The problems of a pull request. The edges and types of an item are judged by its set, which knows the others. */
+async function problemsOfPull(
+  deps: Pick<Services, 'index' | 'store'>,
+  access: NodeAccess,
+  { target_branch: target, change_set: set }: PullFacts,
+  before: Oid | null,
+  after: Oid | null,
+): Promise<ContentProblem[]> {
+  const { repo } = access
+  if (set == null) return problemsOf(deps, access, repo, branchRef(target), before, after)
+  return findContentProblems(await readContent(repo, before), await readContent(repo, after))
 }
 
 /** The missing target of a pull request that creates the node. Null for others. */
@@ -154,6 +182,8 @@ export interface PullRequest {
   readonly closed_at?: string
   readonly opened_via?: ShownVia
   readonly ended_via?: ShownVia
+  /** The number of the change set that it is an item of. */
+  readonly change_set?: number
   readonly can_merge: boolean
   readonly merge_reason: MergeReason
   readonly merge_reasons: MergeReason[]
@@ -192,8 +222,10 @@ export async function toPullWith(
 ): Promise<PullRequest> {
   const { node } = access
   const state = await stateOf(deps, access, row)
-  const judgement = await judgeRow(deps, access, row, state, facts)
-  const reasons = reasonsOf(state, judgement)
+  const rules = row.status === 'open' ? await rulesOfBranch(deps, access.org, node.id, row.target_branch) : []
+  const judgement = await judgeRow(deps, access, row, state, facts, rules)
+  const isItem = row.status === 'open' && row.change_set !== null
+  const reasons = reasonsOf(state, judgement, isItem)
   const elsewhere = judgement.verdicts
     .filter(({ isElsewhere, role }) => isElsewhere && role !== null)
     .map(({ row: { number, name } }) => ({ number, author: name }))
@@ -215,6 +247,7 @@ export async function toPullWith(
     updated_at: state.updatedAt,
     ...ending(row),
     ...provenance(row),
+    ...(row.change_set !== null && (await setOfItem(deps, access, row.change_set))),
     can_merge: reasons[0] === 'mergeable',
     merge_reason: reasons[0],
     merge_reasons: reasons,
@@ -236,21 +269,31 @@ export async function toPullWith(
   }
 }
 
+/** The change set of an item, by its number. Empty if its rows are missing. */
+async function setOfItem(
+  { index }: Pick<Services, 'index'>,
+  { org }: NodeAccess,
+  id: string,
+): Promise<{ readonly change_set?: number }> {
+  const set = await findSetById(index.read, org.id, id)
+  return set ? { change_set: set.number } : {}
+}
+
 /** Judges the pull request as it is in the index. One that has ended needs no consent any more. */
-async function judgeRow(
+export async function judgeRow(
   deps: Services,
   access: NodeAccess,
-  row: PullRow,
+  row: PullRow & Pick<Judged, 'set_author_id'>,
   state: PullState,
   { verdicts, objections, checks: byHead }: ReviewFacts,
+  rules: readonly HeldRule[],
 ): Promise<PullJudgement> {
   const { index } = deps
-  const { org, node } = access
+  const { node } = access
   const isOpen = row.status === 'open'
   const head = state.source ?? row.source_commit
   // Reads them again if the source has moved since.
   const checks = byHead && (byHead.get(head) ?? (await readChecksByHead(index.read, node.id, [head])).get(head))
-  const rules = isOpen ? await rulesOfBranch(deps, org, node.id, row.target_branch) : []
   const facts = { verdicts, objections: isOpen ? objections : [], checks: checks ?? [], open_threads: row.open_threads }
   const present = () => presentChange(access, row, state)
   const target = state.target ?? targetBefore(row)
@@ -258,8 +301,12 @@ async function judgeRow(
 }
 
 /** Returns all reasons, those of content first. It is only `mergeable` if it can merge. */
-function reasonsOf({ reasons }: PullState, judgement: PullJudgement): [MergeReason, ...MergeReason[]] {
-  const found: MergeReason[] = [...reasons.filter((reason) => reason !== 'mergeable'), ...judgement.reasons]
+function reasonsOf({ reasons }: PullState, judgement: PullJudgement, isItem: boolean): [MergeReason, ...MergeReason[]] {
+  const found: MergeReason[] = [
+    ...reasons.filter((reason) => reason !== 'mergeable'),
+    ...judgement.reasons,
+    ...(isItem ? (['in_change_set'] as const) : []),
+  ]
   const [first = 'mergeable', ...rest] = found
   return [first, ...rest]
 }

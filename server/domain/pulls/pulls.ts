@@ -5,9 +5,9 @@
 import { v7 as newId } from 'uuid'
 import { createSemaphore } from '../../../gitstore/concurrency/semaphore.ts'
 import { parseBranchName } from '../../../gitstore/names.ts'
-import type { Move } from '../../../gitstore/refs/ref-transaction.ts'
+import type { Move, RefName } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
-import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { noOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
 import { findPull, listPullRows, type PullRow } from '../../../index/derived/pulls.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { excerpt } from '../../base/excerpt.ts'
@@ -96,8 +96,14 @@ export async function openPull(ctx: Ctx<Person>, { path, body }: Path<NodeAt> & 
   return pullAfter(ctx, access, { ...path, number })
 }
 
-interface Opening extends Omit<PullInput, 'require_mergeable' | 'reviewers'> {
+/** The fields of a new pull request, without its number and its commits. */
+interface NewPull extends Omit<PullInput, 'require_mergeable' | 'reviewers'> {
   readonly reviewers: readonly Pick<Reviewer, 'id' | 'name'>[]
+  /** The id of the change set that it is an item of. */
+  readonly change_set?: string
+}
+
+interface Opening extends NewPull {
   /** The heads of both branches. */
   readonly source: Oid
   readonly target: Oid
@@ -108,29 +114,38 @@ export async function appendOpened(
   ctx: Ctx<Person>,
   { repo, history }: NodeAccess,
   ledger: Oid,
-  { source, target, reviewers, ...input }: Opening,
+  { source, target, ...input }: Opening,
 ): Promise<{ readonly append: Move; readonly number: number }> {
-  const event = changedBy(ctx, ctx.actor)
   const number = (await readLastNumber(repo, ledger)) + 1
-  const fields = {
+  const record = await withHeads(history, openedRecord(ctx, number, source, input), source, target)
+  return { append: { repo, ref: ledgerRef, to: await appendPulls(repo, ledger, [{ event: 'open', record }]) }, number }
+}
+
+/** Returns the record of a pull request that the caller opens. Its target and its counts are not filled in. */
+export function openedRecord(
+  ctx: Ctx<Person>,
+  number: number,
+  source: Oid,
+  { reviewers, change_set, ...input }: NewPull,
+): PullRecord {
+  const event = changedBy(ctx, ctx.actor)
+  return {
     id: newId(),
     number,
     ...pick(input),
-    status: 'open' as const,
+    status: 'open',
     author: event.by,
     author_id: ctx.actor.id,
     created_at: event.at,
     ...event,
     ...(event.via && { opened_via: event.via }),
     ...(reviewers.length > 0 && { reviewers: withSince(reviewers, [], event.at) }),
+    ...(change_set !== undefined && { change_set }),
+    source_commit: source,
+    target_before: '',
+    commits_ahead: 0,
+    commits_behind: 0,
   }
-  const record = await withHeads(
-    history,
-    { ...fields, source_commit: source, target_before: target, commits_ahead: 0, commits_behind: 0 },
-    source,
-    target,
-  )
-  return { append: { repo, ref: ledgerRef, to: await appendPulls(repo, ledger, [{ event: 'open', record }]) }, number }
 }
 
 /**
@@ -201,22 +216,16 @@ export async function updatePull(
   // Closing and merging are always allowed. Each event repeats the description.
   if (title + description !== '' || body.status !== 'closed')
     await requireRoomFor(ctx, path.org_id, body.description ?? row.description)
-  const pin = { repo: access.repo, ref: pinRef(row.number) }
+  const pin = pinOf(access, row.number)
   await changeLedger(
     ctx,
     access,
     need,
     async (ledger) => {
-      const before = await readPull(access.repo, ledger, row.number)
-      if (before.status === 'merged') throw new AppError('merged', 'A merged pull request cannot be changed')
-      const change = await patched(ctx, access, ledger, before, body, changedBy(ctx, ctx.actor))
-      if (!change) return { moves: [], value: undefined }
-      const to = await appendPulls(access.repo, ledger, [{ ...change, userId: ctx.actor.id }])
-      const append: Move = { repo: access.repo, ref: ledgerRef, to }
-      if (change.event === 'close')
-        return { moves: [{ ...pin, to: change.record.source_commit }, append], value: undefined }
-      const unpin = change.event === 'reopen' && readRef(access.repo, pin.ref) ? [{ ...pin, to: null }] : []
-      return { moves: [append, ...unpin], value: undefined }
+      const { act, before: first, after } = await patchPull(ctx, access, ledger, row.number, body)
+      if (!act) return { moves: [], value: undefined }
+      const append: Move = { repo: access.repo, ref: ledgerRef, to: await appendPulls(access.repo, ledger, [act]) }
+      return { moves: [...first, append, ...after], value: undefined }
     },
     [pin],
   )
@@ -232,6 +241,44 @@ export async function listPullCommits(ctx: Ctx<Person>, { path, query }: Path<Pu
   const pull = await toPull(ctx, access, await findPullRow(ctx, path))
   const oids = await access.history.between(pull.target_commit, pull.source_commit)
   return { commits: await readCommits(access.repo, path.node_id, slice(oids, query)), ...pageOf(query, oids.length) }
+}
+
+/** The ref that keeps the head of a closed pull request. */
+export function pinOf({ repo }: Pick<NodeAccess, 'repo'>, number: number): RefName {
+  return { repo, ref: pinRef(number) }
+}
+
+/** A change of a pull request. The pin moves before the ledger when it closes, and after it when it is opened again. */
+interface Patched {
+  /** Undefined: nothing changes. */
+  readonly act: PullAct | undefined
+  readonly before: readonly Move[]
+  readonly after: readonly Move[]
+}
+
+/**
+ * Decides about a change of a pull request. The caller holds the locks of the ledger and of the pin.
+ *
+ * @throws AppError merged, pull_request_exists, and as branchHeads; ValidationError
+ */
+export async function patchPull(
+  ctx: Ctx<Person>,
+  access: NodeAccess,
+  ledger: Oid,
+  number: number,
+  patch: PullPatch,
+): Promise<Patched> {
+  const pin = pinOf(access, number)
+  const known = await readPull(access.repo, ledger, number)
+  if (known.status === 'merged') throw new AppError('merged', 'A merged pull request cannot be changed')
+  const change = await patched(ctx, access, ledger, known, patch, changedBy(ctx, ctx.actor))
+  if (!change) return { act: undefined, before: [], after: [] }
+  const isPinned = change.event === 'reopen' && readRef(access.repo, pin.ref) !== null
+  return {
+    act: { ...change, userId: ctx.actor.id },
+    before: change.event === 'close' ? [{ ...pin, to: change.record.source_commit }] : [],
+    after: isPinned ? [{ ...pin, to: null }] : [],
+  }
 }
 
 /** Finds the row of a pull request. @throws AppError pull_request_not_found */
@@ -276,7 +323,7 @@ async function patched(
   const reopened = before.status === 'closed'
   const isRequest = Object.keys(changes).join() === 'reviewers'
   if (!retargeted && !reopened) return { event: isRequest ? 'request_review' : 'edit', record, changes }
-  const heads = branchHeads(repo, record, patch.target_branch === undefined ? [] : ['target_branch'])
+  const heads = headsOfRecord(repo, record, patch)
   await refusePair(deps, access, ledger, record, before.number)
   const { ended: _, ...open } = await withHeads(history, record, heads.source, heads.target)
   return { event: reopened ? 'reopen' : 'edit', record: open, changes }
@@ -315,7 +362,7 @@ function differencesOf(before: PullRecord, after: PullRecord): NonNullable<PullA
   return changes
 }
 
-function pick({ source_branch, target_branch, title, description, is_draft }: PullInput) {
+function pick({ source_branch, target_branch, title, description, is_draft }: Omit<NewPull, 'reviewers'>) {
   return { title, description, source_branch, target_branch, is_draft }
 }
 
@@ -325,6 +372,13 @@ type Pair = Pick<PullRecord, 'source_branch' | 'target_branch'>
 function branchHeads(repo: Repo, pair: Pair, named: readonly (keyof Pair)[]): { source: Oid; target: Oid } {
   refuseSame(pair)
   return { source: headOf(repo, pair, 'source_branch', named), target: headOf(repo, pair, 'target_branch', named) }
+}
+
+/** The heads of a pull request. The target of one that creates the node does not exist yet. */
+function headsOfRecord(repo: Repo, record: PullRecord, patch: PullPatch): { source: Oid; target: Oid } {
+  const isNew = record.target_before === noOid && readRef(repo, branchRef(record.target_branch)) === null
+  if (isNew) return { source: headOf(repo, record, 'source_branch', []), target: noOid }
+  return branchHeads(repo, record, patch.target_branch === undefined ? [] : ['target_branch'])
 }
 
 /** The head of a target branch that the body has. @throws the errors of headOf */

@@ -208,6 +208,8 @@ function stateOf(pull: Pull): State {
       return { title: 'Waits for a check', says: held }
     case 'threads_open':
       return { title: 'Open threads', says: held }
+    case 'in_change_set':
+      return { title: 'Part of a larger proposal', says: 'This page merges together with others.' }
   }
 }
 

@@ -1,0 +1,15 @@
+/** Change sets. */
+import { updateChangeSet } from '../domain/sets/changes.ts'
+import { mergeChangeSet } from '../domain/sets/merge.ts'
+import { openChangeSet } from '../domain/sets/open.ts'
+import { getChangeSet, listChangeSets } from '../domain/sets/views.ts'
+import type { Handlers } from '../http/contract/operations.ts'
+import { createdAt } from '../http/responses/responses.ts'
+
+export const changeSetRoutes = {
+  openChangeSet: createdAt('/orgs/{org_id}/change-sets/{change_set.number}', openChangeSet),
+  listChangeSets,
+  getChangeSet,
+  updateChangeSet,
+  mergeChangeSet,
+} satisfies Partial<Handlers>
