@@ -86,6 +86,16 @@ export async function readOrgsOf(db: IndexDb, nodeIds: readonly string[]): Promi
   return orgs
 }
 
+/** Returns the ids that no node has. They may be those of proposed nodes. */
+export async function listMissing(db: IndexDb, nodeIds: readonly string[]): Promise<string[]> {
+  const missing = new Set(nodeIds)
+  for (let at = 0; at < nodeIds.length; at += rowsAtOnce) {
+    const some = nodeIds.slice(at, at + rowsAtOnce)
+    for (const { id } of await db.selectFrom('node').select('id').where('id', 'in', some).execute()) missing.delete(id)
+  }
+  return [...missing]
+}
+
 /** Rows per statement. */
 const rowsAtOnce = 500
 

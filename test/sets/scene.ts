@@ -3,9 +3,9 @@
 import { type Git, gitIn } from '../support/git.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { type Answer, type PersonClient, signUp } from '../support/people.ts'
+import { type Answer, type Client, type PersonClient, signUp } from '../support/people.ts'
 
-let grove: Grove
+export let grove: Grove
 export let ann: PersonClient
 export let bob: PersonClient
 export let cy: PersonClient
@@ -39,7 +39,7 @@ export const pageAt = (id: string) => `/orgs/${ann.org}/nodes/${id}`
 export const gitOf = (id: string): Git => gitIn(grove, ann.org, id)
 
 /** Opens a set. Returns the answer's body. */
-export async function open(who: PersonClient, body: object): Promise<Answer['body']> {
+export async function open(who: Client, body: object): Promise<Answer['body']> {
   return (await who.post(sets, { title: 'Whales', ...body }).then(expecting(201))).body
 }
 

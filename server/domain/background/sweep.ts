@@ -7,6 +7,7 @@ import { recoverAll } from '../../../gitstore/refs/ref-transaction.ts'
 import { isUnfinished } from '../../../gitstore/temporary-names.ts'
 import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-files.ts'
 import { forgetLogs } from '../../../index/derived/chain-removal.ts'
+import { listMissing } from '../../../index/derived/node-queries.ts'
 import { forgetWholeOrgs } from '../../../index/derived/whole-orgs.ts'
 import { type Pauses, untilDraining } from '../../base/rounds.ts'
 import { removeDeletedMembers } from '../accounts/deletion.ts'
@@ -33,6 +34,7 @@ import { forgetMails } from '../mail/outbox.ts'
 import { forgetReadMarks } from '../review/read-marks.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
 import type { Services } from '../services.ts'
+import { discardLeft } from '../sets/discard.ts'
 import { repairRepository } from './repair.ts'
 import type { Report } from './unreadable.ts'
 import { createWalk, type Walk } from './walk.ts'
@@ -335,6 +337,10 @@ async function repairNext(deps: Services, walk: Walk): Promise<boolean> {
       )
       await nextTurn()
     }
+    for (const nodeId of await listMissing(deps.index.read, nodeIds))
+      await discardLeft(deps, orgId, nodeId).catch((error: unknown) =>
+        deps.log.error({ err: error, orgId, nodeId }, 'a page that a change set has left could not be removed'),
+      )
     return true
   })
 }

@@ -20,6 +20,7 @@ export interface Mover extends Pick<Person, 'tokenId' | 'connection' | 'isBot'> 
   readonly kind?: 'person' | 'operator'
   readonly id?: string
   readonly name: string
+  readonly email: string
 }
 
 /** The longest wait for the database, in milliseconds. The caller holds locks of refs. */

@@ -6,8 +6,7 @@ import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import { AppError } from '../../base/errors.ts'
-import type { Person } from '../actor.ts'
-import { signature } from '../format/signatures.ts'
+import { type Author, signature } from '../format/signatures.ts'
 import { deletionRef, ledgerRef } from '../layout.ts'
 import type { Services } from '../services.ts'
 
@@ -17,7 +16,7 @@ import type { Services } from '../services.ts'
  */
 export async function recordDeletion(
   { store }: Pick<Services, 'store'>,
-  actor: Person,
+  actor: Author,
   { repo, title }: { readonly repo: Repo; readonly title: string },
   at: Date,
 ): Promise<void> {

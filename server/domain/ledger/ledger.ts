@@ -183,6 +183,17 @@ export interface LedgerFile {
   readonly value: unknown
 }
 
+/** Builds a commit that replaces the record of the node. Returns it. The caller holds the ledger's lock. */
+export async function addNodeRecord(
+  draft: ObjectDraft,
+  ledger: Oid,
+  record: NodeRecord,
+  act: LedgerCommit,
+): Promise<Oid> {
+  const { tree } = await readCommit(draft.repo, ledger)
+  return commitTree(draft, await applyFiles(draft, tree, [{ path: nodeFile, value: record }]), [ledger], act)
+}
+
 interface LedgerCommit {
   readonly by: Author
   /** ISO 8601. */

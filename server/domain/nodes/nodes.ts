@@ -9,6 +9,7 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
+import type { Repo } from '../../../gitstore/repo.ts'
 import { moveRepo } from '../../../gitstore/repo-folders.ts'
 import {
   countsOf,
@@ -30,7 +31,7 @@ import { commitToBranch } from '../branches/branch-commits.ts'
 import { requireBranchName } from '../branches/revisions.ts'
 import { findTypeOf, requireKnownType } from '../branches/type-rules.ts'
 import { rulesOfBranch } from '../consent/branch-rules.ts'
-import { noteIntents } from '../event-log/note-intents.ts'
+import { type Mover, noteIntents } from '../event-log/note-intents.ts'
 import {
   changedJson,
   mergedIntoNothing,
@@ -204,31 +205,39 @@ export async function updateNode(ctx: Ctx<Person>, { path, body }: Path<NodeAt> 
  */
 export async function deleteNode(ctx: Ctx<Person>, { path }: Path<NodeAt>): Promise<void> {
   const access = await authorizeNode(ctx, path, 'maintainer')
-  await keepingRules(ctx, path, () => moveToTrash(ctx, path, access))
+  const check = async () => void (await recheckAccess(ctx, path.org_id, 'maintainer'))
+  await keepingRules(ctx, path, () => moveToTrash(ctx, path, access, { by: ctx.actor, check }))
 }
 
-/** Moves the page's repository to the trash, and deletes its rows. @throws AppError forbidden, outcome_unknown */
+interface Trashing {
+  readonly by: Mover
+  /** Runs under the lock of the ledger, before the move. */
+  readonly check: () => Promise<void>
+}
+
+/** Moves the node's repository to the trash, and deletes its rows. @throws AppError outcome_unknown; errors of `check` */
 export async function moveToTrash(
-  ctx: Ctx<Person>,
+  deps: Services,
   at: NodeAt,
-  { repo, node }: Pick<NodeAccess, 'repo' | 'node'>,
+  { repo, node }: { readonly repo: Repo; readonly node: Pick<NodeRow, 'title'> },
+  { by, check }: Trashing,
 ): Promise<void> {
   const { org_id: orgId, node_id: nodeId } = at
-  const now = ctx.now()
-  const trashed = trashedNodeRepo(ctx.store, orgId, nodeId, now)
+  const now = deps.now()
+  const trashed = trashedNodeRepo(deps.store, orgId, nodeId, now)
   await makeFolder(dirname(trashed.dir))
-  await withNodeIntent(ctx, orgId, [nodeId], async () => {
-    await updateRefs(ctx.store, [{ repo, ref: ledgerRef }], async () => {
-      await recheckAccess(ctx, orgId, 'maintainer')
-      await recordDeletion(ctx, ctx.actor, { repo, title: node.title }, now)
-      await noteIntents(ctx, ctx.actor, [{ repo, ref: ledgerRef, to: null }])
+  await withNodeIntent(deps, orgId, [nodeId], async () => {
+    await updateRefs(deps.store, [{ repo, ref: ledgerRef }], async () => {
+      await check()
+      await recordDeletion(deps, by, { repo, title: node.title }, now)
+      await noteIntents(deps, by, [{ repo, ref: ledgerRef, to: null }])
       await moveRepo(repo.dir, trashed.dir)
       // If it is gone, the node was restored at once.
       await ignoreMissing(unlink(join(trashed.dir, `${ledgerRef}.lock`)))
       return { moves: [], value: undefined }
     })
-    await indexNode(ctx, orgId, nodeId).catch((error: unknown) => {
-      ctx.log.error({ err: error, orgId, nodeId }, 'a deleted node is still indexed')
+    await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
+      deps.log.error({ err: error, orgId, nodeId }, 'a deleted node is still indexed')
       throw new AppError(
         'outcome_unknown',
         'The node was deleted, but lists may still show it. Read again before you repeat the request',

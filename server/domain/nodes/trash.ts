@@ -3,6 +3,8 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDamage, isGitError } from '../../../gitstore/errors.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
+import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
+import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import { moveRepo, repoExists } from '../../../gitstore/repo-folders.ts'
@@ -20,13 +22,14 @@ import { type Mover, noteIntents } from '../event-log/note-intents.ts'
 import { readContent } from '../format/node-format.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import { edgeFile } from '../format/paths.ts'
+import { type Author, authorOf, signature } from '../format/signatures.ts'
 import { countTrash } from '../indexing/byte-counts.ts'
 import { authorizeNodeInOrg } from '../indexing/freshness.ts'
 import { indexNode, readResult } from '../indexing/index-node.ts'
 import { listTrashed, type TrashedNode } from '../indexing/stored-repositories.ts'
 import { isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
 import { readDeletion } from '../ledger/deletions.ts'
-import { readNodeRecord } from '../ledger/ledger.ts'
+import { addNodeRecord, readNodeRecord } from '../ledger/ledger.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { withRoomForNodes } from '../quotas.ts'
 import type { Ctx, Services } from '../services.ts'
@@ -107,11 +110,12 @@ export async function putBack(
     await check()
     const owner = (await readOrgsOf((deps.wholeIndex ?? deps.index).read, [nodeId])).get(nodeId)
     if (owner !== undefined && owner !== orgId) throw nodeTakenError(nodeId)
+    // A deletion that was killed after its commit point leaves this lock.
+    await rm(join(copy.repo.dir, `${ledgerRef}.lock`), { force: true })
+    await undoDeletion(deps, copy.repo, by)
     const parents = await readParents(copy.repo)
     refuseProblems(await findCycles(deps, at, parents), () => ['path', 'node_id'])
     await refuseWithoutParents(deps, at, parents)
-    // A deletion that was killed after its commit point leaves this lock.
-    await rm(join(copy.repo.dir, `${ledgerRef}.lock`), { force: true })
     await noteIntents(deps, by, [{ repo, ref: ledgerRef, to: readRef(copy.repo, ledgerRef) }])
     await moveRepo(copy.repo.dir, repo.dir)
     await indexRestored(deps, at)
@@ -123,6 +127,31 @@ export async function putBack(
   // Another organisation has just created a node with that id.
   await moveRepo(repo.dir, copy.repo.dir)
   throw nodeTakenError(nodeId)
+}
+
+/** Undoes the deletion by a change set. Main gets its earlier tree again, and the ledger says that the node is there. */
+async function undoDeletion({ store, now }: Services, repo: Repo, by: Author): Promise<void> {
+  const names = { head: { repo, ref: main }, ledger: { repo, ref: ledgerRef } }
+  const ledger = readRef(repo, ledgerRef)
+  if (ledger === null || (await readNodeRecord(repo, ledger)).state !== 'deleted') return
+  await updateRefs(store, [names.head, names.ledger], async (current) => {
+    const [head, from] = [current(names.head), current(names.ledger)]
+    if (head === null || from === null) return { moves: [], value: undefined }
+    const { state: _, proposed_in: __, ...record } = await readNodeRecord(repo, from)
+    const { parents } = await readCommit(repo, head)
+    const { tree } = await readCommit(repo, parents[0] ?? head)
+    const draft = newObjectBatch(repo)
+    const at = now().toISOString()
+    const person = signature(by, at)
+    const message = `Restore ${record.title}`
+    const to = await draft.commit({ tree, parents: [head], author: person, committer: person, message })
+    const after = await addNodeRecord(draft, from, record, { by: authorOf(by), at, message: 'restore' })
+    const moves = [
+      { ...names.head, to },
+      { ...names.ledger, to: after },
+    ]
+    return { moves, value: undefined, save: draft.save }
+  })
 }
 
 async function indexRestored(deps: Services, { org_id: orgId, node_id: nodeId }: NodeAt): Promise<void> {

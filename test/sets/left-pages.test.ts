@@ -1,0 +1,83 @@
+/** Pages that a change set has deleted or was about to propose: in the trash, and after a process that died. */
+
+import { existsSync, readdirSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expecting } from '../support/node.ts'
+import { type Client, client, type PersonClient } from '../support/people.ts'
+import { proposeNode } from '../support/proposed.ts'
+import { ann, di, gitOf, grove, open, pageAt, sets, useScene } from './scene.ts'
+
+let time = Date.parse('2026-01-02T01:04:00Z')
+
+describe('pages left by change sets', () => {
+  useScene({ now: () => new Date(time) })
+
+  // Sessions end while the clock moves.
+  let owner: Client
+  let maintainer: Client
+  before(async () => {
+    const tokenOf = async (who: PersonClient) =>
+      client(grove, (await who.post('/auth/tokens', { name: 'Test', access: 'write' }).then(expecting(201))).body.token)
+    owner = await tokenOf(ann)
+    maintainer = await tokenOf(di)
+  })
+
+  const folderOf = (id: string) => join(grove.dataDir, ann.org, `${id}.git`)
+  const trash = async () => (await owner.get(`/orgs/${ann.org}/trash`).then(expecting(200))).body.nodes
+  const trashed = () => join(grove.dataDir, 'trash', ann.org)
+
+  const aDeleted = async (title: string) => {
+    const { id } = (
+      await owner.post(`/orgs/${ann.org}/nodes`, { title, text_content: `About ${title}.\n` }).then(expecting(201))
+    ).body
+    const { change_set: set } = await open(maintainer, { deletions: [{ node_id: id }] })
+    await maintainer.post(`${sets}/${set.number}/merge`).then(expecting(200))
+    return id
+  }
+
+  it('come back from the trash with their text, and as a new commit', async () => {
+    const id = await aDeleted('Whales')
+    const [copy] = await trash()
+    expect(copy).to.deep.include({ id, title: 'Whales', deleted_by: 'Di' })
+    time += 5_000
+    const { title, head } = (await owner.post(`/orgs/${ann.org}/trash/${id}/restore`).then(expecting(200))).body
+    expect(title).to.equal('Whales')
+    const git = gitOf(id)
+    expect(git.say('show', 'main:content.md')).to.equal('About Whales.')
+    expect(git.lines('log', '--format=%s %an', 'main')).to.deep.equal([
+      'Restore Whales Ann',
+      'Delete Whales Di',
+      'Create node Ann',
+    ])
+    expect(git.head()).to.equal(head)
+    expect(JSON.parse(git.say('show', 'refs/grove/ledger:node.json'))).to.not.have.any.keys('state', 'proposed_in')
+    git.fsck()
+  })
+
+  it('go to the trash later if the merging process died before', async () => {
+    const id = await aDeleted('Seals')
+    const name = readdirSync(trashed()).find((one) => one.startsWith(id)) ?? ''
+    renameSync(join(trashed(), name), folderOf(id))
+    expect((await owner.get(pageAt(id))).status).to.equal(404)
+    time += 2 * 3_600_000
+    await grove.settled()
+    expect(existsSync(folderOf(id))).to.equal(false)
+    expect((await trash()).find((one: { id: string }) => one.id === id)).to.include({
+      title: 'Seals',
+      deleted_by: 'Di',
+    })
+  })
+
+  it('are removed after an hour if no set lists them, and stay if one does', async () => {
+    const { change_set: set } = await open(maintainer, { nodes: [{ title: 'Krill' }] })
+    const lost = proposeNode(grove, ann.org, { by: ann.user, title: 'Lost' })
+    time += 1_800_000
+    await grove.settled()
+    expect(existsSync(folderOf(lost.id))).to.equal(true)
+    time += 2 * 3_600_000
+    await grove.settled()
+    expect(existsSync(folderOf(lost.id))).to.equal(false)
+    expect(existsSync(folderOf(set.items[0].node_id))).to.equal(true)
+  })
+})
