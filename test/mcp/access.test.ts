@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { tools } from '../../server/mcp/tools/table.ts'
 import type { operations } from '../../spec/types.ts'
 import { type Caller, callers, castFor, made, makeNode, type World, worldOf } from '../support/cast.ts'
+import { callMcp } from '../support/mcp-calls.ts'
 import type { Client, PersonClient } from '../support/people.ts'
 import { expectedStatus, ownNeed, specOperations } from '../support/permissions.ts'
 import { useWorld } from '../support/world.ts'
@@ -270,36 +271,14 @@ function tokenOf(person: Client): string | undefined {
 
 /** Of the refusal, 200 without one. */
 async function statusOf(
-  { url }: { readonly url: string },
+  grove: { readonly url: string },
   token: string | undefined,
   method: string,
   name: string | undefined,
   input: object,
 ): Promise<number> {
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-    'io.modelcontextprotocol/clientCapabilities': {},
-  }
-  const given = method === 'tools/call' ? { arguments: input } : input
-  const { uri } = given as { readonly uri?: string } // of resources
-  const answer = await fetch(`${url}/mcp`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': method,
-      'mcp-name': name ?? uri ?? '',
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...(name ? { name } : {}), ...given, _meta } }),
-  })
-  if (answer.status === 401) return 401
-  const { result, error } = (await answer.json()) as {
-    readonly result?: { readonly isError?: boolean; readonly content?: readonly { readonly text: string }[] }
-    readonly error?: { readonly message: string }
-  }
+  const { status, result, error } = await callMcp(grove, token, method, name, input)
+  if (status === 401) return 401
   if (error !== undefined) return /not found/i.test(error.message) ? 404 : Number(error.message.slice(0, 3))
   return result?.isError === true ? Number(result.content?.[0]?.text.slice(0, 3)) : 200
 }

@@ -4,17 +4,8 @@ import { expect } from 'chai'
 import { ofAnyNode, table } from '../support/attempts.ts'
 import type { Client } from '../support/people.ts'
 import { attemptOf, send, specOperations } from '../support/permissions.ts'
-import { type Proposed, proposeNode, recordNode } from '../support/proposed.ts'
+import { type Proposed, proposeNode, recordNode, shownOperations } from '../support/proposed.ts'
 import { grove, noNode, open, signInFirst, useScene } from './scene.ts'
-
-/** Members find a proposed node by these operations. */
-const shown = `
-  listBranches createBranch getBranch deleteBranch restoreBranch listTags listEntities getFile getRaw getBlame getObject
-  listCommits createCommit getCommit getCommitDiff compareCommits getPatch
-  listPulls openPull getPull updatePull mergePull updatePullBranch undoPull listPullCommits getPullChanges
-  getPullImpact getPullDiff getPullChangesSince getTimeline listThreads updateThread createComment getComment
-  updateComment deleteComment applySuggestions listReviews submitReview getReview updateReview eraseEntry putReadMark
-  listChecks putCheck`.split(/\s+/)
 
 describe('a node that is proposed, or deleted in place', () => {
   useScene()
@@ -31,7 +22,7 @@ describe('a node that is proposed, or deleted in place', () => {
   for (const operation of specOperations) {
     const { id, path, security } = operation
     if (!path.includes('{node_id}') || ofAnyNode.has(id) || id === 'restoreNode') continue
-    const isShown = shown.includes(id)
+    const isShown = shownOperations.includes(id)
 
     it(`${id} ${isShown ? 'shows members a proposed one' : 'does not find a proposed one'}, and no deleted one`, async () => {
       const attempt = await attemptOf(id, open)

@@ -132,5 +132,7 @@ describe('a node that is only proposed', () => {
     expect(text).to.include('About Krill.\n').and.include('[remote rejected] HEAD -> main (this page is proposed;')
     expect(text).to.include('not found').and.not.include('has no branch')
     expect(own.git.log('sets/7')).to.have.length(2)
+    // The author of the commit is another user than the one who pushed it.
+    expect(own.git.lines('ls-tree', '-r', '--name-only', 'refs/grove/ledger', 'pushed/')).to.have.length(1)
   })
 })

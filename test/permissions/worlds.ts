@@ -1,12 +1,13 @@
 /**
  * Two services whose data differ only in what no caller may see. All that can be read of them is compared: operations,
- * pages by following links, feeds, and what Git's door offers.
+ * exports, tools of models, pages by following links, feeds, and what Git's door offers.
  */
 
 import { cp, rm } from 'node:fs/promises'
 import document from '../../spec/openapi.json' with { type: 'json' }
 import { newDataDir } from '../support/data-folder.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { callMcp } from '../support/mcp-calls.ts'
 import { client } from '../support/people.ts'
 import { specOperations } from '../support/permissions.ts'
 
@@ -32,8 +33,10 @@ export interface Asked {
   readonly pages: readonly string[]
   /** A word that only hidden content has. */
   readonly word: string
-  /** What may differ. */
-  readonly mayDiffer: RegExp
+  /** The parts of answers that are left out. */
+  readonly ignored: RegExp
+  /** True if the answer to this request may differ. Links to it are not followed. */
+  mayDiffer(caller: WorldCaller, request: string): boolean
 }
 
 /**
@@ -81,7 +84,7 @@ export async function differencesOf(
 ): Promise<{ readonly compared: number; readonly differing: readonly string[] }> {
   const [before, after] = [await answersOf(plain, caller, asked), await answersOf(hiding, caller, asked)]
   const keys = [...new Set([...before.keys(), ...after.keys()])]
-  const differing = keys.filter((key) => before.get(key) !== after.get(key))
+  const differing = keys.filter((key) => before.get(key) !== after.get(key) && !asked.mayDiffer(caller, key))
   return {
     compared: keys.length,
     differing: differing.map((key) => `${caller.name}: ${key}: ${partsThatDiffer(before.get(key), after.get(key))}`),
@@ -104,17 +107,23 @@ async function answersOf(grove: Grove, caller: WorldCaller, asked: Asked): Promi
     // The address of the service, which differs, is in a page, and express makes an ETag of the bytes of an answer.
     const etag = path.startsWith('/orgs/') && answered.etag?.replace(/^W\/"[0-9a-f]+-.*/, '')
     const told = [status, etag, answered.link, answered.location, text]
-    found.set(path, withoutPlace(grove, told.join(' ')).replace(asked.mayDiffer, ''))
+    found.set(path, withoutPlace(grove, told.join(' ')).replace(asked.ignored, ''))
     return text ?? ''
   }
   for (const path of pathsOf(asked)) await ask(path)
+  // Tools need a token.
+  for (const [name, input] of caller.token === undefined ? [] : toolCallsOf(asked)) {
+    const told = await callMcp(grove, caller.token, 'tools/call', name, input)
+    found.set(`${name} ${JSON.stringify(input)}`, withoutPlace(grove, JSON.stringify(told)).replace(asked.ignored, ''))
+  }
   const html = { accept: 'text/html', ...(caller.token && { cookie: `session=${caller.token}` }) }
   const waiting = [...asked.pages, ...asked.nodes.map((id) => `/o/${asked.params.org_id}/${id}`)]
   for (const path of waiting) {
     if (found.has(path)) continue
     for (const [, href = ''] of (await ask(path, html)).matchAll(/href="(\/[^"#]*)/g)) {
       const next = href.replaceAll('&amp;', '&')
-      if (!/^\/(assets|docs)\//.test(next) && waiting.length < mostPages && !waiting.includes(next)) waiting.push(next)
+      const isFollowed = !/^\/(assets|docs)\//.test(next) && !asked.mayDiffer(caller, next)
+      if (isFollowed && waiting.length < mostPages && !waiting.includes(next)) waiting.push(next)
     }
   }
   return found
@@ -126,7 +135,8 @@ const mostPages = 250
 /** The paths of all reads, of Git's door and of feeds. Searches ask for the word. */
 function pathsOf({ params, nodes, word }: Asked): string[] {
   const paths = specOperations
-    .filter(({ method, path }) => method === 'GET' && !/export|archive/.test(path))
+    // The export of personal data is a zip with the user's last requests.
+    .filter(({ id, method }) => method === 'GET' && id !== 'exportMyData')
     .flatMap(({ path }) => {
       const ids = path.includes('{node_id}') ? nodes : ['']
       return ids.map((node_id) =>
@@ -143,6 +153,30 @@ function pathsOf({ params, nodes, word }: Asked): string[] {
   return [...asked, ...doors, '/robots.txt', `/o/${params.org_id}/sitemap.xml`, `/o/${params.org_id}/feed.xml`]
 }
 
+/** Calls of each tool that only reads. */
+function toolCallsOf({ params: { org_id }, nodes, word }: Asked): readonly (readonly [tool: string, input: object])[] {
+  const ofOrg: Readonly<Record<string, readonly object[]>> = {
+    list_organisations: [{}],
+    search: [{ org_id, query: word, expand: 'deep' }],
+    list_nodes: [{ org_id }, { org_id, where: `title~${word}`, facets: ['tag'] }],
+    list_properties: [{ org_id }],
+    list_types: [{ org_id }],
+    list_proposals: [{ org_id, status: 'all' }],
+    waiting: [{}, { org_id }],
+    list_trash: [{ org_id }],
+  }
+  const ofNode = (node_id: string): Readonly<Record<string, readonly object[]>> => {
+    const at = { org_id, node_id }
+    return {
+      read_node: [at, { ...at, path: 'content.md' }],
+      ...{ neighbours: [at], history: [at], diff: [{ ...at, head: 'draft' }], list_proposals: [at] },
+      read_discussion: [{ ...at, number: 1 }],
+    }
+  }
+  const calls = [ofOrg, ...nodes.map(ofNode)].flatMap((some) => Object.entries(some))
+  return calls.flatMap(([name, inputs]) => inputs.map((input) => [name, input] as const))
+}
+
 /** Leaves out the port, and what each process or answer draws anew. */
 function withoutPlace({ url }: Grove, text: string): string {
   return text
@@ -150,6 +184,7 @@ function withoutPlace({ url }: Grove, text: string): string {
     .replaceAll(new URL(url).host, '')
     .replace(/(data-node|name="(?:id|copy)" value)="[0-9a-f-]{36}"/g, '$1')
     .replace(/"(id|request_id)":"[0-9a-f-]{36}","(at|detail)"/g, '"$2"')
+    .replace(/<(\/?content) id=\\*"[\w-]+/g, '<$1')
     .replace(/nonce[-=]"?[\w+/=-]+/g, 'nonce')
     .replace(/"version":"(\d+)-[0-9a-f-]{36}-/g, '"version":"$1-')
 }

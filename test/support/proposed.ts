@@ -6,6 +6,15 @@ import { join } from 'node:path'
 import { noOid } from '../../gitstore/repo.ts'
 import { type Git, gitIn } from './git.ts'
 
+/** Members find a proposed node by these operations. */
+export const shownOperations: readonly string[] = `
+  listBranches createBranch getBranch deleteBranch restoreBranch listTags listEntities getFile getRaw getBlame getObject
+  listCommits createCommit getCommit getCommitDiff compareCommits getPatch
+  listPulls openPull getPull updatePull mergePull updatePullBranch undoPull listPullCommits getPullChanges
+  getPullImpact getPullDiff getPullChangesSince getTimeline listThreads updateThread createComment getComment
+  updateComment deleteComment applySuggestions listReviews submitReview getReview updateReview eraseEntry putReadMark
+  listChecks putCheck`.split(/\s+/)
+
 interface Proposing {
   readonly by: { readonly id: string; readonly name: string; readonly email: string }
   readonly title: string
