@@ -112,6 +112,7 @@ export const rights = {
   getChangeSet: { authorization: 'required', token: 'read', maintenance: 'served', fullDisk: 'served' },
   updateChangeSet: { authorization: 'required', token: 'propose', maintenance: 'refused', fullDisk: 'refused' },
   mergeChangeSet: { authorization: 'required', token: 'write', maintenance: 'refused', fullDisk: 'refused' },
+  submitChangeSetReview: { authorization: 'required', token: 'none', maintenance: 'refused', fullDisk: 'refused' },
   listOrgPulls: { authorization: 'required', token: 'read', maintenance: 'served', fullDisk: 'served' },
   openPull: { authorization: 'required', token: 'propose', maintenance: 'refused', fullDisk: 'refused' },
   listPulls: { authorization: 'required', token: 'read', maintenance: 'served', fullDisk: 'served' },

@@ -2895,6 +2895,23 @@ export interface components {
                 reason: string;
             };
         };
+        /** @description A review of a change set. It needs a text, unless it approves. */
+        NewChangeSetReview: {
+            /** @default comment */
+            verdict: components["schemas"]["ReviewVerdict"];
+            /** @default  */
+            text: components["schemas"]["CommentText"];
+            /** @description Ids of the pages that the verdict is for. Default: all open ones that you have not proposed. */
+            items?: components["schemas"]["Uuid"][];
+            /** @description The `version` that you reviewed. If a page has changed since, nothing is submitted. */
+            expected_version: components["schemas"]["Oid"];
+        };
+        /** @description A change set after a review. */
+        ReviewedChangeSet: {
+            change_set: components["schemas"]["ChangeSet"];
+            /** @description The number of the review in the change set. */
+            entry: number;
+        };
         /**
          * @description `empty`: no item is left to merge. `item_gone`: a page was deleted elsewhere; remove it. The others are those of
          *     pull requests, and apply to one item or more.
@@ -8398,6 +8415,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChangeSetBody"];
+                };
+            };
+        };
+    };
+    submitChangeSetReview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                org_id: components["parameters"]["org_id"];
+                /** @description The change set's number. An unknown number is 404. */
+                number: components["parameters"]["set_number"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "verdict": "approve",
+                 *       "text": "Well done.",
+                 *       "items": [
+                 *         "01980a60-1f00-7a33-b2d4-6c8e0f1a2b03"
+                 *       ],
+                 *       "expected_version": "9f2c4b7e9a1d4c6e8b3f5a7092d4e6f81a3c5b7d"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewChangeSetReview"];
+            };
+        };
+        responses: {
+            /** @description The change set. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewedChangeSet"];
                 };
             };
         };

@@ -2,6 +2,7 @@
 import { updateChangeSet } from '../domain/sets/changes.ts'
 import { mergeChangeSet } from '../domain/sets/merge.ts'
 import { openChangeSet } from '../domain/sets/open.ts'
+import { submitSetReview } from '../domain/sets/reviews.ts'
 import { getChangeSet, listChangeSets } from '../domain/sets/views.ts'
 import type { Handlers } from '../http/contract/operations.ts'
 import { createdAt } from '../http/responses/responses.ts'
@@ -12,4 +13,5 @@ export const changeSetRoutes = {
   getChangeSet,
   updateChangeSet,
   mergeChangeSet,
+  submitChangeSetReview: createdAt('/orgs/{org_id}/change-sets/{number}', submitSetReview),
 } satisfies Partial<Handlers>

@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = '94f1311454ee'
+export const revision = '09e85904bf56'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',
@@ -115,6 +115,7 @@ export const operations = {
   getChangeSet: 'GET /orgs/{org_id}/change-sets/{number}',
   updateChangeSet: 'PATCH /orgs/{org_id}/change-sets/{number}',
   mergeChangeSet: 'POST /orgs/{org_id}/change-sets/{number}/merge',
+  submitChangeSetReview: 'POST /orgs/{org_id}/change-sets/{number}/reviews',
   listOrgPulls: 'GET /orgs/{org_id}/pull-requests',
   openPull: 'POST /orgs/{org_id}/nodes/{node_id}/pull-requests',
   listPulls: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests',

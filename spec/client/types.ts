@@ -2895,6 +2895,23 @@ export interface components {
                 readonly reason: string;
             };
         };
+        /** @description A review of a change set. It needs a text, unless it approves. */
+        readonly NewChangeSetReview: {
+            /** @default comment */
+            readonly verdict?: components["schemas"]["ReviewVerdict"];
+            /** @default  */
+            readonly text?: components["schemas"]["CommentText"];
+            /** @description Ids of the pages that the verdict is for. Default: all open ones that you have not proposed. */
+            readonly items?: readonly components["schemas"]["Uuid"][];
+            /** @description The `version` that you reviewed. If a page has changed since, nothing is submitted. */
+            readonly expected_version: components["schemas"]["Oid"];
+        };
+        /** @description A change set after a review. */
+        readonly ReviewedChangeSet: {
+            readonly change_set: components["schemas"]["ChangeSet"];
+            /** @description The number of the review in the change set. */
+            readonly entry: number;
+        };
         /**
          * @description `empty`: no item is left to merge. `item_gone`: a page was deleted elsewhere; remove it. The others are those of
          *     pull requests, and apply to one item or more.
@@ -8398,6 +8415,46 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["ChangeSetBody"];
+                };
+            };
+        };
+    };
+    readonly submitChangeSetReview: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The change set's number. An unknown number is 404. */
+                readonly number: components["parameters"]["set_number"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "verdict": "approve",
+                 *       "text": "Well done.",
+                 *       "items": [
+                 *         "01980a60-1f00-7a33-b2d4-6c8e0f1a2b03"
+                 *       ],
+                 *       "expected_version": "9f2c4b7e9a1d4c6e8b3f5a7092d4e6f81a3c5b7d"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NewChangeSetReview"];
+            };
+        };
+        readonly responses: {
+            /** @description The change set. */
+            readonly 201: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ReviewedChangeSet"];
                 };
             };
         };

@@ -89,6 +89,7 @@ describe('what a personal access token may do', () => {
     revokeInvitation: 'none',
     acceptInvitation: 'none',
     submitReview: 'none',
+    submitChangeSetReview: 'none',
     updateReview: 'none',
     eraseEntry: 'none',
     putReadMark: 'none',

@@ -68,6 +68,10 @@ const verdict = z.looseObject({
   target_branch: z.string(),
   /** The numbers of the comments that were submitted with it. */
   comments: z.array(number),
+  /** The id of the review of a change set that gave it. Such a verdict has no text. */
+  review: z.string().refine(isId).exactOptional(),
+  /** The pages that a review of a change set is about. */
+  items: z.array(z.string().refine(isId)).exactOptional(),
   withdrawn: z.looseObject({ at: when }).exactOptional(),
   dismissed: z.looseObject({ by: user, at: when, reason: z.string() }).exactOptional(),
   erased: erased.exactOptional(),

@@ -233,11 +233,16 @@ export interface EntryAct extends LedgerCommit {
 /** Writes entries in one commit and saves the objects. The caller holds the ledger's lock. */
 export async function appendEntries(repo: Repo, ledger: Oid, act: EntryAct): Promise<Oid> {
   const draft = newObjectBatch(repo)
-  const files = act.entries.map(({ entry, record }) => ({ path: entryFile(act.number, entry), value: record }))
-  const tree = await applyFiles(draft, (await readCommit(repo, ledger)).tree, files)
-  const tip = await commitTree(draft, tree, act.keep === undefined ? [ledger] : [ledger, act.keep], act)
+  const tip = await addEntries(draft, ledger, act)
   await draft.save()
   return tip
+}
+
+/** Builds the commit of entries on the draft, and returns it. */
+export async function addEntries(draft: ObjectDraft, ledger: Oid, act: EntryAct): Promise<Oid> {
+  const files = act.entries.map(({ entry, record }) => ({ path: entryFile(act.number, entry), value: record }))
+  const tree = await applyFiles(draft, (await readCommit(draft.repo, ledger)).tree, files)
+  return commitTree(draft, tree, act.keep === undefined ? [ledger] : [ledger, act.keep], act)
 }
 
 /** The checks of one commit after a report. */

@@ -8,8 +8,7 @@ import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
-import type { Oid } from '../../../gitstore/repo.ts'
-import type { Repo } from '../../../gitstore/repo.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { moveRepo } from '../../../gitstore/repo-folders.ts'
 import {
   countsOf,

@@ -1,6 +1,5 @@
 /**
- * Removes pages after a change set: those that it has deleted, and those that it was about to propose. Nobody sees them
- * before either.
+ * Removes pages that a change set has deleted, or was about to propose. Nobody sees them before either.
  */
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
@@ -28,7 +27,7 @@ export async function discardMerged(ctx: Ctx<Person>, orgId: string, pages: read
   }
 }
 
-/** Milliseconds after which a page that no set lists was left by a process that died. */
+/** Milliseconds after which a page without a set is left over from a process that died. */
 const orphanedMs = 3_600_000
 
 /**
@@ -54,7 +53,7 @@ export async function discardLeft(deps: Services, orgId: string, nodeId: string)
   deps.log.info({ orgId, nodeId }, 'a proposed page that no change set lists was removed')
 }
 
-/** True if its pull request is open, and the set that it names does not exist or does not list the page. */
+/** True if its pull request is open, and no set lists the page. */
 async function isOrphaned(deps: Services, orgId: string, { id, proposed_in: set }: NodeRecord, repo: Repo) {
   const ledger = readRef(repo, ledgerRef)
   if (ledger === null || set === undefined) return false

@@ -14,7 +14,7 @@ import { withIntent } from '../event-log/note-intents.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { indexSets } from '../indexing/set-rows.ts'
 import { ledgerRef } from '../layout.ts'
-import { addEvents, type PullAct } from '../ledger/ledger.ts'
+import { addEntries, addEvents, type EntryAct, type PullAct } from '../ledger/ledger.ts'
 import { readSet, type SetAct, type SetItem, type SetRecord, setEvents, setsOf } from '../ledger/set-ledger.ts'
 import type { Ctx, Services } from '../services.ts'
 
@@ -35,7 +35,9 @@ interface LockedPage {
 
 interface PartOutcome {
   /** The events that the ledger of the page records. */
-  readonly acts: readonly PullAct[]
+  readonly acts?: readonly PullAct[]
+  /** The entries that it records instead of events. */
+  readonly entries?: EntryAct
   /** The moves of other refs of the page, before the ledger. */
   readonly moves: readonly Move[]
   /** The moves of other refs after the ledgers. */
@@ -51,7 +53,13 @@ export interface SetChange {
   /** Objects that the moves of parts need. They are saved with those of the ledgers. */
   readonly drafts: readonly ObjectBatch[]
   /** Returns the event of the set. Undefined: the set stays as it is. @param items the new items, in the order of `parts` */
-  decide(sets: LockedSets, items: readonly SetItem[]): Promise<SetAct | undefined>
+  decide(sets: LockedSets, items: readonly SetItem[]): Promise<SetAct | SetEntries | undefined>
+}
+
+/** Entries of the set's conversation. Its record stays as it is. */
+export interface SetEntries {
+  readonly record: SetRecord
+  readonly entries: EntryAct
 }
 
 export interface LockedSets {
@@ -76,9 +84,10 @@ export async function changeSet(ctx: Ctx<Person>, change: SetChange): Promise<Se
       const { repo, node } = access
       const ledger = current({ repo, ref: ledgerRef })
       if (ledger === null) throw new AppError('node_not_found', 'A page of the change set was deleted')
-      const { acts, moves, after = [], item } = await decide({ ledger, current, rights })
+      const { acts = [], entries, moves, after = [], item } = await decide({ ledger, current, rights })
       const draft = newObjectBatch(repo)
       if (acts.length > 0) ledgers.push({ repo, ref: ledgerRef, to: await addEvents(draft, ledger, acts) })
+      if (entries) ledgers.push({ repo, ref: ledgerRef, to: await addEntries(draft, ledger, entries) })
       refs.push(...moves)
       late.push(...after)
       drafts.push(draft)
@@ -87,12 +96,18 @@ export async function changeSet(ctx: Ctx<Person>, change: SetChange): Promise<Se
     const sets = current(own)
     const act = await change.decide({ repo: own.repo, sets }, items)
     const draft = newObjectBatch(own.repo)
-    const last = act ? [{ ...own, to: await setEvents(draft, sets, act) }] : []
+    const last = act ? [{ ...own, to: await addToSets(draft, sets, act) }] : []
     const save = () => allDone([...drafts, draft].map((one) => one.save()))
     return withIntent(ctx, ctx.actor, { moves: [...refs, ...ledgers, ...late, ...last], value: act?.record, save })
   })
   await indexChanged(ctx, orgId, parts)
   return record
+}
+
+function addToSets(draft: ObjectBatch, sets: Oid | null, act: SetAct | SetEntries): Promise<Oid> {
+  if (!('entries' in act)) return setEvents(draft, sets, act)
+  if (sets === null) throw setNotFoundError()
+  return addEntries(draft, sets, act.entries)
 }
 
 /** Nodes that are indexed side by side. */
