@@ -20,7 +20,7 @@ export async function callMcp(
     'io.modelcontextprotocol/clientCapabilities': {},
   }
   const given = method === 'tools/call' ? { arguments: input } : input
-  const { uri } = given as { readonly uri?: string } // of resources
+  const { uri } = given as { readonly uri?: string } // resources have one
   const answer = await fetch(`${url}/mcp`, {
     method: 'POST',
     headers: {
