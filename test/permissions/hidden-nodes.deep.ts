@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { cli } from '../operator/desk.ts'
 import { made } from '../support/cast.ts'
 import { expectSound } from '../support/data-folder.ts'
 import type { Grove } from '../support/grove.ts'
@@ -124,6 +125,8 @@ describe('a node that is not there for readers', () => {
           expect((await who.patch(`${at}/${hidden}`, { title: 'Mine' })).body.code).to.equal('node_not_found')
           expect((await who.put(`${at}/${krill}/parents/${hidden}`, {})).body.code).to.equal('parent_not_found')
           await expectSound(worlds.hiding.dataDir)
+          const { code, stdout } = await cli(worlds.hiding.dataDir, 'doctor')
+          expect(code, stdout).to.equal(0)
         })
       })
 })

@@ -60,8 +60,8 @@ export async function makeWorlds<T>(
   const started = new Date()
   const now = () => started
   const [plain, hiding] = [
-    await startGrove({ dataDir: first.dataDir, now, auditFetches: false }),
-    await startGrove({ dataDir: second, now, auditFetches: false }),
+    await startGrove({ dataDir: first.dataDir, now, auditFetches: false, sweeps: false }),
+    await startGrove({ dataDir: second, now, auditFetches: false, sweeps: false }),
   ]
   return {
     made,

@@ -71,7 +71,7 @@ describe('pages left by change sets', () => {
 
   it('are removed after an hour if no set lists them, and stay if one does', async () => {
     const { change_set: set } = await open(maintainer, { nodes: [{ title: 'Krill' }] })
-    const lost = proposeNode(grove, ann.org, { by: ann.user, title: 'Lost' })
+    const lost = proposeNode(grove, ann.org, { by: ann.user, title: 'Lost', at: new Date(time).toISOString() })
     time += 1_800_000
     await grove.settled()
     expect(existsSync(folderOf(lost.id))).to.equal(true)

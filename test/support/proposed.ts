@@ -25,6 +25,8 @@ interface Proposing {
   readonly id?: string
   readonly branch?: string
   readonly changeSet?: string
+  /** When it was proposed. Default: now. The sweep removes a node that no set has proposed for an hour. */
+  readonly at?: string
 }
 
 export interface Proposed {
@@ -36,7 +38,6 @@ export interface Proposed {
 }
 
 const ledger = 'refs/grove/ledger'
-const at = '2026-01-02T03:04:05.000Z'
 
 /** Puts the repository of a proposed node in place. It has pull request 1 into `main`, which does not exist. */
 export function proposeNode(
@@ -50,6 +51,7 @@ export function proposeNode(
     id = randomUUID(),
     branch = 'sets/7',
     changeSet = randomUUID(),
+    at = new Date().toISOString(),
   }: Proposing,
 ): Proposed {
   const stage = mkdtempSync(join(grove.dataDir, 'tmp-proposed-'))
@@ -90,6 +92,7 @@ export function recordNode(
 export function bringIn({ git, branch }: Proposed, title: string): void {
   const head = git.head(branch)
   const pull = JSON.parse(git.say('show', `${ledger}:pulls/0/0/1.json`))
+  const at = new Date().toISOString()
   const ended = { by: pull.author, at }
   const merged = JSON.stringify({ ...pull, status: 'merged', source_commit: head, at, ended })
   git.point('main', head)
