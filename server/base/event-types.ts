@@ -12,6 +12,7 @@ export const eventNouns = {
   branch: 'Branches',
   tag: 'Versions (tags)',
   pull_request: 'Proposals: opened, changed, merged, closed',
+  change_set: 'Proposals of several pages: opened, changed, merged, closed',
   comment: 'Comments',
   text: undefined,
   thread: 'Threads: resolved, reopened',
@@ -57,6 +58,7 @@ interface EventRow {
   }
 }
 
+const setFields = '`number`, `id`, `title`, `is_draft`, `items` (up to 50, each with `node_id`, `number` and `act`)'
 const pullFields =
   '`number`, `id`, `title`, `source_branch`, `target_branch`, `is_draft`, `source_commit`, `target_commit`'
 
@@ -230,6 +232,31 @@ const rows = {
     data: `${pullFields}, (\`overridden\`)`,
     inbox: 'merged it',
     activity: { tabs: ['edits', 'proposals'], says: '{who} merged {proposal} into {target}{page}{overridden}' },
+  },
+  'change_set.opened': {
+    when: 'a change set is opened',
+    data: setFields,
+    activity: { tabs: ['proposals'], says: '{who} opened {draft}{set}' },
+  },
+  'change_set.edited': {
+    when: 'its title, description, pages, reviewers or draft state change',
+    data: setFields,
+    activity: { tabs: ['proposals'], says: '{who} changed {set}', run: { same: ['number'] } },
+  },
+  'change_set.closed': {
+    when: 'it is closed without a merge',
+    data: setFields,
+    activity: { tabs: ['proposals'], says: '{who} closed {set}' },
+  },
+  'change_set.reopened': {
+    when: 'it is opened again',
+    data: setFields,
+    activity: { tabs: ['proposals'], says: '{who} reopened {set}' },
+  },
+  'change_set.merged': {
+    when: 'it is merged. The events of its pages come before, in the same transaction',
+    data: `${setFields}, (\`overridden\`)`,
+    activity: { tabs: ['edits', 'proposals'], says: '{who} merged {set}{overridden}' },
   },
   'comment.created': {
     when: 'a comment is written',

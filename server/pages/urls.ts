@@ -111,6 +111,9 @@ export class Urls {
   readonly delivery = (org: string, webhook: string, id: string) => `${this.webhook(org, webhook)}/${segment(id)}`
   /** The proposals of all nodes. */
   readonly orgProposals = (org: string) => `${this.org(org)}/proposals`
+  /** A proposal of several nodes. `node`: shows only this one. */
+  readonly changeSet = (org: string, number: number, node?: string) =>
+    `${this.orgProposals(org)}/${number}${node === undefined ? '' : `?page=${segment(node)}`}`
   /** The deleted nodes. */
   readonly trash = (org: string) => `${this.org(org)}/trash`
   /** The recent changes of all nodes. `before`: where the page before ended. */

@@ -2,13 +2,14 @@
 import { isDamage } from '../../../gitstore/errors.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import { listRepos, repoExists } from '../../../gitstore/repo-folders.ts'
-import { isId, ledgerRef, main, nodeRepo, orgFolder, orgRepo } from '../layout.ts'
+import { isId, ledgerRef, main, nodeRepo, orgFolder, orgRepo, setsRef } from '../layout.ts'
 import { isHidden, readNodeRecord } from '../ledger/ledger.ts'
 import type { Services } from '../services.ts'
-import { describeLedger } from './describe-node.ts'
+import { creationOf, describeLedger } from './describe-node.ts'
 import { commitEvents } from './describe-org.ts'
 import type { EventFacts } from './event-facts.ts'
 import { encodeEvent } from './event-json.ts'
+import { setEvents } from './ledger-events.ts'
 import { listNewCommits } from './ledger-walk.ts'
 
 interface Derived {
@@ -39,6 +40,8 @@ export async function deriveEvents(
   if (head !== null)
     for (const oid of (await listNewCommits(repo, null, head)).commits)
       add(null, await commitEvents(repo, oid, undefined))
+  const sets = readRef(repo, setsRef)
+  if (sets) for (const oid of (await listNewCommits(repo, null, sets)).commits) add(null, await setEvents(repo, oid))
   for (const nodeId of (await listRepos(orgFolder(store, orgId))).filter(isId)) {
     signal.throwIfAborted()
     try {
@@ -62,7 +65,7 @@ async function nodeEvents(
   if (ledger === null || (await isHidden(repo, ledger))) return []
   const [root, ...later] = (await listNewCommits(repo, null, ledger)).commits
   if (root === undefined) return []
-  const { title, created_at } = await readNodeRecord(repo, root)
+  const { title, created_at } = await readNodeRecord(repo, await creationOf(repo, root, ledger))
   const created: EventFacts = { type: 'node.created', key: root, at: created_at, data: { title } }
   return [created, ...(await describeLedger(repo, later, () => undefined))]
 }

@@ -171,9 +171,10 @@ function movesBetween(before: ReadonlyMap<string, Oid>, after: readonly Readonly
 }
 
 async function describeGone(deps: Services, node: DescribedNode, state: RecordedRepo): Promise<Described> {
-  const { at, log } = node
-  const deletion = await findDeletion(deps, at)
-  const intent = (await readIntents(deps, at.node_id, [null]))(ledgerRef, null)
+  const { at, log, repo } = node
+  const ledger = repoExists(repo) ? readRef(repo, ledgerRef) : null
+  const deletion = ledger === null ? await findDeletion(deps, at) : await readMergedDeletion(repo, ledger)
+  const intent = (await readIntents(deps, at.node_id, [ledger]))(ledgerRef, ledger)
   const actor =
     intent?.actor ?? (deletion?.deleted_by === undefined ? undefined : actorOf({ name: deletion.deleted_by }))
   const event: EventFacts = {
@@ -186,6 +187,13 @@ async function describeGone(deps: Services, node: DescribedNode, state: Recorded
   }
   const step = { ...stepOf(node), ledger: state.ledger, digest: '', gone: 1, putRefs: new Map(), removedRefs: [] }
   return { step, events: [event], isWhole: true, linked: [] }
+}
+
+/** Reads a deletion that a change set has merged. The repository is not in the trash yet. */
+async function readMergedDeletion(repo: Repo, ledger: Oid) {
+  const { committer } = await readCommit(repo, ledger)
+  const { title } = await readNodeRecord(repo, ledger)
+  return { ms: committer.timestamp * 1000, title, deleted_by: committer.name }
 }
 
 /** Reads the record of the newest copy in the trash. Undefined if there is no copy. */
@@ -251,12 +259,21 @@ async function titleOf(repo: Repo, ledger: Oid): Promise<{ readonly title: strin
   return { title, ...(head !== null && { head }) }
 }
 
-async function describeCreation({ repo, moves }: Seen, root: Oid, intentOf: IntentOf) {
-  const { committer } = await readCommit(repo, root)
-  const { title, created_at } = await readNodeRecord(repo, root)
+/** Returns the ledger commit that made the node. This is the first one, or the merge of its proposal. */
+export async function creationOf(repo: Repo, root: Oid, ledger: Oid): Promise<Oid> {
+  if ((await readNodeRecord(repo, root)).state === undefined) return root
+  const { commits } = await listNewCommits(repo, root, ledger)
+  for (const oid of commits) if (!(await isHidden(repo, oid))) return oid
+  return root
+}
+
+async function describeCreation({ repo, moves, ledger }: Seen, root: Oid, intentOf: IntentOf) {
+  const made = await creationOf(repo, root, ledger)
+  const { committer } = await readCommit(repo, made)
+  const { title, created_at } = await readNodeRecord(repo, made)
   const head = moves.find(({ ref }) => ref === main)?.after ?? null
   const { edges_added } = await contentChange(repo, null, head)
-  const intent = intentOf(ledgerRef, root)
+  const intent = intentOf(ledgerRef, made)
   const actor = intent?.actor ?? actorOf({ name: committer.name })
   const event: EventFacts = {
     type: 'node.created',

@@ -9,14 +9,15 @@ import type { Log } from '../../../index/log/events.ts'
 import type { RecordedRepo, RecordedStep } from '../../../index/log/recorded.ts'
 import { findRecord, type MemberFile, type OrgRecord } from '../format/org-format.ts'
 import { timeOf } from '../format/signatures.ts'
-import { main, orgRepo } from '../layout.ts'
+import { main, orgRepo, setsRef } from '../layout.ts'
 import type { Services } from '../services.ts'
 import { listVersions } from '../types/stored-types.ts'
 import type { Described } from './describe-node.ts'
 import type { EventActor, EventFacts } from './event-facts.ts'
 import { type How, howOf, type KnownIntent, readIntents } from './intents.ts'
-import { actorOf } from './ledger-events.ts'
+import { actorOf, setEvents } from './ledger-events.ts'
 import { listNewCommits } from './ledger-walk.ts'
+import { readRecordedRefs } from './recorded-refs.ts'
 
 /** The most types that an event lists. */
 const mostListed = 50
@@ -42,8 +43,14 @@ export async function describeOrg(deps: Services, { orgId, state, log }: Describ
     return described({ ...step, ledger: state?.ledger ?? '', digest: '', gone: 1 }, [event])
   }
   const head = readRef(repo, main)
-  if (head === null || (state?.ledger === head && state.gone === 0)) return undefined
-  if (state === undefined && log.whole === 0) return described({ ...step, ledger: head, digest: '', gone: 0 }, [])
+  if (head === null) return undefined
+  const sets = readRef(repo, setsRef)
+  if (state === undefined && log.whole === 0)
+    return described(
+      { ...step, ledger: head, digest: '', gone: 0, putRefs: new Map(sets ? [[setsRef, sets]] : []) },
+      [],
+    )
+  if (state?.ledger === head && state.gone === 0) return describeSets(deps, repo, { step, state, sets })
   const { commits, isReset } = await listNewCommits(repo, state?.ledger ?? null, head)
   if (isReset || state?.gone === 1) {
     const data = { before: state?.ledger || undefined, after: head }
@@ -55,7 +62,35 @@ export async function describeOrg(deps: Services, { orgId, state, log }: Describ
   const events: EventFacts[] = []
   for (const oid of some) events.push(...(await commitEvents(repo, oid, intentOf(main, oid))))
   const after: RecordedStep = { ...step, ledger: some.at(-1) ?? head, digest: '', gone: 0 }
-  return { step: after, events, isWhole: some.length === commits.length, linked: [] }
+  // Change sets follow in the next step.
+  return { step: after, events, isWhole: some.length === commits.length && sets === null, linked: [] }
+}
+
+interface RecordedSets {
+  readonly step: Omit<RecordedStep, 'ledger' | 'digest' | 'gone'>
+  readonly state: RecordedRepo
+  readonly sets: Oid | null
+}
+
+/** Returns the next events of change sets; undefined if the log has all of them. */
+async function describeSets(
+  deps: Services,
+  repo: Repo,
+  { step, state, sets }: RecordedSets,
+): Promise<Described | undefined> {
+  const known = (await readRecordedRefs(deps, state)).get(setsRef) ?? null
+  if (sets === null || sets === known) return undefined
+  const { commits, isReset } = await listNewCommits(repo, known, sets)
+  const some = isReset ? [] : commits.slice(0, commitsAtOnce)
+  const intentOf = await readIntents(deps, state.node_id, some)
+  const events: EventFacts[] = []
+  for (const oid of some)
+    for (const event of await setEvents(repo, oid))
+      events.push({ ...event, ...who(intentOf(setsRef, oid), event.actor) })
+  const isWhole = isReset || some.length === commits.length
+  const last = isWhole ? sets : (some.at(-1) ?? sets)
+  const after = { ...step, ledger: state.ledger, digest: '', gone: 0, putRefs: new Map([[setsRef, last]]) } as const
+  return { step: after, events, isWhole, linked: [] }
 }
 
 function described(step: RecordedStep, events: readonly EventFacts[]): Described {

@@ -17,6 +17,7 @@ import {
   readEntryText,
 } from '../ledger/entries.ts'
 import { type PullRecord, pushedSubject } from '../ledger/ledger.ts'
+import type { SetRecord } from '../ledger/set-ledger.ts'
 import type { EventActor, EventFacts } from './event-facts.ts'
 
 /** The most files of one commit that are compared. The service writes a few; a review has at most 101. */
@@ -107,15 +108,57 @@ function commentEvents(make: Make, before: CommentRecord | undefined, now: Comme
   return found
 }
 
+/** The most pages that an event of a change set lists. */
+const mostItems = 50
+
+/** Describes the difference between a commit of the ledger of change sets and its parent. */
+export async function setEvents(repo: Repo, commit: Oid): Promise<EventFacts[]> {
+  const { tree, parents } = await readCommit(repo, commit)
+  const before = parents[0] === undefined ? null : (await readCommit(repo, parents[0])).tree
+  const changes = (await diffTrees(repo, before, tree, createYielder(), mostFiles)).map(withFilesOnly)
+  const users = new Map<number, EntryUser>()
+  for (const change of changes) {
+    const at = parseEntryFile(change.path)
+    const now = at && (await readSide(repo, change, 'new'))
+    if (at && now?.kind === 'event') users.set(at.number, now.by)
+  }
+  const found: EventFacts[] = []
+  for (const { path, old, new: file } of changes) {
+    if (!path.startsWith(`${pullsFolder}/`) || !file) continue
+    const now = await readRecordFile<SetRecord>(repo, file.oid)
+    const known = old ? await readRecordFile<SetRecord>(repo, old.oid) : undefined
+    if (now) found.push(setEvent(commit, known, now, users.get(now.number)))
+  }
+  return found
+}
+
+function setEvent(commit: Oid, before: SetRecord | undefined, now: SetRecord, user: EntryUser | undefined): EventFacts {
+  const { number, id, title, is_draft, status } = now
+  const items = (now.items ?? []).slice(0, mostItems).map(({ node_id, number, act }) => ({ node_id, number, act }))
+  const userId = user?.id ?? (before ? undefined : now.author_id)
+  const actor = actorOf({ name: now.by.name, ...(userId !== undefined && { id: userId }) })
+  const data = {
+    ...{ number, id, title, is_draft, items },
+    ...(status === 'merged' && now.overridden && { overridden: true }),
+  }
+  return { type: setType(before, now), key: commit, at: now.at, ...(actor && { actor }), data }
+}
+
+function setType(before: SetRecord | undefined, { status }: SetRecord): EventType {
+  if (!before) return 'change_set.opened'
+  if (before.status === status) return 'change_set.edited'
+  return status === 'open' ? 'change_set.reopened' : `change_set.${status}`
+}
+
 async function pullEvents(
   repo: Repo,
   commit: Oid,
   change: TreeChange,
   users: ReadonlyMap<number, EntryUser>,
 ): Promise<EventFacts[]> {
-  const now = change.new ? await readPullFile(repo, change.new.oid) : undefined
+  const now = change.new ? await readRecordFile(repo, change.new.oid) : undefined
   if (!now) return []
-  const before = change.old ? await readPullFile(repo, change.old.oid) : undefined
+  const before = change.old ? await readRecordFile(repo, change.old.oid) : undefined
   const type = pullType(before, now)
   const { number, id, title, source_branch, target_branch, is_draft, source_commit, target_before } = now
   const known = users.get(number)
@@ -148,9 +191,12 @@ function pullType(before: PullRecord | undefined, now: PullRecord): EventType | 
   return shown.some((field) => before[field] !== now[field]) ? 'pull_request.edited' : undefined
 }
 
-async function readPullFile(repo: Repo, oid: Oid): Promise<PullRecord | undefined> {
+async function readRecordFile<R extends Pick<PullRecord, 'number' | 'by'> = PullRecord>(
+  repo: Repo,
+  oid: Oid,
+): Promise<R | undefined> {
   try {
-    const record = JSON.parse((await readBlob(repo, oid)).toString()) as PullRecord | null // only the ledger writes it
+    const record = JSON.parse((await readBlob(repo, oid)).toString()) as R | null // only the ledger writes it
     return record !== null && typeof record.number === 'number' && typeof record.by?.name === 'string'
       ? record
       : undefined

@@ -42,6 +42,7 @@ class StaleError extends Error {
  * Records what happened to nodes of an organisation since the last time. The events of a node that gets an edge come
  * after those of the edge's other node.
  *
+ * @param andOrg true: the events of the organisation itself follow, in the same transaction
  * @throws GitError if a repository is damaged; DatabaseError
  */
 export async function recordNodes(
@@ -49,8 +50,9 @@ export async function recordNodes(
   orgId: string,
   nodeIds: readonly string[],
   historyOf: HistoryOf,
+  andOrg = false,
 ): Promise<void> {
-  const recording = { deps, orgId, historyOf, visited: new Set<string>() }
+  const recording = { deps, orgId, historyOf, andOrg, visited: new Set<string>() }
   await untilWhole(deps, orgId, (log) => recordOnce(recording, log, nodeIds))
 }
 
@@ -74,7 +76,7 @@ export async function recordNode(
   { before, refs }: { readonly before: Recorded; readonly refs: NodeRefs | undefined },
   historyOf: HistoryOf,
 ): Promise<void> {
-  const recording = { deps, orgId, historyOf, visited: new Set<string>() }
+  const recording = { deps, orgId, historyOf, andOrg: false, visited: new Set<string>() }
   if (before?.log.sealed === 1) return
   try {
     if (before && refs && (await recordStates(recording, before.log, [{ nodeId, state: before.state, refs }]))) return
@@ -104,7 +106,7 @@ export async function recordNewNodes(
   )
   const found = rows.map((row) => describeNew(orgId, row, intentOf(row.node.id)))
   const own = new Set(rows.map(({ node }) => node.id))
-  const recording = { deps, orgId, historyOf, visited: own }
+  const recording = { deps, orgId, historyOf, andOrg: false, visited: own }
   try {
     await recordLinked(
       recording,
@@ -121,10 +123,9 @@ export async function recordNewNodes(
 /** Records what happened to an organisation itself. @throws the errors of recordNodes */
 export async function recordOrg(deps: Services, orgId: string): Promise<void> {
   await untilWhole(deps, orgId, async (log) => {
-    const state = (await findRecordedRepos(deps.events.read, [orgId])).get(orgId)
-    const found = await describeOrg(deps, { orgId, state, log })
+    const [found] = await describeOwn(deps, orgId, log)
     if (!found) return true
-    await append(deps, log, [{ nodeId: null, ...found }])
+    await append(deps, log, [found])
     return found.isWhole
   })
 }
@@ -185,6 +186,8 @@ interface Recording {
   readonly deps: Services
   readonly orgId: string
   readonly historyOf: HistoryOf
+  /** True if the events of the organisation itself are recorded too. */
+  readonly andOrg: boolean
   /** Nodes whose events were or are being recorded. Links may form cycles. */
   readonly visited: Set<string>
 }
@@ -205,7 +208,7 @@ interface StateOfNode extends Pick<DescribedNode, 'state' | 'refs'> {
 }
 
 async function recordStates(recording: Recording, log: Log, nodes: readonly StateOfNode[]): Promise<boolean> {
-  const { deps, orgId, historyOf, visited } = recording
+  const { deps, orgId, historyOf, andOrg, visited } = recording
   const found: (Described & { readonly nodeId: string })[] = []
   const own = new Set(nodes.map(({ nodeId }) => nodeId))
   for (const { nodeId, ...known } of nodes) {
@@ -215,7 +218,8 @@ async function recordStates(recording: Recording, log: Log, nodes: readonly Stat
     const described = await describeNode(deps, { at, repo, history: historyOf(nodeId, repo), log, ...known })
     if (described) found.push({ nodeId, ...described })
   }
-  if (found.length === 0) return true
+  const ofOrg = andOrg ? await describeOwn(deps, orgId, log) : []
+  if (found.length + ofOrg.length === 0) return true
   await recordLinked(
     recording,
     log,
@@ -223,8 +227,15 @@ async function recordStates(recording: Recording, log: Log, nodes: readonly Stat
   )
   for (const { nodeId, erasedPulls = [] } of found)
     await eraseRecordedTitles(deps, { org_id: orgId, node_id: nodeId }, erasedPulls)
-  await append(deps, log, inOrder(found))
-  return found.every(({ isWhole }) => isWhole)
+  await append(deps, log, [...inOrder(found), ...ofOrg])
+  return [...found, ...ofOrg].every(({ isWhole }) => isWhole)
+}
+
+/** Describes the organisation itself. Empty if nothing happened to it. */
+async function describeOwn(deps: Services, orgId: string, log: Log) {
+  const state = (await findRecordedRepos(deps.events.read, [orgId])).get(orgId)
+  const found = await describeOrg(deps, { orgId, state, log })
+  return found ? [{ nodeId: null, ...found }] : []
 }
 
 /** Records other nodes of new edges, if nothing is recorded of them yet. */

@@ -37,14 +37,14 @@ import {
 /** The most rounds of compare-and-swap. Each lost round means that another process made progress. */
 const rounds = 50
 
-/** Indexes the change sets of an organisation that has a row. Reads one ref if nothing has moved. */
-export async function indexSets(deps: Services, orgId: string): Promise<void> {
+/** Indexes the change sets of an organisation that has a row. False if nothing has moved, which takes one ref. */
+export async function indexSets(deps: Services, orgId: string): Promise<boolean> {
   const { repo, ref } = setsOf(deps, orgId)
   for (let round = 0; round < rounds; round++) {
     const before = await findSetsCommit(deps.index.read, orgId)
     const sets = repoExists(repo) ? readRef(repo, ref) : null
-    if (before === undefined || before === sets) return
-    if (await indexOnce(deps, orgId, repo, before, sets)) return
+    if (before === undefined || before === sets) return round > 0
+    if (await indexOnce(deps, orgId, repo, before, sets)) return true
   }
   throw new GitError('busy', 'Change sets move faster than they can be indexed; nothing is lost')
 }
@@ -99,7 +99,7 @@ async function indexMerged(deps: Services, orgId: string, record: SetRecord): Pr
     if (nodes.some(({ outcome }) => outcome === 'again')) continue
     if (!(await writeTogether(deps, orgId, record, nodes))) continue
     const recorded = nodes.map(({ nodeId }) => nodeId)
-    await recordNodes(deps, orgId, recorded, historiesOf(deps)).catch((error: unknown) => {
+    await recordNodes(deps, orgId, recorded, historiesOf(deps), true).catch((error: unknown) => {
       deps.log.error({ err: error, orgId }, 'events of a change set could not be recorded; the sweep retries')
     })
     for (const node of nodes) if (!node.isPart) markPrepared(node)

@@ -171,7 +171,11 @@ function noteOrder(orgId: string, { deps, actor, nodes }: Order): Promise<void> 
   return noteIntents(
     deps,
     actor,
-    nodes.map(({ id, ledger }) => ({ repo: nodeRepo(deps.store, orgId, id), ref: ledgerRef, to: ledger })),
+    nodes.flatMap(({ id, ledger, proposed, head }) => {
+      const repo = nodeRepo(deps.store, orgId, id)
+      const branch = proposed && head !== undefined ? [{ repo, ref: branchRef(proposed.branch), to: head }] : []
+      return [{ repo, ref: ledgerRef, to: ledger }, ...branch]
+    }),
   )
 }
 

@@ -11,6 +11,7 @@ import { AppError } from '../../base/errors.ts'
 import { type Need, type NodeAccess, type Rights, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withIntent } from '../event-log/note-intents.ts'
+import { recordOrg } from '../event-log/record.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { indexSets } from '../indexing/set-rows.ts'
 import { ledgerRef } from '../layout.ts'
@@ -120,11 +121,13 @@ async function indexChanged(deps: Services, orgId: string, parts: readonly Part[
   await tryIndexSets(deps, orgId)
 }
 
-/** Indexes the sets. A failure is only logged. */
+/** Indexes the sets, and records their events if they have moved. A failure is only logged. */
 export async function tryIndexSets(deps: Services, orgId: string): Promise<void> {
-  await indexSets(deps, orgId).catch((error: unknown) => {
+  try {
+    if (await indexSets(deps, orgId)) await recordOrg(deps, orgId)
+  } catch (error) {
     deps.log.error({ err: error, orgId }, 'change sets could not be indexed; the next read retries')
-  })
+  }
 }
 
 /** Reads the set under the lock of its ledger. @throws AppError change_set_not_found */

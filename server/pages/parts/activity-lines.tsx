@@ -113,6 +113,16 @@ function Proposal({ urls, org, names, event: { node = '', data } }: AtPage) {
   )
 }
 
+/** The proposal of several pages that the act is about. */
+function ProposalOfPages({ urls, org, event: { data } }: AtPage) {
+  const { number = 0, title = '', items = [] } = data
+  return (
+    <>
+      the proposal <a href={urls.changeSet(org, number)}>{title || `#${number}`}</a> of {plural(items.length, 'page')}
+    </>
+  )
+}
+
 /** A branch, with a link to its history. */
 function Branch({ urls, org, names, event: { node = '', data } }: AtPage) {
   const { name = '' } = data
@@ -125,6 +135,7 @@ const places: Readonly<Record<Place, (said: Said) => ComponentChildren>> = {
   who: Who,
   page: ThePage,
   proposal: Proposal,
+  set: ProposalOfPages,
   branch: Branch,
   tag: ({ data }) => <span class="ref">{data.name}</span>,
   count: ({ count }) => count.toLocaleString('en'),

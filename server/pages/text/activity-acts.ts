@@ -7,6 +7,8 @@ type OrgEvent = components['schemas']['OrgEvent']
 
 /** The data of an event that its line shows. Each type has some of these fields. */
 interface EventData {
+  /** The pages of a change set. */
+  readonly items?: readonly unknown[]
   readonly actor?: { readonly kind: string; readonly id?: string; readonly name: string }
   /** The program that did it. */
   readonly via?: { readonly client_name?: string }
