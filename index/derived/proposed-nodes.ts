@@ -80,8 +80,7 @@ export async function findProposedHead(db: IndexDb, nodeId: string): Promise<str
   return row?.head ?? undefined
 }
 
-/** Lists the ids of an organisation's proposed nodes, in order. */
-export async function listProposedIds(db: IndexDb, orgId: string): Promise<string[]> {
-  const rows = await db.selectFrom('proposed_node').select('id').where('org_id', '=', orgId).orderBy('id').execute()
-  return rows.map(({ id }) => id)
+/** Lists the proposed nodes of an organisation by id. */
+export function listProposed(db: IndexDb, orgId: string): Promise<Pick<NodeRow, 'id' | 'title'>[]> {
+  return db.selectFrom('proposed_node').select(['id', 'title']).where('org_id', '=', orgId).orderBy('id').execute()
 }

@@ -4,10 +4,12 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { git } from '../support/data-folder.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
+import { proposeNode } from '../support/proposed.ts'
 import { cli, credentials, folder, run, seed, useDesk } from './desk.ts'
 
 describe('the operator', () => {
@@ -43,6 +45,30 @@ describe('the operator', () => {
       expect((await ann.get(node.at)).body).to.deep.include({ head, title: 'Replaced' })
       expect((await ann.get(`${node.at}/pull-requests?status=all`)).body.total).to.equal(0)
       expect((await cli(dataDir, 'doctor')).code).to.equal(0)
+    })
+
+    it('brings a node that is only proposed back as proposed, from mirrors', async () => {
+      const [org = ''] = orgs
+      const node = proposeNode({ dataDir }, org, { by: ann.user, title: 'Plankton' })
+      const mirrors = await folder()
+      for (const name of ['org', node.id])
+        await run('git', [
+          ...'clone -q --mirror --no-local'.split(' '),
+          join(dataDir, org, `${name}.git`),
+          join(mirrors, name),
+        ])
+      const target = await folder()
+      const { code, stdout } = await cli(target, 'restore', mirrors)
+      expect(code, stdout).to.equal(0)
+      expect(stdout).to.match(/^1 organisation and 1 node restored/)
+      expect((await cli(target, 'doctor')).stdout).to.include('OK: no problems found')
+      const db = openSqlite(join(target, 'index.sqlite'))
+      expect(db.prepare('select id, title from proposed_node').all()).to.deep.equal([
+        { id: node.id, title: 'Plankton' },
+      ])
+      expect(db.prepare('select id from node').all()).to.deep.equal([])
+      db.close()
+      await rm(node.git.dir, { recursive: true })
     })
 
     it('leaves with a name what is no mirror, is there twice, or has lost its organisation', async () => {

@@ -116,6 +116,20 @@ describe('a node that is only proposed', () => {
     expect(node.git.lines('for-each-ref', '--format=%(refname)', 'refs/heads')).to.deep.equal(['refs/heads/sets/7'])
   })
 
+  it('is in the list of repositories of owners, who mirror it with the organisation', async () => {
+    const listed = async (who: Client, query = '') => {
+      const { repositories, total } = await made(who.get(`/orgs/${open.org}/repositories?limit=100${query}`))
+      const ids = repositories.map(({ node_id }: { node_id?: string }) => node_id)
+      return { ids, total, place: ids.indexOf(node.id) }
+    }
+    await made(open.owner.get(`${at}?proposed=true`))
+    const all = await listed(open.owner)
+    expect(all.ids).to.have.length(all.total)
+    expect((await listed(open.owner, `&offset=${all.place}`)).ids[0]).to.equal(node.id)
+    expect((await made(open.owner.get(`/orgs/${open.org}/clone-urls`))).trim().split('\n')).to.have.length(all.total)
+    expect((await listed(open.members.maintainer)).ids).to.not.include(node.id)
+  })
+
   it('is cloned and pushed by members, except to main', async () => {
     const { org, members, guest } = unpublished
     const own = proposeNode(grove, org, { by: members.editor.user, title: 'Krill' })

@@ -7,7 +7,7 @@ import { eachRepo, listRepos } from '../../../gitstore/repo-folders.ts'
 import type { Store } from '../../../gitstore/store.ts'
 import { eachNodeId } from '../../../index/derived/node-queries.ts'
 import { listOrgIds } from '../../../index/derived/org-queries.ts'
-import { listProposedIds } from '../../../index/derived/proposed-nodes.ts'
+import { listProposed } from '../../../index/derived/proposed-nodes.ts'
 import {
   arrivingFolder,
   isId,
@@ -51,7 +51,7 @@ export async function listOrgs({ store, index }: Pick<Services, 'store' | 'index
 export async function listNodes({ store, index }: Pick<Services, 'store' | 'index'>, orgId: string): Promise<string[]> {
   const found = new Set<string>()
   for await (const id of eachNodeId(index.read, orgId)) found.add(id)
-  for (const id of await listProposedIds(index.read, orgId)) found.add(id)
+  for (const { id } of await listProposed(index.read, orgId)) found.add(id)
   for await (const name of eachRepo(orgFolder(store, orgId))) if (!found.has(name) && isId(name)) found.add(name)
   return [...found].sort()
 }

@@ -2,6 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listNodesAfter, listNodeTitles } from '../../../index/derived/node-queries.ts'
+import { listProposed } from '../../../index/derived/proposed-nodes.ts'
 import { authorizeOrg, type OrgAccess } from '../access.ts'
 import { cloneUrl } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -21,18 +22,20 @@ export interface Repository {
 const rowsAtOnce = 1_000
 
 /**
- * Lists the repositories that the caller may clone. Owners get the organisation's first, then the nodes', oldest first.
+ * Lists the repositories that the caller may clone: those of nodes, oldest first. Owners get the organisation's first,
+ * then those of proposed nodes, because only owners mirror what proposes them.
  */
 export async function listRepositories(ctx: RequestCtx, { path, query: page }: Path<OrgAt> & Query<Page>) {
   const { base } = ctx.request
   const access = await authorizeOrg(ctx, path, 'public')
-  const own = ownRepository(access, base)
+  const own = await ownRepositories(ctx, access)
+  const shown = own.slice(page.offset, page.offset + page.limit)
   const { rows, total } = await listNodeTitles(ctx.index.read, access.sees, {
-    limit: page.limit - (page.offset === 0 ? own.length : 0),
+    limit: page.limit - shown.length,
     offset: Math.max(0, page.offset - own.length),
   })
   const repositories: Repository[] = [
-    ...own.slice(page.offset),
+    ...shown,
     ...rows.map(({ id, title }) => ({ node_id: id, title, clone_url: cloneUrl(base, path.org_id, id) })),
   ]
   return { repositories, ...pageOf(page, total + own.length) }
@@ -42,7 +45,7 @@ export async function listRepositories(ctx: RequestCtx, { path, query: page }: P
 export async function listCloneUrls(ctx: RequestCtx, { path }: Path<OrgAt>): Promise<string[]> {
   const { base } = ctx.request
   const access = await authorizeOrg(ctx, path, 'public')
-  const urls = ownRepository(access, base).map(({ clone_url }) => clone_url)
+  const urls = (await ownRepositories(ctx, access)).map(({ clone_url }) => clone_url)
   let last = { created_at: '', id: '' }
   for (;;) {
     const rows = await listNodesAfter(ctx.index.read, access.sees, last, rowsAtOnce)
@@ -53,7 +56,13 @@ export async function listCloneUrls(ctx: RequestCtx, { path }: Path<OrgAt>): Pro
   }
 }
 
-/** Returns org.git for owners only, because it contains the members. */
-function ownRepository({ org, role }: OrgAccess, base: string): Repository[] {
-  return role === 'owner' ? [{ title: org.name, clone_url: cloneUrl(base, org.id) }] : []
+/** Returns org.git, which contains the members, and the proposed nodes. Empty if the caller is not an owner. */
+async function ownRepositories(
+  { index, request: { base } }: RequestCtx,
+  { org, role }: OrgAccess,
+): Promise<Repository[]> {
+  if (role !== 'owner') return []
+  const proposed = await listProposed(index.read, org.id)
+  const urls = proposed.map(({ id, title }) => ({ node_id: id, title, clone_url: cloneUrl(base, org.id, id) }))
+  return [{ title: org.name, clone_url: cloneUrl(base, org.id) }, ...urls]
 }
