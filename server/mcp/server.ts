@@ -91,7 +91,7 @@ function instructionsOf({ access, orgId, nodeId }: Session): string {
 }
 
 const proposals =
-  'propose_change and connect create proposals (pull requests). A user reviews a proposal on the page that the answer links, and merges or closes it.'
+  'propose_change, propose_changes and connect create proposals (pull requests). For changes of several nodes out of one source, call propose_changes once. A user reviews a proposal on the page that the answer links, and merges or closes it.'
 
 /** The changes that a model with this access can make. */
 const changesOf: Readonly<Record<Access, string>> = {

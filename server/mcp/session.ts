@@ -84,6 +84,12 @@ export function trashPage({ base }: Session, orgId: string): string {
   return urls.absolute(urls.trash(orgId))
 }
 
+/** The page of a proposal of several nodes. */
+export function changeSetPage({ base }: Session, orgId: string, number: number): string {
+  const urls = new Urls('', base)
+  return urls.absolute(urls.changeSet(orgId, number))
+}
+
 export function proposalPage({ base }: Session, orgId: string, nodeId: string, number: number): string {
   const urls = new Urls('', base)
   return urls.absolute(urls.proposal(orgId, nodeId, number))

@@ -100,6 +100,19 @@ const attempts: Readonly<Record<string, readonly Row[]>> = {
       success: 422,
     },
   ],
+  propose_changes: [
+    {
+      asks: ['openChangeSet'],
+      input: ({ org }) => ({ org_id: org, title: 'Songs', items: [{ title: 'Songs' }], max_chars: 3_000 }),
+    },
+    {
+      asks: ['openChangeSet', 'getBranch', 'getFile'],
+      input: async (world) => ({
+        ...{ org_id: world.org, title: 'Songs' },
+        items: [{ node_id: await makeNode(world), set_properties: { depth: 12 } }],
+      }),
+    },
+  ],
   create_node: [{ asks: ['createNode'], input: ({ org }) => ({ org_id: org, title: 'Dolphins', id: randomUUID() }) }],
   connect: [
     { asks: ['openPull', 'getBranch', 'createBranch', 'createCommit', 'compareCommits'], input: connection },
@@ -142,6 +155,7 @@ const changing: readonly (keyof operations)[] = [
   'createCommit',
   'createNode',
   'deleteBranch',
+  'openChangeSet',
   'openPull',
 ]
 

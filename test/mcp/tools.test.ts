@@ -86,7 +86,8 @@ describe('the tools of /mcp', () => {
       it('are listed in two thirds of the bytes that patterns and bounds of each field would make', async () => {
         const { tools } = await model.client.listTools()
         expect(JSON.stringify(tools)).to.not.match(/\$schema|"minLength"|\{8\}\(/)
-        expect(JSON.stringify(tools).length).to.be.below(18_950)
+        // 19 tools. With its items, propose_changes has 2,700.
+        expect(JSON.stringify(tools).length).to.be.below(21_700)
       })
 
       it('list organisations', async () => {

@@ -151,6 +151,27 @@ interface Listed {
   readonly open_threads: number
 }
 
+/** Changes of files, as the input of a tool. */
+export const changedFiles = z
+  .array(
+    z.strictObject({
+      path: z.string().min(1).max(1_024),
+      edits: z
+        .array(z.strictObject({ old: z.string().min(1), new: z.string() }))
+        .min(1)
+        .max(mostEdits)
+        .optional()
+        .describe('Parts to replace. Each `old` is copied from the file, and occurs there exactly once'),
+      content: z
+        .string()
+        .max(mostContent)
+        .nullable()
+        .optional()
+        .describe('The new content of the whole file; null removes the file'),
+    }),
+  )
+  .max(mostFiles)
+
 export const proposeChange = tool({
   name: 'propose_change',
   title: 'Propose a change',
@@ -164,26 +185,7 @@ export const proposeChange = tool({
     node_id: nodeId,
     title: z.string().min(1).max(limits.title).describe('Summary of the change, in one line'),
     description: z.string().max(20_000).default('').describe('Why, with sources'),
-    changes: z
-      .array(
-        z.strictObject({
-          path: z.string().min(1).max(1_024),
-          edits: z
-            .array(z.strictObject({ old: z.string().min(1), new: z.string() }))
-            .min(1)
-            .max(mostEdits)
-            .optional()
-            .describe('Parts to replace. Each `old` is copied from the file, and occurs there exactly once'),
-          content: z
-            .string()
-            .max(mostContent)
-            .nullable()
-            .optional()
-            .describe('The new content of the whole file; null removes the file'),
-        }),
-      )
-      .max(mostFiles)
-      .default([]),
+    changes: changedFiles.default([]),
     set_properties: properties
       .optional()
       .describe(
@@ -232,7 +234,7 @@ export const connect = tool({
 const json = 'node.json'
 
 /** @throws ToolError without a change, or with two new contents of node.json */
-function requireChanges({ changes, set_properties }: Proposal): void {
+export function requireChanges({ changes, set_properties }: Pick<Proposal, 'changes' | 'set_properties'>): void {
   if (changes.length === 0 && Object.keys(set_properties ?? {}).length === 0)
     throw new ToolError(422, 'invalid', 'Nothing was proposed: pass `changes`, `set_properties` or both')
   const unclear = changes.findIndex(({ content, edits }) => (content === undefined) === (edits === undefined))
@@ -294,7 +296,11 @@ async function attempt(session: Session, proposal: Proposal): Promise<string> {
 }
 
 /** Returns the changes of files. Edits and properties change files as they are at this commit. */
-async function changesAt({ api }: Session, proposal: Proposal, head: string): Promise<readonly Change[]> {
+export async function changesAt(
+  { api }: Session,
+  proposal: Pick<Proposal, 'org_id' | 'node_id' | 'changes' | 'set_properties'>,
+  head: string,
+): Promise<readonly Change[]> {
   const { org_id, node_id, changes, set_properties = {} } = proposal
   const read = async (path: string) => {
     const { content, encoding } = await api.getFile({ path: { org_id, node_id, branch: head, path } })

@@ -12,6 +12,7 @@ import { listProperties } from './list-properties.ts'
 import { listTypes } from './list-types.ts'
 import { listOrganisations, listTrash, neighbours } from './lists.ts'
 import { connect, listProposals, proposeChange } from './proposals.ts'
+import { proposeChanges } from './propose-changes.ts'
 import { readNode } from './read-node.ts'
 import { search } from './search.ts'
 import { suggest } from './suggest.ts'
@@ -32,6 +33,7 @@ export const tools: readonly Tool[] = [
   waiting,
   listTrash,
   proposeChange,
+  proposeChanges,
   createNode,
   connect,
   comment,
@@ -48,7 +50,7 @@ const included: Readonly<Record<Access, readonly Access[]>> = {
 /** Returns the tools that the token can use. It is refused by operations without the ids that limit it. */
 export function toolsFor({ access, orgId, nodeId }: Pick<Session, 'access' | 'orgId' | 'nodeId'>): readonly Tool[] {
   const bound = nodeId !== undefined ? '{node_id}' : orgId !== undefined ? '{org_id}' : ''
-  const reaches = ({ operations: asked }: Tool) => asked.some((id) => operations[id].includes(bound))
+  const reaches = ({ operations: [first] }: Tool) => operations[first].includes(bound)
   return tools.filter((tool) => included[access].includes(tool.access) && reaches(tool))
 }
 
