@@ -111,6 +111,7 @@ export const rights = {
   listChangeSets: { authorization: 'required', token: 'read', maintenance: 'served', fullDisk: 'served' },
   getChangeSet: { authorization: 'required', token: 'read', maintenance: 'served', fullDisk: 'served' },
   updateChangeSet: { authorization: 'required', token: 'propose', maintenance: 'refused', fullDisk: 'refused' },
+  getChangeSetImpact: { authorization: 'required', token: 'read', maintenance: 'served', fullDisk: 'served' },
   mergeChangeSet: { authorization: 'required', token: 'write', maintenance: 'refused', fullDisk: 'refused' },
   submitChangeSetReview: { authorization: 'required', token: 'none', maintenance: 'refused', fullDisk: 'refused' },
   listOrgPulls: { authorization: 'required', token: 'read', maintenance: 'served', fullDisk: 'served' },

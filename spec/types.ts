@@ -3026,7 +3026,7 @@ export interface components {
             /** @description True if the caller may merge it in spite of the rules. */
             may_override: boolean;
             overridden?: components["schemas"]["Overridden"];
-            /** @description Its pages: deletions, then new pages, then changes, each by title. */
+            /** @description Its pages: deletions, then new pages from parent to child, then changes, each by title. */
             items: components["schemas"]["ChangeSetItem"][];
         };
         /** @description A page of a change set. The pull request `number` of the node has its changes and its conversation. */
@@ -4136,6 +4136,23 @@ export interface components {
                 /** @description A part of `edges_removed`. */
                 disappears: string[];
             };
+            /** @description True if a list is incomplete. */
+            truncated: boolean;
+        };
+        /** @description How the merge of a change set changes the graph. Each list has at most 1,000 items. */
+        ChangeSetImpact: {
+            /** @description The new pages. */
+            nodes_added: components["schemas"]["ImpactNode"][];
+            /** @description The pages to delete. */
+            nodes_removed: components["schemas"]["ImpactNode"][];
+            /** @description Pages that have a parent now, and none after the merge. */
+            orphans: components["schemas"]["ImpactNode"][];
+            /** @description By page, then by `id`. */
+            edges_added: components["schemas"]["ImpactEdge"][];
+            /** @description By page, then by `id`. */
+            edges_removed: components["schemas"]["ImpactEdge"][];
+            /** @description Edges, new or old, that have an end outside of the organisation after the merge. Some are of pages that are not in the change set. */
+            dangling: components["schemas"]["ImpactEdge"][];
             /** @description True if a list is incomplete. */
             truncated: boolean;
         };
@@ -8385,6 +8402,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChangeSetBody"];
+                };
+            };
+        };
+    };
+    getChangeSetImpact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                org_id: components["parameters"]["org_id"];
+                /** @description The change set's number. An unknown number is 404. */
+                number: components["parameters"]["set_number"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The impact. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeSetImpact"];
                 };
             };
         };

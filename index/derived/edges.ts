@@ -1,5 +1,6 @@
 /** Queries for edges. */
 import { sql } from 'kysely'
+import { isInOrg } from './in-org.ts'
 import type { IndexDb } from './schema.ts'
 import type { Sees } from './sees.ts'
 
@@ -30,6 +31,25 @@ export async function readParentsOf(db: IndexDb, nodeIds: readonly string[]): Pr
     for (const { source, target } of rows) parents.get(target)?.push(source)
   }
   return parents
+}
+
+/** Lists the edges that other nodes hold to these nodes: from their children, and connections. */
+export function listEdgesTo(db: IndexDb, { orgId }: Sees, nodeIds: readonly string[], limit: number) {
+  if (nodeIds.length === 0) return Promise.resolve([])
+  return db
+    .selectFrom('edge')
+    .select(['holder', 'key', 'edge_type', 'source', 'target', 'connection_type', 'label'])
+    .where(isInOrg('org_id', orgId))
+    .where((eb) =>
+      eb.or([
+        eb.and([eb('edge_type', '=', 'parent_child'), eb('source', 'in', nodeIds)]),
+        eb.and([eb('edge_type', '=', 'connection'), eb('target', 'in', nodeIds)]),
+      ]),
+    )
+    .orderBy('holder')
+    .orderBy('key')
+    .limit(limit)
+    .execute()
 }
 
 /** Rows per statement. */

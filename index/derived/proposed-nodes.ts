@@ -74,6 +74,17 @@ export function findProposedNode(db: IndexDb, orgId: string, nodeId: string): Pr
     .executeTakeFirst()
 }
 
+/** Maps the ids of proposed nodes of this change set to their titles. */
+export async function readProposedTitles(db: IndexDb, orgId: string, changeSet: string): Promise<Map<string, string>> {
+  const rows = await db
+    .selectFrom('proposed_node')
+    .select(['id', 'title'])
+    .where('org_id', '=', orgId)
+    .where('proposed_in', '=', changeSet)
+    .execute()
+  return new Map(rows.map(({ id, title }) => [id, title]))
+}
+
 /** Returns the head of the branch that proposes the node. Undefined without a commit. */
 export async function findProposedHead(db: IndexDb, nodeId: string): Promise<string | undefined> {
   const row = await db.selectFrom('proposed_node').select('head').where('id', '=', nodeId).executeTakeFirst()

@@ -1,5 +1,6 @@
 /** Change sets. */
 import { updateChangeSet } from '../domain/sets/changes.ts'
+import { getChangeSetImpact } from '../domain/sets/impact.ts'
 import { mergeChangeSet } from '../domain/sets/merge.ts'
 import { openChangeSet } from '../domain/sets/open.ts'
 import { submitSetReview } from '../domain/sets/reviews.ts'
@@ -11,6 +12,7 @@ export const changeSetRoutes = {
   openChangeSet: createdAt('/orgs/{org_id}/change-sets/{change_set.number}', openChangeSet),
   listChangeSets,
   getChangeSet,
+  getChangeSetImpact,
   updateChangeSet,
   mergeChangeSet,
   submitChangeSetReview: createdAt('/orgs/{org_id}/change-sets/{number}', submitSetReview),

@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = '383209a3a510'
+export const revision = '547904172990'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',
@@ -114,6 +114,7 @@ export const operations = {
   listChangeSets: 'GET /orgs/{org_id}/change-sets',
   getChangeSet: 'GET /orgs/{org_id}/change-sets/{number}',
   updateChangeSet: 'PATCH /orgs/{org_id}/change-sets/{number}',
+  getChangeSetImpact: 'GET /orgs/{org_id}/change-sets/{number}/impact',
   mergeChangeSet: 'POST /orgs/{org_id}/change-sets/{number}/merge',
   submitChangeSetReview: 'POST /orgs/{org_id}/change-sets/{number}/reviews',
   listOrgPulls: 'GET /orgs/{org_id}/pull-requests',

@@ -3026,7 +3026,7 @@ export interface components {
             /** @description True if the caller may merge it in spite of the rules. */
             readonly may_override: boolean;
             readonly overridden?: components["schemas"]["Overridden"];
-            /** @description Its pages: deletions, then new pages, then changes, each by title. */
+            /** @description Its pages: deletions, then new pages from parent to child, then changes, each by title. */
             readonly items: readonly components["schemas"]["ChangeSetItem"][];
         };
         /** @description A page of a change set. The pull request `number` of the node has its changes and its conversation. */
@@ -4136,6 +4136,23 @@ export interface components {
                 /** @description A part of `edges_removed`. */
                 readonly disappears: readonly string[];
             };
+            /** @description True if a list is incomplete. */
+            readonly truncated: boolean;
+        };
+        /** @description How the merge of a change set changes the graph. Each list has at most 1,000 items. */
+        readonly ChangeSetImpact: {
+            /** @description The new pages. */
+            readonly nodes_added: readonly components["schemas"]["ImpactNode"][];
+            /** @description The pages to delete. */
+            readonly nodes_removed: readonly components["schemas"]["ImpactNode"][];
+            /** @description Pages that have a parent now, and none after the merge. */
+            readonly orphans: readonly components["schemas"]["ImpactNode"][];
+            /** @description By page, then by `id`. */
+            readonly edges_added: readonly components["schemas"]["ImpactEdge"][];
+            /** @description By page, then by `id`. */
+            readonly edges_removed: readonly components["schemas"]["ImpactEdge"][];
+            /** @description Edges, new or old, that have an end outside of the organisation after the merge. Some are of pages that are not in the change set. */
+            readonly dangling: readonly components["schemas"]["ImpactEdge"][];
             /** @description True if a list is incomplete. */
             readonly truncated: boolean;
         };
@@ -8385,6 +8402,32 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["ChangeSetBody"];
+                };
+            };
+        };
+    };
+    readonly getChangeSetImpact: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The change set's number. An unknown number is 404. */
+                readonly number: components["parameters"]["set_number"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The impact. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ChangeSetImpact"];
                 };
             };
         };

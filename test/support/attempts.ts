@@ -483,6 +483,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   },
   listChangeSets: { need: 'reader', attempt: () => ({}) },
   getChangeSet: { need: 'reader', attempt: onChangeSet },
+  getChangeSetImpact: { need: 'reader', attempt: onChangeSet },
   updateChangeSet: {
     need: 'editor',
     attempt: async (world) => ({ ...(await onChangeSet(world)), body: { status: 'closed' } }),

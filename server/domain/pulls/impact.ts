@@ -7,6 +7,7 @@ import { createYielder } from '../../../gitstore/yielder.ts'
 import { listAbove } from '../../../index/derived/edges.ts'
 import { countsOf } from '../../../index/derived/neighbours.ts'
 import { readTitles } from '../../../index/derived/node-queries.ts'
+import { readProposedTitles } from '../../../index/derived/proposed-nodes.ts'
 import type { Sees } from '../../../index/derived/sees.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
@@ -46,11 +47,12 @@ export async function readPullPatch(
 /** The merge base of source and target, and the source's commit. */
 async function readCommitPair(ctx: Ctx<Person>, at: PullAt) {
   const access = await authorizeNode(ctx, at, 'reader')
-  const pull = await toPull(ctx, access, await findPullRow(ctx, at))
+  const row = await findPullRow(ctx, at)
+  const pull = await toPull(ctx, access, row)
   const { target_commit, source_commit } = pull
   const fork = await access.history.mergeBase(target_commit, source_commit)
   const pair: CommitPair = { base: fork ?? null, target: source_commit }
-  return { access, pair, pull }
+  return { access, pair, pull, row }
 }
 
 /** Nodes read by one query. */
@@ -60,25 +62,22 @@ const targetLength = 200
 
 /**
  * Returns the effects of a merge on the graph. Edges are compared with those of the merge base, as in the changes.
- * Ancestors, and the nodes that exist, are those of the current graph.
+ * Ancestors, and the nodes that exist, are those of the current graph. An item also knows the new nodes of its set.
  */
 export async function getPullImpact(ctx: Ctx<Person>, { path }: Path<PullAt>) {
-  const { access, pair, pull } = await readCommitPair(ctx, path)
+  const { access, pair, pull, row } = await readCommitPair(ctx, path)
   const { repo, org, sees, node } = access
   const before = await readContent(repo, await findTree(repo, pair.base))
   const after = await readContent(repo, await findTree(repo, pair.target))
   const [old, fresh] = [edgesOf(node.id, before), edgesOf(node.id, after)]
   const [added, removed] = [edgesBeyond(old, fresh), edgesBeyond(fresh, old)]
-  const titles = await titlesOf(ctx, sees, [...removed, ...fresh.values()])
+  const coming = row.change_set === null ? [] : await readProposedTitles(ctx.index.read, org.id, row.change_set)
+  const known = await titlesOf(ctx, sees, [...endsOf([...removed, ...fresh.values()])])
+  const titles = new Map([...coming, ...known])
   const isShown = ({ source, target }: NamedEdge): boolean => titles.has(source) && titles.has(target)
   const isAlone = access.onlyNode !== undefined
-  const titleOf = (id: string) => (isAlone && id !== node.id ? '' : (titles.get(id) ?? ''))
-  const toView = (edge: NamedEdge) => ({
-    ...edge,
-    target: edge.target.slice(0, targetLength),
-    source_title: titleOf(edge.source),
-    target_title: titleOf(edge.target),
-  })
+  const shown = isAlone ? new Map([...titles].filter(([id]) => id === node.id)) : titles
+  const toView = (edge: NamedEdge) => toImpactEdge(edge, shown)
   const isMain = pull.target_branch === 'main'
   const isPublic = isMain && org.published === 1
   const above = isMain ? await ancestors(ctx, access, before, after) : nothing
@@ -107,8 +106,18 @@ export async function getPullImpact(ctx: Ctx<Person>, { path }: Path<PullAt>) {
   }
 }
 
+/** Returns an edge with the titles of its ends. A title that is missing is `''`. */
+export function toImpactEdge(edge: NamedEdge, titles: ReadonlyMap<string, string>) {
+  return {
+    ...edge,
+    target: edge.target.slice(0, targetLength),
+    source_title: titles.get(edge.source) ?? '',
+    target_title: titles.get(edge.target) ?? '',
+  }
+}
+
 /** The edges of a node by id, sorted by id. */
-function edgesOf(nodeId: string, { parents, connections }: NodeContent): ReadonlyMap<string, NamedEdge> {
+export function edgesOf(nodeId: string, { parents, connections }: NodeContent): ReadonlyMap<string, NamedEdge> {
   const edges: NamedEdge[] = [
     ...parents.map(({ id, label }) => ({
       id: edgeName(nodeId, 'parents', id),
@@ -131,7 +140,7 @@ function edgesOf(nodeId: string, { parents, connections }: NodeContent): Readonl
 }
 
 /** The edges of `there` that `here` does not have, or has with other fields. */
-function edgesBeyond(here: ReadonlyMap<string, NamedEdge>, there: ReadonlyMap<string, NamedEdge>): NamedEdge[] {
+export function edgesBeyond(here: ReadonlyMap<string, NamedEdge>, there: ReadonlyMap<string, NamedEdge>): NamedEdge[] {
   return [...there.values()].filter((edge) => {
     const own = here.get(edge.id)
     const isSame = own?.target === edge.target && own.connection_type === edge.connection_type
@@ -139,9 +148,17 @@ function edgesBeyond(here: ReadonlyMap<string, NamedEdge>, there: ReadonlyMap<st
   })
 }
 
-/** Titles of those ends of the edges that are nodes of the organisation. */
-async function titlesOf({ index }: Services, sees: Sees, edges: readonly NamedEdge[]): Promise<Map<string, string>> {
-  const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))]
+/** The ids at the ends of edges. */
+export function endsOf(edges: readonly NamedEdge[]): ReadonlySet<string> {
+  return new Set(edges.flatMap(({ source, target }) => [source, target]))
+}
+
+/** Titles of those ids that are nodes of the organisation. */
+export async function titlesOf(
+  { index }: Pick<Services, 'index'>,
+  sees: Sees,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
   const titles = new Map<string, string>()
   const pace = createYielder()
   for (let at = 0; at < ids.length; at += idsAtOnce) {

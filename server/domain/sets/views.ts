@@ -141,17 +141,30 @@ export async function toChangeSet(ctx: Ctx, org: OrgAccess, row: PullRow): Promi
     merge_role: state.mergeRole,
     may_override: org.role === 'owner' && state.isOverridable,
     ...(row.overridden !== null && { overridden: JSON.parse(row.overridden) as Overridden }), // from a record of ours
-    items: inOrder(items),
+    items: inOrder(items, state.open),
   }
 }
 
-/** Deletions first, then new pages, then changes, each by title. */
-function inOrder(items: readonly ShownItem[]): ShownItem[] {
-  const acts: readonly Act[] = ['delete', 'create', 'change']
-  return [...items].sort(
-    (a, b) =>
-      acts.indexOf(a.act) - acts.indexOf(b.act) || a.title.localeCompare(b.title) || (a.node_id < b.node_id ? -1 : 1),
+/** Deletions first, then new pages from parent to child, then changes, each by title. */
+function inOrder(items: readonly ShownItem[], open: readonly OpenItem[]): ShownItem[] {
+  const sorted = [...items].sort(
+    (a, b) => a.title.localeCompare(b.title, 'en', { numeric: true }) || (a.node_id < b.node_id ? -1 : 1),
   )
+  const parents = new Map(open.map(({ row, move }) => [row.node_id, move.after.parents.map(({ id }) => id)]))
+  const created = sorted.filter(({ act }) => act === 'create')
+  const isNew = new Set(created.map(({ node_id }) => node_id))
+  const listed = new Set<ShownItem>(sorted.filter(({ act }) => act === 'delete'))
+  const listBelow = (parent: string | undefined) => {
+    for (const item of created) {
+      const above = (parents.get(item.node_id) ?? []).filter((id) => isNew.has(id))
+      if (listed.has(item) || (parent === undefined ? above.length > 0 : !above.includes(parent))) continue
+      listed.add(item)
+      listBelow(item.node_id)
+    }
+  }
+  listBelow(undefined)
+  // A cycle has no beginning.
+  return [...new Set([...listed, ...created, ...sorted])]
 }
 
 function showOpen({ row, pull, act, title, head, state, judgement, reasons }: OpenItem): ShownItem {
