@@ -32,6 +32,7 @@ import { accountsPage, leadToAdmin, newAccountPage } from './pages/admin-account
 import { showHealth } from './pages/admin-health.tsx'
 import { showBacklinks } from './pages/backlinks.tsx'
 import { showBlame } from './pages/blame.tsx'
+import { showChangeSet, takeChangeSet } from './pages/change-set.tsx'
 import { showCompare } from './pages/compare.tsx'
 import { showDocs } from './pages/docs.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
@@ -134,6 +135,10 @@ const routes: readonly PageRoute[] = [
   { at: '/o/{org}/subpages', show: showSubpages },
   { at: '/o/{org}/nodes', show: showTable },
   { at: '/o/{org}/proposals', show: showOrgProposals },
+  {
+    ...{ at: '/o/{org}/proposals/{number}', show: showChangeSet, take: takeChangeSet },
+    formBytes: limits.formTextBytes,
+  },
   { at: '/o/{org}/changes', show: showOrgChanges },
   { at: '/o/{org}/activity', show: showOrgActivity, isOpening: true },
   { at: '/o/{org}/members', show: showPeople },

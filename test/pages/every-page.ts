@@ -98,6 +98,7 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
   await propose('conflict', 'content.md', '# Whales\n\nLarge mammals that eat fish.\n')
   await commit('main', 'content.md', '# Whales\n\nLarge mammals that eat [[Krill]] and squid.\n')
   const [held, overridden] = await ruledProposals(ann)
+  const set = `${pageAt(org)}/proposals/${await addChangeSet(ann, org, { whales, shrimp, menu })}`
   const { kitchen, leek, tart, olga } = await typedPages(ann)
   const commits = (await made(ann.get(`${tree}/tree/main/commits`))).history
   const [head, first] = [commits.at(0).id, commits.at(-1).id]
@@ -169,6 +170,9 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'rename', path: `${pageAt(org, shrimp)}/rename?from=Prawns` },
     { name: 'graph', path: `${pageAt(org)}/graph` },
     { name: 'org-proposals', path: `${pageAt(org)}/proposals?status=all` },
+    { name: 'change-set', path: set },
+    { name: 'change-set-page', path: `${set}?page=${whales}` },
+    { name: 'change-set-impact', path: `${set}?tab=impact` },
     { name: 'history', path: `${at}/history` },
     { name: 'commit', path: `${at}/commits/${head}` },
     { name: 'commit-first', path: `${at}/commits/${first}` },
@@ -239,6 +243,27 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'admin-health', path: '/admin/health' },
     { name: 'missing', path: '/o/none' },
   ]
+}
+
+/** A change set with a new page, a change, a deletion, and eleven pages in all. Returns its number. */
+async function addChangeSet(
+  ann: PersonClient,
+  org: string,
+  pages: Readonly<Record<'whales' | 'shrimp' | 'menu', string>>,
+) {
+  const nodes = [
+    { ref: 'food', title: 'Food', text_content: '## Small\n\nSmall [things](https://example.org).\n', tags: ['sea'] },
+    { id: pages.whales, properties: { size: 'large' }, connections: [{ target: 'food', type: 'feeds_on' }] },
+    { id: pages.shrimp, parents: ['food'], text_content: 'Ten legs, and two eyes.\n' },
+    ...Array.from({ length: 8 }, (_, at) => ({ title: `Fish ${at} ${'of the sea '.repeat(at)}`, parents: ['food'] })),
+  ]
+  const body = {
+    title: 'Food of whales',
+    description: 'From *two* books.',
+    nodes,
+    deletions: [{ node_id: pages.menu }],
+  }
+  return (await made(ann.post(`/orgs/${org}/change-sets`, body))).change_set.number as number
 }
 
 /** Types with a field of each kind and with 100 fields, and nodes that break their rules. Returns the page of types. */

@@ -41,6 +41,28 @@ describe('keys', () => {
     await page.locator('.results a.t:focus').waitFor()
   })
 
+  it('walk through the pages of a proposal, in the list and one at a time', async () => {
+    const { page, open } = visitor
+    const nodes = ['Crabs', 'Eels'].map((title) => ({ title, text_content: `Ocean ${title}.` }))
+    const { number } = (await made(ann.post(`/orgs/${org}/change-sets`, { title: 'More', nodes }))).change_set
+    await open(`${pageAt(org)}/proposals/${number}`)
+    for (const [key, title] of [
+      ['j', 'Crabs'],
+      ['j', 'Eels'],
+      ['k', 'Crabs'],
+    ] as const) {
+      await page.keyboard.press(key)
+      await page.locator('summary:focus', { hasText: title }).waitFor()
+    }
+    await page.setViewportSize({ width: 390, height: 800 })
+    await page.locator('.set-index a', { hasText: 'Crabs' }).click()
+    await page.getByText('Ocean Crabs.').waitFor()
+    await page.keyboard.press('j')
+    await page.getByText('Ocean Eels.').waitFor()
+    await expectSound(page)
+    await page.setViewportSize({ width: 1280, height: 720 })
+  })
+
   it('keep the result that they chose when the answer for the last letter comes later', async () => {
     const { page, open } = visitor
     await open(pageAt(org, node))

@@ -16,16 +16,21 @@ const names: Readonly<Record<string, string>> = {
 }
 export const shortcuts: Readonly<Record<string, () => void>> = {
   d: switchTheme,
-  j: () => step(1),
-  k: () => step(-1),
+  j: () => step(1, 'j'),
+  k: () => step(-1, 'k'),
   '?': listKeys,
 }
 const always: ReadonlySet<string> = new Set(['d', '?'])
 /** Lists for `j` and `k`: the first one that the page has is used. */
-const lists = ['.results a.t', '.tree a.t', 'main li > a']
+const lists = ['.results a.t', '.tree a.t', '.set-item > summary', 'main li > a']
 
-/** Moves the focus from the focused item, else from the current page in the tree. */
-function step(by: 1 | -1): void {
+/** Follows the link of the key. Without one, moves the focus from the focused item, else from the current page in the tree. */
+function step(by: 1 | -1, key: string): void {
+  const link = linkOf(key)
+  if (link) {
+    link.click()
+    return
+  }
   const items = listed()
   const { activeElement } = document
   const focused = activeElement instanceof HTMLElement ? items.indexOf(activeElement) : -1
@@ -78,7 +83,7 @@ function isThere(key: string): boolean {
   if (key === 'Ctrl+K') return 'quick' in document.body.dataset
   if (key === '/') return [...document.querySelectorAll<HTMLElement>('[data-search] input')].some(isShown)
   if (key === '↑ ↓ ← →') return document.querySelector('[data-tree]') !== null
-  return key === 'j' || key === 'k' ? listed().length > 0 : linkOf(key) !== null
+  return linkOf(key) !== null || (/^[jk]$/.test(key) && listed().length > 0)
 }
 
 function linkOf(key: string): HTMLElement | null {

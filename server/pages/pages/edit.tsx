@@ -33,14 +33,14 @@ import { readTitle } from './version.ts'
 
 export async function showEdit(visit: PageContext): Promise<Page> {
   if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to edit')
-  const at = await readAtNode(visit)
+  const at = await readAtNode(visit, true)
   if (!mayPropose(at.org.role))
     return refused(
       visit,
       at,
       'You can read this page. Ask an owner of the organisation if you want to suggest changes.',
     )
-  if (!mayEdit(at.org.role, at.node.head))
+  if (at.node.state !== 'proposed' && !mayEdit(at.org.role, at.node.head))
     return refused(visit, at, 'This page has no commits yet. You need the editor role to save a first version.')
   const branch = await readEditedBranch(visit, at)
   if ('says' in branch) return refused(visit, at, branch.says, branch.status)
@@ -54,7 +54,7 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
   const { api, urls, form } = visit
   const sent = writtenIn(visit)
   if (visit.person === undefined) return signedOutPage(visit, sent)
-  const at = await readAtNode(visit)
+  const at = await readAtNode(visit, true)
   const branch = await readEditedBranch(visit, at)
   if ('says' in branch) return keptPage(visit, sent, { ...branch, says: `${branch.says} Your text is still here.` })
   const head = headIn(form.get('head') ?? '')
@@ -108,7 +108,7 @@ async function comparedPage(
   { start, written }: { start: Source; written: Written },
 ): Promise<PageResult> {
   const { api, form } = visit
-  const at = await readAtNode(visit)
+  const at = await readAtNode(visit, true)
   const branch = await readEditedBranch(visit, at)
   if ('says' in branch) return keptPage(visit, written, { ...branch, says: `${branch.says} Your text is still here.` })
   const theirs = await sourceAt(api, at, branch.head)

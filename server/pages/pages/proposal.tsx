@@ -1,6 +1,6 @@
 /** One proposal: its conversation, changes, commits and next action. */
 
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { ChangesView, commentsIn, readThreads } from '../parts/changes-view.tsx'
@@ -40,6 +40,7 @@ import { asSentence } from '../text/broken-rules.ts'
 import { type Changes, isEdge, readFileChanges } from '../text/diff.tsx'
 import { resolver } from '../text/links.ts'
 import { showText } from '../text/texts.ts'
+import type { Urls } from '../urls.ts'
 import { CommitList } from './history.tsx'
 import { Pill } from './proposal-list.tsx'
 import { UndoButton } from './undo.tsx'
@@ -74,7 +75,7 @@ export function showProposal(visit: PageContext): Promise<Page> {
 
 async function proposalPage(visit: PageContext, { problem, refusal }: More = {}): Promise<Page> {
   const { api } = visit
-  const at = await readAtNode(visit)
+  const at = await readAtNode(visit, true)
   const path = { ...at.path, number: numberOf(visit) }
   const [{ pr }, changes, { total }, members, isMuted] = await Promise.all([
     api.getPull({ path }),
@@ -103,7 +104,7 @@ async function proposalPage(visit: PageContext, { problem, refusal }: More = {})
     facts: { at, pr, isMuted, between, total, names, problem, refusal, suggesting, view: view.facts },
     head: { title: `${pr.title} · ${at.node.title}`, noIndex: true },
     prepare: async () => {
-      description = await descriptionOf(talk)
+      description = await readDescription(visit, at.path, { ...pr, changed: pr.updated_at })
       await renderTexts(talk, view.texts ?? [])
     },
     body: () => (
@@ -177,12 +178,7 @@ async function changesView(talk: Talk, changes: Changes): Promise<View> {
     comments: commentsIn(shown),
     body: (description) => (
       <>
-        {description !== '' && (
-          <details class="description" open={pr.description.length <= shortDescription}>
-            <summary>Description</summary>
-            <Prose urls={visit.urls} html={description} look="small" />
-          </details>
-        )}
+        <Description urls={visit.urls} source={pr.description} html={description} />
         <div id="changes" class="changes">
           <ProposedImpact urls={visit.urls} org={at.org.id} title={at.node.title} impact={impact} />
           <FieldChanges changes={fields} />
@@ -191,6 +187,25 @@ async function changesView(talk: Talk, changes: Changes): Promise<View> {
       </>
     ),
   }
+}
+
+/** The description above the changes. A long one is folded. */
+export function Description({
+  urls,
+  source,
+  html,
+}: {
+  readonly urls: Urls
+  readonly source: string
+  readonly html: string
+}) {
+  if (html === '') return null
+  return (
+    <details class="description" open={source.length <= shortDescription}>
+      <summary>Description</summary>
+      <Prose urls={urls} html={html} look="small" />
+    </details>
+  )
 }
 
 async function sinceView(talk: Talk, since: string): Promise<View> {
@@ -273,8 +288,13 @@ function Frame({ talk, tab, isMuted, counts, more: { problem, refusal }, comment
       data-base={talk.base}
       data-keys={JSON.stringify(keys)}
     >
-      <NodePath visit={visit} at={at} between={[{ title: 'Proposals', href: urls.proposals(org.id, node.id) }]} />
-      <Title pr={pr} title={node.title} />
+      <NodePath visit={visit} at={at} between={[above(urls, at, pr)]} />
+      <ProposalTitle
+        pr={pr}
+        number={pr.change_set === undefined ? pr.number : undefined}
+        what={<Changed pr={pr} title={node.title} />}
+        counts={countsIn(pr)}
+      />
       {refusal && <RefusedForm talk={talk} refusal={refusal} />}
       <div class="pr-grid">
         <div>
@@ -284,7 +304,9 @@ function Frame({ talk, tab, isMuted, counts, more: { problem, refusal }, comment
                 {tabs[one]} <span class="n">{counts[one]}</span>
               </a>
             ))}
-            <a href={`${urls.node(org.id, node.id)}?at=${encodeURIComponent(readableAt(pr))}`}>View as proposed</a>
+            {node.state !== 'proposed' && (
+              <a href={`${urls.node(org.id, node.id)}?at=${encodeURIComponent(readableAt(pr))}`}>View as proposed</a>
+            )}
           </nav>
           {children}
         </div>
@@ -330,13 +352,30 @@ function GitDetails({ pr }: { readonly pr: Pull }) {
   )
 }
 
-/** @param title of the page that the proposal changes */
-function Title({ pr, title }: { readonly pr: Pull; readonly title: string }) {
+/** The step above the proposal. For a part of a proposal of several pages, it is the whole. */
+function above(urls: Urls, { org, node }: Talk['at'], { change_set: set }: Pull) {
+  return set === undefined
+    ? { title: 'Proposals', href: urls.proposals(org.id, node.id) }
+    : { title: 'Proposal of several pages', href: urls.changeSet(org.id, set, node.id) }
+}
+
+interface TitleProps {
+  readonly pr: Pick<Pull, 'title' | 'status' | 'is_draft' | 'author' | 'opened_via' | 'created_at'>
+  /** The pages that it changes, within a sentence. */
+  readonly what: ComponentChildren
+  /** Undefined for a part of a proposal of several pages, which has one number. */
+  readonly number: number | undefined
+  /** Its reviews and comments. Undefined: not known. */
+  readonly counts: string | undefined
+}
+
+/** The title of a proposal, its state and its author. */
+export function ProposalTitle({ pr, number, what, counts }: TitleProps) {
   return (
     <div class="pr-head">
       <div>
         <h1>
-          {pr.title} <span class="num">#{pr.number}</span>
+          {pr.title} {number !== undefined && <span class="num">#{number}</span>}
         </h1>
         <div class="meta">
           <Pill pull={pr} />
@@ -344,24 +383,34 @@ function Title({ pr, title }: { readonly pr: Pull; readonly title: string }) {
             <strong>
               <Name>{pr.author}</Name>
             </strong>
-            <ViaName via={pr.opened_via} /> {pr.status === 'open' ? 'proposes' : 'proposed'} to change{' '}
-            <em>
-              <Name>{title}</Name>
-            </em>
-            {pr.target_branch !== 'main' && (
-              <>
-                {' '}
-                on <span class="ref">{pr.target_branch}</span>
-              </>
-            )}
+            <ViaName via={pr.opened_via} /> {pr.status === 'open' ? 'proposes' : 'proposed'} to change {what}
           </span>
           <When time={pr.created_at} />
-          <a class="counts" href="#consent">
-            {countsIn(pr) || 'Not reviewed yet'}
-          </a>
+          {counts !== undefined && (
+            <a class="counts" href="#consent">
+              {counts || 'Not reviewed yet'}
+            </a>
+          )}
         </div>
       </div>
     </div>
+  )
+}
+
+/** @param title of the page that the proposal changes */
+function Changed({ pr, title }: { readonly pr: Pull; readonly title: string }) {
+  return (
+    <>
+      <em>
+        <Name>{title}</Name>
+      </em>
+      {pr.target_branch !== 'main' && (
+        <>
+          {' '}
+          on <span class="ref">{pr.target_branch}</span>
+        </>
+      )}
+    </>
   )
 }
 
@@ -370,11 +419,20 @@ function readableAt({ status, source_branch, source_commit }: Pull): string {
   return status === 'open' ? source_branch : source_commit
 }
 
-/** Renders the description as HTML; '' without one. */
-async function descriptionOf({ visit: { urls, turn }, at: { path }, pr }: Talk): Promise<string> {
+interface Described extends Pick<Pull, 'id' | 'title' | 'description'> {
+  /** The time of its last change. */
+  readonly changed: string
+}
+
+/** Renders the description as HTML; '' without one. @param place the node or the organisation of the proposal */
+export async function readDescription(
+  { urls, turn }: PageContext,
+  { org_id, node_id }: { readonly org_id: string; readonly node_id: string },
+  pr: Described,
+): Promise<string> {
   if (pr.description.trim() === '') return ''
-  const place = { org: path.org_id, node: path.node_id, revision: 'main' }
-  const key = `proposal ${pr.id} ${pr.updated_at} ${urls.node(path.org_id, path.node_id)}`
+  const place = { org: org_id, node: node_id, revision: 'main' }
+  const key = `proposal ${pr.id} ${pr.changed} ${urls.node(org_id, node_id)}`
   const resolve = resolver(urls, place, [])
   const { html } = await showText({ key, text: pr.description, title: pr.title, resolve }, turn.signal)
   return html

@@ -96,7 +96,7 @@ function Item({ mark, name, kind = '', children }: ItemProps) {
   )
 }
 
-function Waiting({ name, because }: { readonly name: string; readonly because?: string }) {
+export function Waiting({ name, because }: { readonly name: string; readonly because?: string }) {
   return (
     <li>
       <span class="mark" aria-hidden="true">
@@ -190,9 +190,14 @@ export function mayAskFirst({ visit: { person }, pr, members }: Talk): boolean {
   return reviewers.length + consent.verdicts.length === 0 && members.some(({ user_id }) => user_id !== author_id)
 }
 
-/** Chooses the members who are asked for a review. @param isMain it is what comes next */
-export function AskForReview({ talk, isMain = false }: { readonly talk: Talk; readonly isMain?: boolean }) {
-  const { pr, members, visit } = talk
+interface AskProps {
+  readonly talk: Pick<Talk, 'visit' | 'members'> & { readonly pr: Pick<Pull, 'reviewers' | 'author_id'> }
+  /** True if it is what comes next. */
+  readonly isMain?: boolean
+}
+
+/** Chooses the members who are asked for a review. */
+export function AskForReview({ talk: { pr, members, visit }, isMain = false }: AskProps) {
   const asked = new Set(pr.reviewers.map(({ user_id }) => user_id))
   const others = members.filter(({ user_id }) => user_id !== pr.author_id)
   const listed = new Set(others.map(({ user_id }) => user_id))

@@ -105,34 +105,52 @@ export function Impact({ urls, org, title, edges, children }: ImpactProps) {
       </header>
       {edges.length > 0 && (
         <div class="edges">
-          <ul>
-            {edges.slice(0, most).map(({ sign, role, id, title: other, type, label }) => (
-              <li>
-                <span class={`sig ${sign === '+' ? 'plus' : 'minus'}`}>{sign === '+' ? '+' : '−'}</span>
-                <div>
-                  <strong>{title}</strong> <span class="type">{verbOf(type, sign)}</span>{' '}
-                  <a href={urls.node(org, id, other)}>
-                    <strong>{other}</strong>
-                  </a>
-                  {label && ` “${label}”`}
-                  <small>
-                    {other} {sign === '+' ? 'gains' : 'loses'} {role === 'parent' ? 'a subpage' : 'a backlink'}
-                  </small>
-                </div>
-              </li>
-            ))}
-            {edges.length > most && (
-              <li>
-                <span />
-                <div>and {plural(edges.length - most, 'link')} more</div>
-              </li>
-            )}
-          </ul>
+          <EdgeList
+            edges={edges.map((edge) => ({ ...edge, from: title }))}
+            most={most}
+            hrefOf={(id, other) => urls.node(org, id, other)}
+          />
           <Drawing title={title} edges={edges.slice(0, drawn)} label={said} />
         </div>
       )}
       {children}
     </section>
+  )
+}
+
+interface EdgeListProps {
+  /** `from`: the title of the page that the edge is of. */
+  readonly edges: readonly (EdgeChange & { readonly from: string })[]
+  /** The maximum that is listed. */
+  readonly most: number
+  hrefOf(id: string, title: string): string
+}
+
+export function EdgeList({ edges, most, hrefOf }: EdgeListProps) {
+  return (
+    <ul>
+      {edges.slice(0, most).map(({ sign, role, id, title: other, type, label, from }) => (
+        <li>
+          <span class={`sig ${sign === '+' ? 'plus' : 'minus'}`}>{sign === '+' ? '+' : '−'}</span>
+          <div>
+            <strong>{from}</strong> <span class="type">{verbOf(type, sign)}</span>{' '}
+            <a href={hrefOf(id, other)}>
+              <strong>{other}</strong>
+            </a>
+            {label && ` “${label}”`}
+            <small>
+              {other} {sign === '+' ? 'gains' : 'loses'} {role === 'parent' ? 'a subpage' : 'a backlink'}
+            </small>
+          </div>
+        </li>
+      ))}
+      {edges.length > most && (
+        <li>
+          <span />
+          <div>and {plural(edges.length - most, 'link')} more</div>
+        </li>
+      )}
+    </ul>
   )
 }
 

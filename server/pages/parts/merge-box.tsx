@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { checkWords, needsOf, objectionWords } from '../../base/consent-words.ts'
 import type { PageContext } from '../page-context.ts'
+import { Hidden } from './comment-form.tsx'
 import { AskForReview, mayAskFirst } from './consent.tsx'
 import { plural } from './dates.tsx'
 import { Icon } from './icons.tsx'
@@ -21,12 +22,15 @@ interface BoxProps {
 export function MergeBox({ talk, problem, children }: BoxProps) {
   const { visit, at, pr } = talk
   const { org } = at
-  const { title, says, act, hasDoubts = false } = stateOf(pr)
+  const { title, says, act: next, hasDoubts = false } = stateOf(pr)
+  const set = pr.status === 'open' ? pr.change_set : undefined
+  const act = set === undefined || next === 'update' ? next : undefined
   const needs = needsOf(pr.merge_reasons, pr.consent, (id) => nameOf(talk, id))
   const rights = rightsOn(pr, org, visit.person)
   const may = act && rights[act === 'ready' ? 'change' : act]
   const asks = mayAskFirst(talk)
-  const isGood = (pr.can_merge && !hasDoubts) || pr.status === 'merged'
+  const fields = { commit: pr.source_commit, target: pr.target_branch }
+  const isGood = (pr.can_merge && !hasDoubts) || pr.merge_reason === 'in_change_set' || pr.status === 'merged'
   return (
     <section class={isGood ? 'merge' : 'merge not'} id="merge">
       <h2>
@@ -37,28 +41,34 @@ export function MergeBox({ talk, problem, children }: BoxProps) {
       <Needs needs={needs} isFirst={needsOf([pr.merge_reason], pr.consent).length > 0} />
       {pr.overridden && <Overridden overridden={pr.overridden} />}
       <Trouble pr={pr} problem={problem} />
+      {set !== undefined && (
+        <p>
+          This page is part of <a href={visit.urls.changeSet(org.id, set, pr.node_id)}>a proposal of several pages</a>.
+          They merge together.
+        </p>
+      )}
       {asks && <AskForReview talk={talk} isMain />}
       {act && may && (
-        <Act visit={visit} pr={pr} act={act} isMain={!hasDoubts && !(asks && act === 'merge')}>
+        <ActForm {...{ visit, act, fields }} isMain={!hasDoubts && !(asks && act === 'merge')}>
           {act === 'merge' && pr.target_branch !== 'main' ? `Merge into ${pr.target_branch}` : acts[act]}
-        </Act>
+        </ActForm>
       )}
       {act && !may && <p>{roleWords(act, pr)}</p>}
-      {pr.consent.may_override && <OverrideForm talk={talk} />}
+      {pr.consent.may_override && <OverrideForm {...{ visit, fields }} reasons={pr.merge_reasons} />}
       {isEditable(pr, org, visit.person) && (
         <a class="btn" href={visit.urls.edit(org.id, pr.node_id, pr.source_branch)} data-key="e">
           Edit this proposal
         </a>
       )}
-      {pr.status === 'open' && rights.change && (
-        <Act visit={visit} pr={pr} act="close">
+      {pr.status === 'open' && set === undefined && rights.change && (
+        <ActForm {...{ visit, fields }} act="close">
           Close
-        </Act>
+        </ActForm>
       )}
-      {pr.status === 'closed' && rights.change && (
-        <Act visit={visit} pr={pr} act="reopen">
+      {pr.status === 'closed' && pr.change_set === undefined && rights.change && (
+        <ActForm {...{ visit, fields }} act="reopen">
           Reopen
-        </Act>
+        </ActForm>
       )}
       {children}
     </section>
@@ -209,25 +219,24 @@ function stateOf(pull: Pull): State {
     case 'threads_open':
       return { title: 'Open threads', says: held }
     case 'in_change_set':
-      return { title: 'Part of a larger proposal', says: 'This page merges together with others.' }
+      return { title: 'Ready to merge', says: 'Nothing holds this page up.' }
   }
 }
 
 interface ActProps {
   readonly visit: PageContext
-  readonly pr: Pull
   readonly act: string
+  /** The state that was shown, so that no other is merged. */
+  readonly fields?: Readonly<Record<string, string | number | undefined>>
   readonly isMain?: boolean
   readonly children: ComponentChildren
 }
 
-/** An action as a form. It sends the commit that was shown, so that only that commit is merged. */
-function Act({ visit, pr, act, isMain = false, children }: ActProps) {
+/** An action as a form. */
+export function ActForm({ visit, act, fields = {}, isMain = false, children }: ActProps) {
   return (
     <form method="post" action={visit.here.split('?')[0]}>
-      <input type="hidden" name="act" value={act} />
-      <input type="hidden" name="commit" value={pr.source_commit} />
-      <input type="hidden" name="target" value={pr.target_branch} />
+      <Hidden fields={{ act, ...fields }} />
       <button class={isMain ? 'btn go' : 'btn'} type="submit">
         {children}
       </button>

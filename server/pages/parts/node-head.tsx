@@ -10,26 +10,32 @@ export interface AtNode {
   readonly node: AnswerOf<'getNode'>
 }
 
-export async function readAtNode(visit: PageContext): Promise<AtNode> {
+/** @param proposed true for pages that also show a node which is only proposed */
+export async function readAtNode(visit: PageContext, proposed = false): Promise<AtNode> {
   const { api }: { api: Api } = visit
   const path = { org_id: param(visit, 'org'), node_id: param(visit, 'node') }
-  const node = await api.getNode({ path })
+  const node = await api.getNode({ path, query: { proposed: proposed ? 'true' : 'false' } })
   return { path, node, org: await api.getOrg({ path }) }
+}
+
+interface Step {
+  readonly title: string
+  readonly href: string
 }
 
 interface NodeHeadProps {
   readonly visit: PageContext
   readonly at: AtNode
   /** Links between the node and this page. */
-  readonly between?: readonly { readonly title: string; readonly href: string }[]
+  readonly between?: readonly Step[]
 }
 
 export function NodePath({ visit: { urls }, at: { org, node }, between = [] }: NodeHeadProps) {
-  const steps = [
-    { title: org.name, href: urls.org(org.id) },
-    { title: node.title, href: urls.node(org.id, node.id, node.title) },
-    ...between,
-  ]
+  const own = node.state === 'proposed' ? [] : [{ title: node.title, href: urls.node(org.id, node.id, node.title) }]
+  return <PathTo steps={[{ title: org.name, href: urls.org(org.id) }, ...own, ...between]} />
+}
+
+export function PathTo({ steps }: { readonly steps: readonly Step[] }) {
   return (
     <nav class="path" aria-label="Path to this page">
       {steps.map(({ title, href }, at) => (

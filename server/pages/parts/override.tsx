@@ -1,21 +1,29 @@
 /** Merging in spite of rules: the form for it, and its record. */
 
 import { overriddenOf } from '../../base/consent-words.ts'
+import type { PageContext } from '../page-context.ts'
 import { Hidden, TextArea } from './comment-form.tsx'
 import { When } from './dates.tsx'
-import { type Pull, type Talk, viewLink } from './talk.ts'
+import { type Pull, viewLink } from './talk.ts'
 import { Name } from './thread.tsx'
 
-/** Asks for the reason before it merges. It sends the commit and the target that were shown. */
-export function OverrideForm({ talk: { visit, pr } }: { readonly talk: Talk }) {
+interface FormProps {
+  readonly visit: PageContext
+  /** The state that was shown, so that no other is merged. */
+  readonly fields: Readonly<Record<string, string>>
+  readonly reasons: readonly string[]
+}
+
+/** Asks for the reason before it merges. */
+export function OverrideForm({ visit, fields, reasons }: FormProps) {
   return (
     <details class="override">
       <summary>Merge anyway…</summary>
       <form method="post" action={viewLink(visit.query)} data-talk="override">
-        <Hidden fields={{ commit: pr.source_commit, target: pr.target_branch }} />
+        <Hidden fields={fields} />
         <p>
-          As an owner, you can merge in spite of: {overriddenOf(pr.merge_reasons)}. The proposal then shows this, with
-          your name and your reason.
+          As an owner, you can merge in spite of: {overriddenOf(reasons)}. The proposal then shows this, with your name
+          and your reason.
         </p>
         <TextArea label="Why the rules are overridden" rows={3} isRequired />
         <button class="btn stop" type="submit" name="act" value="override">

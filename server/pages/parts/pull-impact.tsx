@@ -55,7 +55,8 @@ export function ProposedImpact({ urls, org, title, impact }: ProposedImpactProps
   )
 }
 
-function toChange(sign: EdgeChange['sign'], edge: Edge, node: string): EdgeChange {
+/** Describes an edge as a change of this node. */
+export function toChange(sign: EdgeChange['sign'], edge: Edge, node: string): EdgeChange {
   const { label } = edge
   if (edge.edge_type === 'parent_child' && edge.target === node)
     return { sign, role: 'parent', id: edge.source, title: edge.source_title || edge.source, type: 'child of', label }

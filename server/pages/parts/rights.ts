@@ -43,7 +43,7 @@ export function mayMerge({
 }
 
 /** True if the role is this one or a higher one. */
-function reaches(role: Role, least: Role): boolean {
+export function reaches(role: Role, least: Role): boolean {
   const places = [role, least].map((one) => roles.indexOf(one))
   return (places[0] ?? 0) >= (places[1] ?? 0)
 }
@@ -56,6 +56,13 @@ export function rightsOn(pull: Pull, org: Org, person: PageContext['person']) {
     update: mayWrite(role) || (prefix !== undefined && pull.source_branch.startsWith(prefix)),
     change: mayWrite(role) || (role === 'contributor' && pull.author_email === person?.email),
   }
+}
+
+type ChangeSet = Pick<AnswerOf<'getChangeSet'>['change_set'], 'author_id'>
+
+/** True if the visitor may edit, close or reopen a proposal of several pages. */
+export function mayChangeSet({ author_id }: ChangeSet, { role }: Org, person: PageContext['person']): boolean {
+  return mayWrite(role) || (role === 'contributor' && author_id !== undefined && author_id === person?.id)
 }
 
 /** True if the visitor may edit the proposal in the editor. If its source is `main`, they edit the page. */

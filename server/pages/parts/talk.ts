@@ -70,7 +70,7 @@ export async function readMembers({ api }: PageContext, org: string): Promise<re
 }
 
 /** Returns the name of a user by id. */
-export function nameOf({ members }: Talk, id: string): string {
+export function nameOf({ members }: Pick<Talk, 'members'>, id: string): string {
   return members.find(({ user_id }) => user_id === id)?.name ?? 'a former member'
 }
 

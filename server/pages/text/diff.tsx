@@ -26,18 +26,30 @@ export interface FileChange {
   readonly after: string | undefined
 }
 
+/** The UTF-16 units that a page may still show and read. */
+type Reading = Record<'characters' | 'read', number>
+
+/** Returns the budget of a page. */
+export function newReading(): Reading {
+  return { characters: limits.diffTextsUnits, read: mostRead }
+}
+
 /**
  * Reads the files that differ, except edges, which impact.tsx shows. Reads one file at a time, because each may take 16 MiB
  * before it turns out to be too long.
  */
-export async function readFileChanges(api: Api, path: NodePath, changes: Changes): Promise<FileChange[]> {
+export async function readFileChanges(
+  api: Api,
+  path: NodePath,
+  changes: Changes,
+  left = newReading(),
+): Promise<FileChange[]> {
   const files = (['modified', 'added', 'removed'] as const).flatMap((kind) =>
     changes[kind].map(({ entity_key }) => ({ kind, path: entity_key ?? '' })),
   )
   const shown = files.filter((file) => !isEdge(file.path))
   const ordered = [...first.flatMap((name) => shown.filter((file) => file.path === name)), ...shown.filter(isOther)]
   const { base_commit_id: base, target_commit_id: target } = changes
-  const left: Record<'characters' | 'read', number> = { characters: limits.diffTextsUnits, read: mostRead }
   const read = async (commit: string, file: string) => {
     if (left.read <= 0) return undefined
     const found = await findFile(api, path, commit, file)
@@ -119,21 +131,32 @@ function keysOf({ kind, line, before }: Row): string[] {
   return [lineKey('head', line), ...(before === undefined ? [] : [lineKey('base', before)])]
 }
 
+/** The lines and the effort that a page may still spend. */
+interface Comparing {
+  lines: number
+  readonly effort: Effort
+}
+
+/** Returns the budget of a page. */
+export function newComparing(): Comparing {
+  return { lines: limits.diffLines, effort: newEffort() }
+}
+
 interface FileDiffsProps {
   readonly files: readonly FileChange[]
   readonly notesOf?: (file: FileChange) => FileNotes
+  /** Shared by all lists of a page. */
+  readonly left?: Comparing
 }
 
 /** Shows the files, in words until the limits of the page are reached. */
-export function FileDiffs({ files, notesOf }: FileDiffsProps) {
-  let left: number = limits.diffLines
-  const effort = newEffort()
+export function FileDiffs({ files, notesOf, left = newComparing() }: FileDiffsProps) {
   return (
     <>
       {files.map((file) => {
         const notes = notesOf?.(file)
-        const diff = left > 0 ? diffOf(file, effort, notes) : undefined
-        left -= diff?.rows ?? 0
+        const diff = left.lines > 0 ? diffOf(file, left.effort, notes) : undefined
+        left.lines -= diff?.rows ?? 0
         return <Told file={file} diff={diff} notes={notes} />
       })}
     </>

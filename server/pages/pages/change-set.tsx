@@ -1,0 +1,296 @@
+/** A proposal of several pages: their reviews, their common effect and the merge. */
+
+import type { VNode } from 'preact'
+import { AppError, statusOf, ValidationError } from '../../base/errors.ts'
+import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
+import { plural } from '../parts/dates.tsx'
+import { EdgeList } from '../parts/impact.tsx'
+import { PathTo } from '../parts/node-head.tsx'
+import { actOnProposal, numberOf } from '../parts/proposal-acts.ts'
+import { actOnReview, type Refusal, refusalOf } from '../parts/review-acts.ts'
+import { SetBox, SetReviewers } from '../parts/set-box.tsx'
+import {
+  edgesOfItem,
+  hrefOfNode,
+  type ItemContent,
+  ItemIndex,
+  Items,
+  readItems,
+  renderItems,
+  type SetImpact,
+  Steps,
+} from '../parts/set-items.tsx'
+import { type ChangeSet, proposalWords, type SetTalk } from '../parts/set-needs.ts'
+import { readMembers } from '../parts/talk.ts'
+import { Description, ProposalTitle, readDescription } from './proposal.tsx'
+
+/** Pages whose content is read at once. */
+const mostOpen = 10
+/** Edges in the list of all. */
+const mostEdges = 200
+
+interface More {
+  /** Why the proposal was not merged, closed or changed. */
+  readonly problem?: string
+  /** A refused review of a page. */
+  readonly refusal?: Refusal & { readonly node: string }
+  readonly status?: number
+}
+
+export function showChangeSet(visit: PageContext): Promise<Page> {
+  return changeSetPage(visit)
+}
+
+async function changeSetPage(visit: PageContext, { problem, refusal, status = 200 }: More = {}): Promise<Page> {
+  const { api, urls, query } = visit
+  const path = pathOf(visit)
+  const [{ change_set: set }, impact, org, members] = await Promise.all([
+    api.getChangeSet({ path }),
+    api.getChangeSetImpact({ path }),
+    api.getOrg({ path }),
+    readMembers(visit, path.org_id),
+  ])
+  const talk: SetTalk = { visit, org, set, members }
+  const asked = query.get('page')
+  const only = set.items.find(({ node_id }) => node_id === asked)?.node_id
+  const isImpact = query.get('tab') === 'impact'
+  const read = only === undefined ? set.items.slice(0, mostOpen) : set.items.filter(({ node_id }) => node_id === only)
+  const contents = isImpact ? new Map<string, ItemContent>() : await readItems(visit, org.id, read)
+  const names = members.map(({ user_id, name }) => [user_id, name])
+  let description = ''
+  return {
+    ...{ kind: 'page', status, place: { org, crumb: 'Proposals' } },
+    facts: { set, impact, org, names, only, problem, refusal, contents: [...contents] },
+    head: { title: `${set.title} · ${org.name}`, noIndex: true },
+    prepare: async () => {
+      const about = { ...set, changed: set.last_activity_at }
+      description = await readDescription(visit, { org_id: org.id, node_id: org.id }, about)
+      await renderItems(talk, contents)
+    },
+    body: () => (
+      <Frame talk={talk} problem={problem} tab={isImpact ? 'impact' : 'pages'}>
+        {isImpact ? (
+          <ImpactView talk={talk} impact={impact} />
+        ) : (
+          <>
+            {only === undefined && <Description urls={urls} source={set.description} html={description} />}
+            {only === undefined && <ItemIndex talk={talk} />}
+            <div class={only === undefined ? 'set-pages' : 'set-pages one'}>
+              <Items {...{ talk, contents, impact, only, refusal }} />
+            </div>
+            {only !== undefined && <Steps talk={talk} only={only} />}
+          </>
+        )}
+      </Frame>
+    ),
+  }
+}
+
+interface FrameProps {
+  readonly talk: SetTalk
+  readonly problem: string | undefined
+  readonly tab: 'pages' | 'impact'
+  readonly children: VNode
+}
+
+function Frame({ talk, problem, tab, children }: FrameProps) {
+  const { visit, org, set } = talk
+  const { urls } = visit
+  const base = urls.changeSet(org.id, set.number)
+  const steps = [
+    { title: org.name, href: urls.org(org.id) },
+    { title: 'Proposals', href: urls.orgProposals(org.id) },
+  ]
+  return (
+    <main id="main" class="wide" data-cards>
+      <PathTo steps={steps} />
+      <ProposalTitle
+        pr={set}
+        number={set.number}
+        what={plural(set.num_items, 'page')}
+        counts={set.status === 'open' ? reviewedWords(set) : undefined}
+      />
+      <div class="pr-grid">
+        <div>
+          <nav class="tabs" aria-label="Proposal">
+            <a href={base} aria-current={tab === 'pages' ? 'page' : undefined}>
+              Pages <span class="n">{set.num_items}</span>
+            </a>
+            <a href={`${base}?tab=impact`} aria-current={tab === 'impact' ? 'page' : undefined}>
+              What it means
+            </a>
+          </nav>
+          {children}
+        </div>
+        <aside class="aside" aria-label="Actions">
+          <SetBox talk={talk} problem={problem} />
+          <SetReviewers talk={talk} />
+        </aside>
+      </div>
+    </main>
+  )
+}
+
+/** `3 of 15 pages approved`. */
+function reviewedWords({ items }: ChangeSet): string {
+  const approved = items.filter(({ approvals }) => approvals > 0).length
+  return approved === 0 ? '' : `${approved} of ${plural(items.length, 'page')} approved`
+}
+
+/** The pages that come and go, and all edges. */
+function ImpactView({ talk, impact }: { readonly talk: SetTalk; readonly impact: SetImpact }) {
+  const { org, set } = talk
+  const { nodes_added, nodes_removed, orphans, dangling, truncated } = impact
+  const edges = set.items.flatMap(({ node_id, title }) =>
+    edgesOfItem(impact, node_id).map((edge) => ({ ...edge, from: title })),
+  )
+  const hrefOf = hrefOfNode(talk, impact)
+  const isNothing = [nodes_added, nodes_removed, orphans, edges, dangling].every(({ length }) => length === 0)
+  return (
+    <div class="changes">
+      {isNothing && <p class="why">No page appears or vanishes, and all links stay as they are.</p>}
+      <Nodes title="New pages" nodes={nodes_added} hrefOf={hrefOf}>
+        {org.published && 'Anyone will be able to read them, because this organisation is published.'}
+      </Nodes>
+      <Nodes title="Pages to delete" nodes={nodes_removed} hrefOf={hrefOf}>
+        They go to the trash.
+      </Nodes>
+      <Nodes title="Pages that will be below no other" nodes={orphans} hrefOf={hrefOf}>
+        They lose their last parent, and stay at the top of the tree.
+      </Nodes>
+      {edges.length > 0 && (
+        <section class="card">
+          <header>
+            <h2>Links that change</h2>
+          </header>
+          <div class="edges only">
+            <EdgeList edges={edges} most={mostEdges} hrefOf={hrefOf} />
+          </div>
+        </section>
+      )}
+      {dangling.length > 0 && (
+        <section class="card">
+          <header>
+            <h2>{plural(dangling.length, 'link will lead nowhere', 'links will lead nowhere')}</h2>
+          </header>
+          <ul class="set-list">
+            {dangling.slice(0, mostEdges).map((edge) => (
+              <li>
+                <DanglingEdge edge={edge} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {truncated && <p class="why">Some changes are not shown.</p>}
+    </div>
+  )
+}
+
+/** An edge from the page that holds it. */
+function DanglingEdge({ edge }: { readonly edge: SetImpact['dangling'][number] }) {
+  const ends = [edge.source_title || edge.source, edge.target_title || edge.target]
+  const [from, to] = edge.edge_type === 'parent_child' ? ends.reverse() : ends
+  return (
+    <>
+      <bdi>{from}</bdi> → <bdi>{to}</bdi>
+    </>
+  )
+}
+
+interface NodesProps {
+  readonly title: string
+  readonly nodes: SetImpact['nodes_added']
+  readonly hrefOf: (id: string, title: string) => string
+  readonly children?: string | boolean
+}
+
+function Nodes({ title, nodes, hrefOf, children }: NodesProps) {
+  if (nodes.length === 0) return null
+  return (
+    <section class="card">
+      <header>
+        <h2>{title}</h2>
+        <span class="r">{nodes.length}</span>
+      </header>
+      <ul class="set-list">
+        {nodes.slice(0, mostEdges).map((node) => (
+          <li>
+            <a href={hrefOf(node.node_id, node.title)}>
+              <bdi>{node.title}</bdi>
+            </a>
+          </li>
+        ))}
+      </ul>
+      {children && <p class="empty">{children}</p>}
+    </section>
+  )
+}
+
+function pathOf(visit: PageContext) {
+  return { org_id: param(visit, 'org'), number: numberOf(visit) }
+}
+
+export async function takeChangeSet(visit: PageContext): Promise<PageResult> {
+  const { urls, form, query } = visit
+  const { org_id, number } = pathOf(visit)
+  const node = form.get('node') ?? ''
+  const at = urls.changeSet(org_id, number, query.has('page') && form.get('act') !== 'remove' ? node : undefined)
+  try {
+    await act(visit)
+  } catch (error) {
+    if (!(error instanceof AppError || error instanceof ValidationError)) throw error
+    if (error instanceof AppError && error.code === 'merge_conflict')
+      return redirect(303, urls.resolve(org_id, node, pullIn(form)))
+    if (form.get('act') === 'review')
+      return changeSetPage(visit, { refusal: { ...refusalOf(form, 'review', error), node }, status: 409 })
+    const says = error instanceof AppError ? error.message : 'The form is incomplete'
+    const status = error instanceof AppError ? statusOf[error.code] : 422
+    return changeSetPage(visit, { problem: proposalWords(says), status })
+  }
+  return redirect(303, node === '' || form.get('act') === 'remove' ? at : `${at}#page-${node}`)
+}
+
+/** Performs the act of the form, on the whole or on one page. @throws AppError, ValidationError */
+async function act(visit: PageContext): Promise<void> {
+  const { api, form } = visit
+  const path = pathOf(visit)
+  const node = form.get('node') ?? ''
+  const expected_version = form.get('version') ?? ''
+  const reason = form.get('text') ?? ''
+  const pull = { org_id: path.org_id, node_id: node, number: pullIn(form) }
+  switch (form.get('act')) {
+    case 'merge':
+      await api.mergeChangeSet({ path, body: { expected_version } })
+      return
+    case 'override':
+      await api.mergeChangeSet({ path, body: { expected_version, override: { reason } } })
+      return
+    case 'ready':
+      await api.updateChangeSet({ path, body: { is_draft: false } })
+      return
+    case 'close':
+      await api.updateChangeSet({ path, body: { status: 'closed' } })
+      return
+    case 'reopen':
+      await api.updateChangeSet({ path, body: { status: 'open' } })
+      return
+    case 'ask':
+      await api.updateChangeSet({ path, body: { reviewers: [...new Set(form.getAll('reviewer'))] } })
+      return
+    case 'remove':
+      await api.updateChangeSet({ path, body: { remove: [node] } })
+      return
+    case 'review':
+      await actOnReview(visit, pull, 'review')
+      return
+    default:
+      await actOnProposal(visit, pull)
+  }
+}
+
+/** The number of the page's own proposal. */
+function pullIn(form: URLSearchParams): number {
+  const sent = form.get('number') ?? ''
+  return /^[1-9]\d{0,8}$/.test(sent) ? Number(sent) : 0
+}

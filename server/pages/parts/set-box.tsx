@@ -1,0 +1,143 @@
+/** The box of a proposal of several pages: its state and its actions. */
+
+import { mergersOf } from '../../base/consent-words.ts'
+import { AskForReview, Waiting } from './consent.tsx'
+import { plural } from './dates.tsx'
+import { Icon } from './icons.tsx'
+import { ActForm } from './merge-box.tsx'
+import { Overridden, OverrideForm } from './override.tsx'
+import { mayChangeSet, reaches } from './rights.ts'
+import { type ChangeSet, needsOfSet, type SetTalk } from './set-needs.ts'
+
+/** Pages that are named behind what holds them up. */
+const mostNamed = 5
+
+interface BoxProps {
+  readonly talk: SetTalk
+  /** Why an act was refused. */
+  readonly problem: string | undefined
+}
+
+export function SetBox({ talk, problem }: BoxProps) {
+  const { visit, org, set } = talk
+  const { title, says, act } = stateOf(set)
+  const isGood = set.can_merge || set.status === 'merged'
+  const mayChange = mayChangeSet(set, org, visit.person)
+  const may = act === 'merge' ? org.role !== undefined && reaches(org.role, set.merge_role) : mayChange
+  const pages = set.items.filter(({ status }) => status === 'open').length
+  const fields = { version: set.version }
+  return (
+    <section class={isGood ? 'merge' : 'merge not'} id="merge">
+      <h2>
+        <Icon name={isGood ? 'check' : 'branch'} size={18} />
+        {title}
+      </h2>
+      <p>{says}</p>
+      <Needs talk={talk} />
+      {set.overridden && <Overridden overridden={set.overridden} />}
+      {problem && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      {act && may && (
+        <ActForm {...{ visit, act, fields }} isMain>
+          {act === 'merge' ? `Merge ${plural(pages, 'page')}` : 'Mark as ready for review'}
+        </ActForm>
+      )}
+      {act === 'merge' && !may && <p>You need the {set.merge_role} role to merge this.</p>}
+      {set.may_override && <OverrideForm {...{ visit, fields }} reasons={set.merge_reasons} />}
+      {set.status === 'open' && mayChange && (
+        <ActForm {...{ visit }} act="close">
+          Close
+        </ActForm>
+      )}
+      {set.status === 'closed' && mayChange && (
+        <ActForm {...{ visit }} act="reopen">
+          Reopen
+        </ActForm>
+      )}
+    </section>
+  )
+}
+
+/** Lists what holds pages up, each with the pages. */
+function Needs({ talk }: { readonly talk: SetTalk }) {
+  const { visit, org, set } = talk
+  const needs = needsOfSet(talk)
+  const open = set.items.filter(({ status }) => status === 'open').length
+  if (set.status !== 'open' || needs.size === 0) return null
+  return (
+    <ul class="needs">
+      {[...needs].map(([need, items]) => (
+        <li>
+          <bdi>{need}</bdi>
+          <small>
+            {items.length === open && open > 1
+              ? `All ${open} pages`
+              : items.slice(0, mostNamed).map(({ node_id, title }, at) => (
+                  <>
+                    {at > 0 && ', '}
+                    <a href={`${visit.urls.changeSet(org.id, set.number, node_id)}#page-${node_id}`}>
+                      <bdi>{title || 'A deleted page'}</bdi>
+                    </a>
+                  </>
+                ))}
+            {items.length !== open && items.length > mostNamed && ` and ${items.length - mostNamed} more`}
+          </small>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+interface State {
+  readonly title: string
+  readonly says: string
+  readonly act?: 'merge' | 'ready'
+}
+
+function stateOf({ merge_reason, merged_by, closed_by, open_threads }: ChangeSet): State {
+  const by = (name: string | undefined) => (name === undefined ? '' : ` by ${name}`)
+  switch (merge_reason) {
+    case 'mergeable': {
+      const threads = open_threads > 0 ? ` It has ${plural(open_threads, 'open thread')}.` : ''
+      return { title: 'Ready to merge', says: `No conflicts. All pages merge together.${threads}`, act: 'merge' }
+    }
+    case 'draft':
+      return { title: 'Draft', says: 'It is not ready for review yet, so it cannot be merged.', act: 'ready' }
+    case 'already_merged':
+      return { title: 'Merged', says: `All pages were merged together${by(merged_by)}.` }
+    case 'closed':
+      return { title: 'Closed', says: `Closed${by(closed_by)} without merging.` }
+    case 'empty':
+      return { title: 'Nothing to merge', says: 'None of its pages is left to merge.' }
+    case 'approvals_missing':
+      return { title: 'Needs approval', says: 'All pages merge together, once each of them can:' }
+    case 'changes_requested':
+      return { title: 'Changes requested', says: 'All pages merge together, once each of them can:' }
+    default:
+      return { title: 'Held up', says: 'All pages merge together, once each of them can:' }
+  }
+}
+
+/** The members who were asked for a review. */
+export function SetReviewers({ talk }: { readonly talk: SetTalk }) {
+  const { visit, org, set, members } = talk
+  const mayAsk = set.status === 'open' && !set.is_draft && mayChangeSet(set, org, visit.person)
+  const mergers = mergersOf(set.merge_role)
+  if (set.status !== 'open') return null
+  return (
+    <section class="box" id="consent">
+      <h2>Review</h2>
+      {set.reviewers.length === 0 && <p class="why">Nobody was asked for a review yet.</p>}
+      <ul class="consent">
+        {set.reviewers.map(({ name }) => (
+          <Waiting name={name} />
+        ))}
+      </ul>
+      <p class="why">Each page is reviewed on its own. {`Merged by ${mergers}.`}</p>
+      {mayAsk && <AskForReview talk={{ visit, members, pr: set }} />}
+    </section>
+  )
+}
