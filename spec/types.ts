@@ -1081,6 +1081,8 @@ export interface components {
             merge: components["schemas"]["MergeRole"];
             /** @default owner */
             override: components["schemas"]["MayOverride"];
+            /** @default all */
+            pages: components["schemas"]["GuardedPages"];
         };
         /**
          * @description What keeps an approval. With `same_change`, it holds while the change is the same, also after a rebase, and after
@@ -1099,6 +1101,13 @@ export interface components {
          * @enum {string}
          */
         MayOverride: "owner" | "nobody";
+        /**
+         * @description The nodes whose `main` the rule guards. With `all`, nodes are also created, moved below `under`, deleted and
+         *     restored only by proposals. With `existing`, editors may create and move nodes, and maintainers delete and
+         *     restore them, without a proposal.
+         * @enum {string}
+         */
+        GuardedPages: "all" | "existing";
         /** @description A rule for the branches that match one of its patterns. All rules that match a branch hold together. */
         Rule: {
             /** @description Patterns of branch names. */
@@ -1134,6 +1143,7 @@ export interface components {
             resolved: boolean;
             merge: components["schemas"]["MergeRole"];
             override: components["schemas"]["MayOverride"];
+            pages: components["schemas"]["GuardedPages"];
         };
         /** @description A page of organisations. */
         OrgPage: {

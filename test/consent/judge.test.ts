@@ -35,6 +35,7 @@ const ruleArbitrary: fc.Arbitrary<Rule> = fc.record({
   resolved: fc.boolean(),
   merge: fc.constantFrom('editor', 'maintainer', 'owner'),
   override: fc.constantFrom('owner', 'nobody'),
+  pages: fc.constantFrom('all', 'existing'),
 })
 
 const verdictArbitrary = (user_id: string): fc.Arbitrary<JudgedVerdict> =>

@@ -28,6 +28,7 @@ const situationArbitrary = fc.record({
     fc.record({
       under: fc.option(pageArbitrary, { nil: undefined }),
       branch: fc.constantFrom('main', 'main', 'm*', 'x'),
+      pages: fc.constantFrom('all' as const, 'all' as const, 'existing' as const),
     }),
     { maxLength: 4 },
   ),
@@ -62,8 +63,8 @@ describe('the rules that guard a page', () => {
       const idAt = (at: number) => ids[at] ?? ''
       const nodes = rows.map((parents, at) => ({ id: idAt(at), title: `Page ${at}`, parents: parents.map(idAt) }))
       await ann.post(`/orgs/${ann.org}/nodes/batch`, { nodes }).then(expecting(201))
-      const stored = rules.map(({ under, branch }) => ({
-        branches: [branch],
+      const stored = rules.map(({ under, branch, pages }) => ({
+        ...{ branches: [branch], pages },
         ...(under !== undefined && { under: idAt(under) }),
       }))
       const ruled = {
@@ -76,12 +77,13 @@ describe('the rules that guard a page', () => {
         ({ page, act, parents }): PlacedPage => ({ id: idAt(page), act, parents: parents.map(idAt) }),
       )
       const found = await rulesAtPlaces(grove.deps, ruled as OrgRow, pages)
-      const inRows = (id: string) => nodes.find((node) => node.id === id)?.parents ?? []
+      const inRows = (id: string): readonly string[] => nodes.find((node) => node.id === id)?.parents ?? []
       const changed = (id: string) => pages.find((page) => page.id === id)?.parents ?? inRows(id)
       for (const { id, act } of pages) {
-        const isIn = (under: string | undefined) =>
-          under === undefined || leadsTo(inRows, id, under, [id]) || leadsTo(changed, id, under, [id])
-        const own = stored.flatMap(({ branches, under }, at) => (branches[0] !== 'x' && isIn(under) ? [at] : []))
+        const isIn = (places: typeof inRows, under?: string) => under === undefined || leadsTo(places, id, under, [id])
+        const guards = ({ under, pages }: (typeof stored)[number]) =>
+          pages === 'existing' ? act === 'change' && isIn(inRows, under) : isIn(inRows, under) || isIn(changed, under)
+        const own = stored.flatMap((rule, at) => (rule.branches[0] !== 'x' && guards(rule) ? [at] : []))
         const all = needsPulls && act === 'change' ? [undefined, ...own] : own
         expect((found.get(id) ?? []).map(({ at }) => at)).to.deep.equal(all)
       }

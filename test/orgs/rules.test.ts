@@ -18,6 +18,7 @@ const defaults = {
   resolved: false,
   merge: 'editor',
   override: 'owner',
+  pages: 'all',
 }
 
 describe('rules of an organisation', () => {
@@ -49,6 +50,7 @@ describe('rules of an organisation', () => {
         resolved: true,
         merge: 'maintainer',
         override: 'nobody',
+        pages: 'existing',
       },
       { ...defaults, branches: ['**'], by: { people: [bob.user.id] }, approvals: 1 },
     ]

@@ -29,11 +29,19 @@ describe('the rules of an organisation', () => {
   const setRules = (rules: unknown) => made(ann.patch(`/orgs/${org}`, { rules }))
   const fields = {
     ...{ rule: 'new', act: 'save', branches: 'main', under: '', under_words: '', under_found: '', approvals: '1' },
-    ...{ role: 'editor', people: '', keep: 'same_change', checks: '', merge: 'editor', override: 'owner' },
+    ...{
+      role: 'editor',
+      people: '',
+      keep: 'same_change',
+      checks: '',
+      merge: 'editor',
+      override: 'owner',
+      pages: 'all',
+    },
   }
   const plain = {
     ...{ branches: ['main'], approvals: 1, by: { role: 'editor' }, keep: 'same_change', checks: [] },
-    ...{ resolved: false, merge: 'editor', override: 'owner' },
+    ...{ resolved: false, merge: 'editor', override: 'owner', pages: 'all' },
   }
   const byEditors =
     'Every change of all pages needs 1 approval by anyone who may publish. Editors merge. Owners may override.'
@@ -68,7 +76,7 @@ describe('the rules of an organisation', () => {
     const everything = {
       ...{ branches: ' main \r\nrelease/**\r\n', under: whales, approvals: '1', role: '', keep: 'same_commit' },
       ...{ people: `${bob.user.email}\r\n${ann.user.id.toUpperCase()}`, resolved: 'on', merge: 'owner' },
-      ...{ checks: `links\r\nspell check: ${bob.user.email.toUpperCase()}`, override: 'nobody' },
+      ...{ checks: `links\r\nspell check: ${bob.user.email.toUpperCase()}`, override: 'nobody', pages: 'existing' },
     }
     const { status, headers } = await visit.send(page, { ...fields, ...everything })
     expect([status, headers.location]).to.deep.equal([303, `${page}?saved=save`])
@@ -81,18 +89,18 @@ describe('the rules of an organisation', () => {
           by: { people: [bob.user.id, ann.user.id] },
         },
         ...{ keep: 'same_commit', checks: [{ name: 'links' }, { name: 'spell check', from: bob.user.id }] },
-        ...{ resolved: true, merge: 'owner', override: 'nobody' },
+        ...{ resolved: true, merge: 'owner', override: 'nobody', pages: 'existing' },
       },
     ])
     const { body } = await visit.open(`${page}?saved=save`)
     expect(sentencesIn(body)).to.deep.equal([
-      'Every change of “Whales” and the pages below it on main and release/** needs 1 approval by Bob or Ann, again for each new version, and the checks links and spell check (by Bob), and all threads resolved. Owners merge. Nobody may override.',
+      'Every change of “Whales” and the pages below it on main and release/** needs 1 approval by Bob or Ann, again for each new version, and the checks links and spell check (by Bob), and all threads resolved. Owners merge. Nobody may override. No proposal is needed to create or delete a page.',
     ])
     expect(body).to.contain('<p class="notice" role="status">Saved.</p>')
     expect(formIn((await visit.open(`${page}${changeLink(body)}`)).body)).to.deep.equal({
       ...{ branches: 'main\nrelease/**', under: whales, approvals: '1', role: '', keep: 'same_commit', resolved: true },
       ...{ people: `${bob.user.email}\n${ann.user.email}`, checks: `links\nspell check: ${bob.user.email}` },
-      ...{ merge: 'owner', override: 'nobody' },
+      ...{ merge: 'owner', override: 'nobody', pages: 'existing' },
     })
   })
 

@@ -21,6 +21,7 @@ const plain: Rule = {
   resolved: false,
   merge: 'editor',
   override: 'owner',
+  pages: 'all',
 }
 
 describe('the sentence of a rule', () => {
@@ -28,6 +29,10 @@ describe('the sentence of a rule', () => {
   const examples: readonly (readonly [Partial<Rule>, string])[] = [
     [{}, 'Every change of all pages needs a proposal. Editors merge.'],
     [{ merge: 'maintainer', override: 'nobody' }, 'Every change of all pages needs a proposal. Maintainers merge.'],
+    [
+      { pages: 'existing' },
+      'Every change of all pages needs a proposal. Editors merge. No proposal is needed to create or delete a page.',
+    ],
     [
       {
         ...{ approvals: 2, by: { role: 'maintainer' }, checks: [{ name: 'links' }], resolved: true },
@@ -83,6 +88,7 @@ describe('the sentence of a rule', () => {
     resolved: fc.boolean(),
     merge: fc.constantFrom('editor', 'maintainer', 'owner'),
     override: fc.constantFrom('owner', 'nobody'),
+    pages: fc.constantFrom('all', 'existing'),
   }) as fc.Arbitrary<Rule>
 
   /** The rule without what has no effect. */

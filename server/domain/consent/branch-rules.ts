@@ -17,7 +17,7 @@ const none: readonly HeldRule[] = []
 const mainRule: HeldRule = {
   rule: {
     ...{ branches: ['main'], approvals: 0, by: { role: 'editor' }, keep: 'same_change', checks: [] },
-    ...{ resolved: false, merge: 'maintainer', override: 'owner' },
+    ...{ resolved: false, merge: 'maintainer', override: 'owner', pages: 'existing' },
   },
 }
 

@@ -33,11 +33,10 @@ export async function rulesAtPlaces(
   if (rules.length === 0) return unguarded
   const unders = new Set(rules.flatMap(({ rule }) => rule.under ?? []))
   const parts = unders.size === 0 ? undefined : await readParts(deps.index.read, unders, pages)
-  const guards = ({ rule, at }: HeldRule, { id, act }: PlacedPage): boolean => {
-    const part = rule.under === undefined ? everywhere : parts?.get(rule.under)
-    // `require_pull_requests` is for changes of existing pages.
-    if (at === undefined) return act === 'change' && part?.before.has(id) === true
-    return part?.before.has(id) === true || part?.after.has(id) === true
+  const guards = ({ rule: { under, pages: which } }: HeldRule, { id, act }: PlacedPage): boolean => {
+    const part = under === undefined ? everywhere : parts?.get(under)
+    if (which === 'existing' && act !== 'change') return false
+    return part?.before.has(id) === true || (which === 'all' && part?.after.has(id) === true)
   }
   return new Map(pages.map((page) => [page.id, rules.filter((rule) => guards(rule, page))]))
 }

@@ -37,6 +37,8 @@ export interface Rule {
   /** The least role of the user who merges. */
   readonly merge: (typeof mergeRoles)[number]
   readonly override: 'owner' | 'nobody'
+  /** The pages of `main` that it guards. `existing` leaves creations, moves into its part, deletions and restores free. */
+  readonly pages: 'all' | 'existing'
 }
 
 type Loosely<T> = { readonly [K in keyof T]: T[K] | undefined }
@@ -75,6 +77,7 @@ const ruleSchema = z.looseObject({
   resolved: z.boolean().default(false),
   merge: z.enum(mergeRoles).default('editor'),
   override: z.enum(['owner', 'nobody']).default('owner'),
+  pages: z.enum(['all', 'existing']).default('all'),
 })
 
 /**
@@ -88,8 +91,9 @@ export function plainRules(rules: readonly StoredRule[]): readonly Rule[] {
   return rules.map(plainRule)
 }
 
-function plainRule({ branches, under, approvals, by, keep, checks, resolved, merge, override }: StoredRule): Rule {
+function plainRule({ branches, under, approvals, by, keep, checks, ...rest }: StoredRule): Rule {
   const { role, people } = by
+  const { resolved, merge, override, pages } = rest
   return {
     branches,
     ...(under !== undefined && { under }),
@@ -97,9 +101,7 @@ function plainRule({ branches, under, approvals, by, keep, checks, resolved, mer
     by: { ...(role && { role }), ...(people && { people }) },
     keep,
     checks: checks.map(({ name, from }) => ({ name, ...(from !== undefined && { from }) })),
-    resolved,
-    merge,
-    override,
+    ...{ resolved, merge, override, pages },
   }
 }
 

@@ -21,7 +21,7 @@ export const newRule: RuleFields = { ...startBody(ruleControls), rule: 'new', un
 
 export function fieldsOf(rule: Rule, members: readonly Member[]): RuleFields {
   const emails = new Map(members.map(({ user_id, email }) => [user_id, email]))
-  const { branches, under = '', approvals, by, checks, keep, resolved, merge, override } = rule
+  const { branches, under = '', approvals, by, checks, keep, resolved, merge, override, pages } = rule
   return {
     ...{ ...newRule, rule: keyOfRule(rule), under, approvals: String(approvals), role: by.role ?? '' },
     branches: branches.join('\n'),
@@ -29,7 +29,7 @@ export function fieldsOf(rule: Rule, members: readonly Member[]): RuleFields {
     checks: checks
       .map(({ name, from }) => (from === undefined ? name : `${name}: ${emails.get(from) ?? from}`))
       .join('\n'),
-    ...{ keep, resolved, merge, override },
+    ...{ keep, resolved, merge, override, pages },
   }
 }
 
@@ -71,7 +71,7 @@ export function ruleIn(fields: RuleFields, members: readonly Member[]): Rule {
   const branches = linesOf(fields.branches)
   if (branches.length === 0) throw wrong('branches', 'Enter at least one branch')
   if (!/^\d{1,3}$/.test(fields.approvals)) throw wrong('approvals', 'Enter a whole number from 0 to 20')
-  const { under, under_words: words, role, keep, resolved, merge, override } = fields
+  const { under, under_words: words, role, keep, resolved, merge, override, pages } = fields
   if (under === undefined || (words !== '' && words !== fields.under_found))
     throw wrong('under', 'Choose the page from the list, or remove the title')
   const people = [...new Set(linesOf(fields.people).map((user) => idOf(user, 'people')))]
@@ -85,7 +85,7 @@ export function ruleIn(fields: RuleFields, members: readonly Member[]): Rule {
     ...(under !== '' && { under }),
     approvals: Number(fields.approvals),
     by: { ...(role && { role }), ...(people.length > 0 && { people }) },
-    ...{ keep, checks, resolved, merge, override },
+    ...{ keep, checks, resolved, merge, override, pages },
   }
 }
 

@@ -79,6 +79,10 @@ export const ruleControls = {
       ['owner', 'an owner may merge it, with a reason'],
       ['nobody', 'nobody may merge it'],
     ]),
+    pages: choice('To create, move in, delete or restore a page', [
+      ['all', 'a proposal is needed'],
+      ['existing', 'no proposal is needed'],
+    ]),
   }),
 }
 

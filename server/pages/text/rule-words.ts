@@ -34,10 +34,11 @@ export function describeRule(rule: Rule, names: RuleNames): string {
   if (rule.resolved) needs.push('all threads resolved')
   const merge = rule.merge.replace(/^./, (letter) => letter.toUpperCase())
   const override = rule.override === 'owner' ? ' Owners may override.' : ' Nobody may override.'
+  const free = rule.pages === 'existing' ? ' No proposal is needed to create or delete a page.' : ''
   const place = `${pagesOf(rule, names)}${String(rule.branches) === 'main' ? '' : ` on ${and.format(rule.branches)}`}`
   return needs.length === 0
-    ? `Every change of ${place} needs a proposal. ${merge}s merge.`
-    : `Every change of ${place} needs ${needs.join(', and ')}. ${merge}s merge.${override}`
+    ? `Every change of ${place} needs a proposal. ${merge}s merge.${free}`
+    : `Every change of ${place} needs ${needs.join(', and ')}. ${merge}s merge.${override}${free}`
 }
 
 function pagesOf({ under }: Rule, { pages }: RuleNames): string {
