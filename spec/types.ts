@@ -1011,6 +1011,13 @@ export interface components {
              */
             rules_for_main?: "none" | "some" | "all";
             /**
+             * @description Whether rules guard the places of new nodes: of `all`, of `some` (rules with `under`), or of `none`. Such nodes
+             *     are created by change sets. `children_need_change_set` of a node says it for the nodes below it. Only for
+             *     members, and not in lists.
+             * @enum {string}
+             */
+            rules_for_new_nodes?: "none" | "some" | "all";
+            /**
              * @description `refuse`: a node on `main` may not get a `type` that nobody defined. Only for members, and not in lists.
              * @enum {string}
              */
@@ -1114,7 +1121,8 @@ export interface components {
             branches: string[];
             /**
              * @description The rule holds only for this node and the nodes below it, by the parents that `main` has. Absent: for all
-             *     nodes. Users who change `main` can move a node elsewhere, so also add a rule for `main`. If the node was
+             *     nodes. A rule for `main` also guards this place: see `pages`. Users who change `main` can move a node
+             *     elsewhere, so also add a rule for `main`. If the node was
              *     deleted, the rule still holds for its former children and the nodes below them. A node between them cannot be
              *     deleted before its children (`rule_would_end`).
              */
@@ -1684,6 +1692,11 @@ export interface components {
              *     members.
              */
             main_needs_pull_request?: boolean;
+            /**
+             * @description True if rules guard the places below the node. New nodes there are created by change sets. Else absent. Only
+             *     for members.
+             */
+            children_need_change_set?: boolean;
             /**
              * @description For `git clone`, which names the folder after the `slug` at its end. Letters of other scripts are not
              *     escaped. Only the `id` decides which repository is read. Any other slug, and `{node_id}.git` without a
@@ -4881,6 +4894,13 @@ export interface components {
              *     allowed on a branch whose name begins with this.
              */
             branch_prefix?: string;
+            /** @description With `pull_request_required`, the rules that guard the place of the node, by their places in the list, from 0. */
+            rules?: number[];
+            /**
+             * @description The path of the operation that proposes nodes. With `pull_request_required`, if rules guard the place of the
+             *     node. With `forbidden`, if a contributor creates a node.
+             */
+            change_sets?: string;
             /**
              * @description With `token_scope`, if the token cannot write.
              * @enum {string}
@@ -6228,6 +6248,12 @@ export interface operations {
                 base?: string;
                 /** @description Files to skip, as patterns of a `.gitignore`, one a line. */
                 exclude?: string;
+                /**
+                 * @description Why nodes are created although rules guard their places. Only for owners who are signed in with a session, and
+                 *     not for rules with `override: nobody`. The ledger of each such node records it. Without it, such nodes are
+                 *     refused and reported.
+                 */
+                override?: string;
             };
             header?: never;
             path: {

@@ -126,7 +126,7 @@ const groups = [
     },
   },
   {
-    when: "Content leaves. A user's fetches of a node are one entry an hour, with `count` and `bytes`. `org.cloned` is the repository of the organisation. `org.imported` is `grove import`.",
+    when: "Content leaves. A user's fetches of a node are one entry an hour, with `count` and `bytes`. `org.cloned` is the repository of the organisation. `org.imported` is `grove import`, or an import of an archive with `overridden`: an owner created pages in spite of rules.",
     actions: {
       'git.fetched': { says: 'Cloned or fetched a page' },
       'git.refused': { says: 'Was refused by Git' },

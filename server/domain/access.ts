@@ -14,7 +14,7 @@ import { hasGrant } from '../../index/credentials/oauth.ts'
 import type { CredentialsDb } from '../../index/credentials/schema.ts'
 import { isWithin } from '../../index/derived/edges.ts'
 import { findNode, isProposed, type NodeRow } from '../../index/derived/node-queries.ts'
-import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
+import { findOrgRow, findOrgWithRole, type OrgRow } from '../../index/derived/org-queries.ts'
 import { findProposedNode } from '../../index/derived/proposed-nodes.ts'
 import { type Role, roles } from '../../index/derived/schema.ts'
 import { type Sees, wholeOrg } from '../../index/derived/sees.ts'
@@ -183,18 +183,16 @@ export function invalidTokenError(): AppError {
 }
 
 /**
- * Checks the caller and their role again, under a lock. Returns their rights.
+ * Checks the caller and their role again, under a lock. Returns their rights, and the organisation.
  *
  * @throws AppError invalid_token, forbidden; org_not_found (it was deleted in the meantime)
  */
-export async function recheckAccess(ctx: Ctx<Person>, orgId: string, need: Need): Promise<Rights> {
+export async function recheckAccess(ctx: Ctx<Person>, orgId: string, need: Need): Promise<SeenOrg & Rights> {
   await requireSignedIn(ctx.credentials.read, ctx.actor)
-  const rights = { role: (await findRole(ctx.index.read, orgId, ctx.actor.id)) ?? null, person: ctx.actor }
-  if (rights.role === null) {
-    const org = isId(orgId) ? await findOrgRow(ctx.index.read, orgId) : undefined
-    if (org === undefined) throw orgNotFoundError()
-    requireKnown(org)
-  }
+  const seen = await findSeenOrg(ctx, ctx.actor, orgId)
+  if (seen === undefined) throw orgNotFoundError()
+  if (seen.role === null) requireKnown(seen.org)
+  const rights = { ...seen, person: ctx.actor }
   requireRole(rights, need)
   return rights
 }

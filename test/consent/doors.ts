@@ -57,7 +57,9 @@ export const become = (person: PersonClient, role: string) =>
 
 export type Rule = Readonly<Record<string, unknown>>
 
-export const setRules = (...rules: Rule[]) => ann.patch(`/orgs/${ann.org}`, { rules }).then(expecting(200))
+/** Sets rules, by default for existing pages only, so that tests can create pages. */
+export const setRules = (...rules: Rule[]) =>
+  ann.patch(`/orgs/${ann.org}`, { rules: rules.map((rule) => ({ pages: 'existing', ...rule })) }).then(expecting(200))
 
 export interface Proposal {
   readonly node: TestNode

@@ -130,7 +130,10 @@ describe('import', () => {
       expect((await importAs(folder, '--org', org)).stdout).to.contain('\n0 created, 0 updated, 4 unchanged\n')
     })
 
-    for (const setting of [{ require_pull_requests: true }, { rules: [{ branches: ['m*'], approvals: 1 }] }])
+    for (const setting of [
+      { require_pull_requests: true },
+      { rules: [{ branches: ['m*'], approvals: 1, pages: 'existing' }] },
+    ])
       it(`creates, but does not edit, if main needs pull requests by ${Object.keys(setting)[0]}`, async () => {
         const org = (await ann.post('/orgs', { name: 'Careful' })).body.id
         await ann.patch(`/orgs/${org}`, setting).then(expecting(200))
@@ -144,6 +147,22 @@ describe('import', () => {
           '  a.md: In this organisation `main` can only be changed by merging a pull request\n',
         )
       })
+  })
+
+  it.deep('creates pages that rules guard only by --override of an owner, if the rules let owners', async () => {
+    const rule = { branches: ['main'], approvals: 1 }
+    const org = (await ann.post('/orgs', { name: 'Guarded', rules: [rule] }).then(expecting(201))).body.id
+    const folder = await folderOf('Guarded', { 'a.md': '# A\n' })
+    const refused = await importAs(folder, '--org', org)
+    expect(refused.stdout).to.contain('a.md: Pages are created by a proposal here')
+    expect(refused.code).to.equal(1)
+    const override = ['--override', 'The first import']
+    await ann.patch(`/orgs/${org}`, { rules: [{ ...rule, override: 'nobody' }] }).then(expecting(200))
+    expect((await importAs(folder, '--org', org, ...override)).stdout).to.contain('\n0 created')
+    await ann.patch(`/orgs/${org}`, { rules: [rule] }).then(expecting(200))
+    expect(await importAs(folder, '--org', org, ...override)).to.deep.include({ code: 0 })
+    const token = ['--to', grove.url, '--token-file', 'none']
+    expect((await run('import', folder, ...token, ...override)).stderr).to.contain('a token cannot override rules')
   })
 
   describe('ends with 2 and a sentence', () => {

@@ -245,6 +245,20 @@ describe('import --to', () => {
     )
   })
 
+  it.deep('creates no page that a rule guards, nor a page below it elsewhere', async () => {
+    const org = await newOrg('Guarded')
+    const folder = await folderOf('Guarded', { 'Sea/krill.md': '# Krill\n' })
+    await importTo(grove.url, folder, '--org', org)
+    const under = (await nodesOf(org)).get('Sea')?.id
+    await ann.patch(`/orgs/${org}`, { rules: [{ branches: ['main'], under }] }).then(expecting(200))
+    await mkdir(join(folder, 'Sea/New'))
+    for (const name of ['Sea/New/index.md', 'Sea/New/below.md', 'fox.md'])
+      await writeFile(join(folder, name), '# New\n')
+    const { code, stdout } = await importTo(grove.url, folder, '--org', org)
+    expect([code, /\d+ created/.exec(stdout)?.[0]]).to.deep.equal([1, '1 created'])
+    expect(stdout.match(/ {2}Sea\/New\/\w+\.md: Pages below “Sea” are created by a proposal here/g)).to.have.length(2)
+  })
+
   it('says which access a token lacks that may only read', async () => {
     const folder = await folderOf('Read only', { 'a.md': 'A' })
     const org = await newOrg('Read only')

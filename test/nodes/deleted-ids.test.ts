@@ -52,7 +52,7 @@ describe('the id of a deleted node', () => {
       update: () => ann.put(`${nodes}/batch`, { nodes: [{ id, title: 'Evil' }] }),
       copy: () => ann.post(`${other.at}/copy`, { id }),
     }
-    await setRules({ branches: ['main'], approvals: 1 })
+    await setRules({ branches: ['main'], approvals: 1, pages: 'existing' })
     for (const [name, send] of Object.entries(doors)) {
       const { status, body } = await send()
       expect([name, status, body.code]).to.deep.equal([name, 409, 'node_in_trash'])

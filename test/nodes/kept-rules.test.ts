@@ -17,7 +17,7 @@ describe('a rule for a node and those below it', () => {
     const leaf = await ann.node({ title: 'Page', parents: [middle.id] })
     return [top, middle, leaf]
   }
-  const rule = ({ id }: TestNode) => ({ branches: ['main'], under: id, approvals: 1 })
+  const rule = ({ id }: TestNode) => ({ branches: ['main'], under: id, approvals: 1, pages: 'existing' })
   const restore = ({ id }: TestNode) => max.post(`/orgs/${ann.org}/trash/${id}/restore`)
   const isRuled = async ({ at }: TestNode) => (await max.get(at).then(expecting(200))).body.main_needs_pull_request
 

@@ -32,6 +32,7 @@ describe('organisations', () => {
         require_pull_requests: false,
         rules: [],
         rules_for_main: 'none',
+        rules_for_new_nodes: 'none',
         unknown_types: 'allow',
         usage: { nodes: 0, bytes: 0 },
         role: 'owner',

@@ -218,7 +218,8 @@ describe('rules of an organisation', () => {
     const org = await newOrg()
     await put(org, bob, 'editor')
     const node = await ann.node({}, org)
-    const rule = { branches: ['main'], under: node.id, by: { people: [bob.user.id] }, approvals: 1 }
+    const by = { people: [bob.user.id] }
+    const rule = { branches: ['main'], under: node.id, by, approvals: 1, pages: 'existing' }
     await set(org, [rule]).then(expecting(200))
     await ann.delete(`/orgs/${org}/members/${bob.user.email}`).then(expecting(204))
     await ann.delete(node.at).then(expecting(204))

@@ -225,6 +225,9 @@ describe('pages of nodes under rules', () => {
   it('are not told to anonymous callers, nor before the first commit', async () => {
     const { id } = (await ann.post('/orgs', { name: 'Open', published: true, rules: [{ branches: ['main'] }] })).body
     const at = `/orgs/${id}/nodes`
+    const refused = await ann.post(at, { title: 'Full' })
+    expect([refused.status, refused.body.code]).to.deep.equal([409, 'pull_request_required'])
+    await ann.patch(`/orgs/${id}`, { rules: [{ branches: ['main'], pages: 'existing' }] }).then(expecting(200))
     const empty = (await ann.post(at, { title: 'Empty', initialize: false }).then(expecting(201))).body
     const full = (await ann.post(at, { title: 'Full' }).then(expecting(201))).body
     expect([empty.main_needs_pull_request, full.main_needs_pull_request]).to.deep.equal([false, true])

@@ -157,7 +157,9 @@ describe('a page says what holds', () => {
 
   it('of the rule of proposals: it does not hold for new nodes', async () => {
     const { id } = await made(ann.post('/orgs', { name: 'Ruled', require_pull_requests: true }))
-    expect(await page(`${pageAt(id)}/settings/general`)).to.contain('A new page is published at once.')
+    expect(await page(`${pageAt(id)}/settings/general`)).to.contain(
+      'A new page is published at once, unless a rule is for it.',
+    )
     expect(await page(`${pageAt(id)}/new`)).to.contain('A new page is published at once.')
     expect(await page(`${pageAt(org)}/new`)).to.not.contain('A new page is published at once.')
   })

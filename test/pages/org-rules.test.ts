@@ -202,12 +202,12 @@ describe('the rules of an organisation', () => {
   })
 
   it('stay with former members and deleted pages, and say so', async () => {
-    await setRules([{ ...plain, under: whales, by: { people: [bob.user.id] } }])
+    await setRules([{ ...plain, under: whales, by: { people: [bob.user.id] }, pages: 'existing' }])
     await made(ann.delete(`/orgs/${org}/members/${bob.user.email}`))
     await made(ann.delete(`/orgs/${org}/nodes/${whales}`))
     const { body } = await visit.open(page)
     expect(sentencesIn(body)).to.deep.equal([
-      'Every change of a deleted page needs 1 approval by a former member. Editors merge. Owners may override.',
+      'Every change of a deleted page needs 1 approval by a former member. Editors merge. Owners may override. No proposal is needed to create or delete a page.',
     ])
     expect(body).to.contain('The page was deleted, so this rule holds for nothing.')
     const form = formIn((await visit.open(`${page}${changeLink(body)}`)).body) as Record<string, string>
@@ -247,7 +247,8 @@ describe('the rules of an organisation', () => {
       const settings = mainOf(withoutWords(await visit.open(general)))
       expect(textOf(settings)).to.include(question).and.include(words[value].replace('. ', ' '))
       expect(settings).to.match(new RegExp(`name="require_pull_requests" value="${value}" checked`))
-      for (const one of [rules, settings]) expect(one).to.include('A new page is published at once.')
+      expect(settings).to.include('A new page is published at once, unless a rule is for it.')
+      expect(rules).to.include('unless a rule is only for existing pages.')
       expect(settings).to.include(`href="${page}"`)
     }
     await setRules([plain])

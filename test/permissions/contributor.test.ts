@@ -203,7 +203,6 @@ describe('a contributor', () => {
   it('needs a higher role for all other changes of nodes', async () => {
     const second = await newNode(grove, ann)
     const changes: [string, Promise<Answer>][] = [
-      ['a node', cy.post(`/orgs/${ann.org}/nodes`, { title: 'Krill' })],
       ['nodes', cy.post(`/orgs/${ann.org}/nodes/batch`, { nodes: [{ title: 'Krill' }] })],
       ['title', cy.patch(node.at, { title: 'Krill' })],
       ['parent', cy.put(`${node.at}/parents/${second.id}`, {})],
@@ -211,6 +210,10 @@ describe('a contributor', () => {
     ]
     for (const [what, answer] of changes) expect(await answer, what).to.deep.equal(needs('editor'))
     expect(await cy.delete(node.at)).to.deep.equal(needs('maintainer'))
+    const change_sets = `/orgs/${ann.org}/change-sets`
+    const detail = `Contributors create pages by a proposal: send the page to POST ${change_sets}`
+    const refused = { status: 403, body: { detail, code: 'forbidden', change_sets } }
+    expect(await cy.post(`/orgs/${ann.org}/nodes`, { title: 'Krill' }), 'which names the way').to.deep.equal(refused)
   })
 
   it('has the same rights with a personal access token that may write', async () => {

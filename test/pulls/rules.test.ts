@@ -176,6 +176,7 @@ describe('rules of a branch', () => {
     const rulesOf = async (node: TestNode) => (await node.pull(1)).consent.rules
     expect([await rulesOf(inside.node), await rulesOf(outside.node)]).to.deep.equal([[0], []])
     const below = await aProposal()
+    await setRules({ branches: ['main'], under: inside.node.id, approvals: 1, pages: 'existing' })
     await ann
       .put(`${below.node.at}/parents/${inside.node.id}`)
       .then(({ status }) => expect([200, 201, 204]).to.include(status))

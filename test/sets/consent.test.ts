@@ -15,9 +15,11 @@ describe('consent of change sets', () => {
 
   let policies = ''
   let legal = ''
+  let old = ''
   before(async () => {
     policies = await aPage('Policies')
     legal = await aPage('Legal')
+    old = await aPage('Old', { parents: [legal] })
     const rules = [
       { ...rule, under: policies },
       { ...rule, under: legal, by: { role: 'maintainer' } },
@@ -93,7 +95,7 @@ describe('consent of change sets', () => {
   })
 
   it('is overridden by an owner with a reason, which the ledgers record', async () => {
-    const { change_set: set } = await open(cy, { deletions: [{ node_id: await aPage('Old', { parents: [legal] }) }] })
+    const { change_set: set } = await open(cy, { deletions: [{ node_id: old }] })
     expect(set.merge_reasons).to.deep.equal(['approvals_missing'])
     const refused = await di.post(`${sets}/${set.number}/merge`, { override: { reason: 'Now' } })
     expect(refused.status).to.equal(403)

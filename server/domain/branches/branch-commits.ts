@@ -9,6 +9,7 @@ import { excerpt } from '../../base/excerpt.ts'
 import type { NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { type TakeRoom, withByteRoom } from '../byte-quota.ts'
+import { requireFreePlaces, type TitledPage } from '../consent/place-checks.ts'
 import { recheckCommit, requireOpenMain } from '../consent/rule-checks.ts'
 import { withIntent } from '../event-log/note-intents.ts'
 import { parsePointer } from '../format/json-pointer.ts'
@@ -75,13 +76,15 @@ async function commitUnderLock(
     updateRefs(ctx.store, locksOf(ctx.actor, repo, ref), async (current) => {
       const head = current({ repo, ref })
       requireHead(head, request.expectedHead, ref)
-      await recheckCommit(ctx, { org_id: org.id, node_id: node.id }, { ref, head })
+      const ruled = await recheckCommit(ctx, { org_id: org.id, node_id: node.id }, { ref, head })
       await requireUnproposed(ctx, access, ref, current)
       const draft = newObjectBatch(repo)
       const before = head === null ? null : await readTree(repo, head)
       const tree = await request.build(draft, before)
       if (tree === before) throw new AppError('no_changes', 'The branch already has exactly this content')
       refuseProblems(await problemsOf(ctx, access, draft.repo, ref, before, tree, request.coming), request.locate)
+      if (ref === main && ruled)
+        await requireFreePlaces(ctx, ruled, () => placesOf(draft.repo, node, { before, after: tree }))
       const person = signature(ctx.actor, ctx.now())
       const parents = head === null ? [] : [head]
       const message = withVia(normalizeLineEnds(request.message), trailerOf(ctx, ctx.actor))
@@ -93,6 +96,17 @@ async function commitUnderLock(
     await tryIndexNode(ctx, org.id, node.id)
     return oid
   })
+}
+
+/** Returns the page at its new place. None if it stays where it is. Its first tree creates it. */
+async function placesOf(
+  repo: Repo,
+  { id, title }: NodeAccess['node'],
+  { before, after }: { readonly before: Oid | null; readonly after: Oid },
+): Promise<TitledPage[]> {
+  if (before !== null && !(await addsParents(repo, before, after))) return []
+  const { parents } = await readContent(repo, after)
+  return [{ id, title, act: before === null ? 'create' : 'change', parents: parents.map((parent) => parent.id) }]
 }
 
 /** Reads the head's content into the cache before the branch is locked. Thousands of edges take seconds. */

@@ -1,7 +1,7 @@
 /**
  * Judges pushes to branches with rules. Such a branch moves only forward, to the head of an open pull request that may
  * merge. It is not deleted, and only the role that merges creates it, where such rules have
- * let commits in. `main` is free until it has a commit.
+ * let commits in. The first commit of `main` creates the page, which rules can guard.
  */
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -12,7 +12,9 @@ import { recheckAccess } from '../access.ts'
 import { rulesOfBranch } from '../consent/branch-rules.ts'
 import { findStartProblem } from '../consent/branch-starts.ts'
 import { judgeMerge, type PullJudgement } from '../consent/consent.ts'
-import { mergeRoleOf } from '../consent/judge.ts'
+import { type HeldRule, mergeRoleOf } from '../consent/judge.ts'
+import { type TitledPage, wordRefusal } from '../consent/place-checks.ts'
+import { rulesOfMove } from '../consent/places.ts'
 import { findMakerProblem, type PullPage, toRefusal } from '../consent/wording.ts'
 import { branchName, branchRef, branchRefs, main } from '../layout.ts'
 import type { PullRecord } from '../ledger/ledger.ts'
@@ -27,8 +29,9 @@ import { type LockedPush, type PushContext, PushRejectedError } from './push-con
 export async function checkRules({ deps, access }: PushContext, { ref, from, to }: RefCommand): Promise<void> {
   const { org, node, repo } = access
   const branch = branchName(ref)
-  const rules = await rulesOfBranch(deps, org, node.id, branch)
-  if (rules.length === 0 || from === null || to === null) return
+  if (from === null || to === null) return
+  const rules = await rulesOfMove(deps, access, org, branch, { from, to })
+  if (rules.length === 0) return
   if (!(await access.history.contains(to, from))) throw notForwardError(branch)
   const open = (await listOpenPulls(deps.index.read, node.id)).map(fromRow)
   const heads = { ledger: node.ledger, from, to }
@@ -45,9 +48,10 @@ export async function checkLockedRules(context: LockedPush, { ref, from, to }: R
   if (!ref.startsWith(branchRefs)) return
   const { deps, person, access, rights, org, current, open, ledger } = context
   const branch = branchName(ref)
-  const rules = await rulesOfBranch(deps, org, access.node.id, branch)
-  if (rules.length === 0 || (from === null && ref === main)) return
+  const rules = await rulesOfMove(deps, access, org, branch, { from, to })
+  if (rules.length === 0) return
   if (to === null) throw protectedError(branch)
+  if (from === null && ref === main) throw await placeError(context, 'create', rules)
   if (from === null) {
     const refusal = findMakerProblem(rules, branch, rights.role)
     if (refusal !== undefined) throw new PushRejectedError(refusal, { logged: 'rules: the role cannot make it' })
@@ -61,7 +65,10 @@ export async function checkLockedRules(context: LockedPush, { ref, from, to }: R
   const isHead = (source: string) => current({ repo: access.repo, ref: branchRef(source) })
   const into = open.filter(({ target_branch }) => target_branch === branch)
   const found = candidates(into, branch, to, isHead)
-  if (found.length === 0) throw notProposedError(branch, into)
+  if (found.length === 0) {
+    const isGuardedNow = (await rulesOfBranch(deps, org, access.node.id, branch)).length > 0
+    throw isGuardedNow ? notProposedError(branch, into) : await placeError(context, 'change', rules)
+  }
   await recheckAccess({ ...deps, actor: person }, org.id, mergeRoleOf(rules))
   let refused: { record: PullRecord; judgement: PullJudgement } | undefined
   for (const record of found) {
@@ -70,6 +77,15 @@ export async function checkLockedRules(context: LockedPush, { ref, from, to }: R
     refused ??= { record, judgement }
   }
   if (refused) throw refusedError(refused.record, refused.judgement)
+}
+
+async function placeError(
+  { deps, org, access: { node } }: LockedPush,
+  act: TitledPage['act'],
+  rules: readonly HeldRule[],
+): Promise<PushRejectedError> {
+  const { reason, line } = await wordRefusal(deps, org, { act, title: node.title }, rules)
+  return new PushRejectedError(reason, { linesOf: () => [line], logged: 'rules: the place is guarded' })
 }
 
 const startLine = 'Begin it at `main` and propose the rest, or ask an owner to create it'

@@ -1,13 +1,12 @@
 /**
- * The rules that hold for a branch of a node. A branch with a rule moves only by merges of pull requests. `main` is
- * free until it has a commit.
+ * The rules that hold for a branch of a node. A branch with a rule moves only by merges of pull requests. For the first
+ * commit of `main`, see places.ts.
  */
 import { createCache } from '../../../gitstore/caching/caches.ts'
 import { isWithin } from '../../../index/derived/edges.ts'
-import { findOrgRow, type OrgRow } from '../../../index/derived/org-queries.ts'
+import type { OrgRow } from '../../../index/derived/org-queries.ts'
 import { matchesRule, readRules } from '../format/org-rules.ts'
 import type { Rule } from '../format/rule-format.ts'
-import { findOrg } from '../indexing/freshness.ts'
 import type { Services } from '../services.ts'
 import type { HeldRule } from './judge.ts'
 
@@ -43,22 +42,19 @@ export async function rulesForAnyNode(deps: Services, org: OrgRow, branch: strin
   return org.require_pull_requests === 1 && branch === 'main' ? [mainRule, ...matching] : matching
 }
 
-/** Returns for which nodes a rule holds for `main`. Rules for parts of the graph hold for some. Takes no statement. */
-export async function rulesForMain(deps: Services, org: OrgRow): Promise<'none' | 'some' | 'all'> {
-  const rules = await rulesForAnyNode(deps, org, 'main')
+/**
+ * Returns for which nodes a rule holds for `main`, or for which new nodes. Rules for parts of the graph hold for some.
+ * Takes no statement.
+ */
+export async function rulesForMain(
+  deps: Services,
+  org: OrgRow,
+  which: 'any' | 'new' = 'any',
+): Promise<'none' | 'some' | 'all'> {
+  const all = await rulesForAnyNode(deps, org, 'main')
+  const rules = which === 'new' ? all.filter(({ rule }) => rule.pages === 'all') : all
   if (rules.length === 0) return 'none'
   return rules.some(({ rule }) => rule.under === undefined) ? 'all' : 'some'
-}
-
-/** Returns the rules that hold now, for use under the lock of the branch. */
-export async function rulesNow(
-  deps: Services,
-  orgId: string,
-  nodeId: string,
-  branch: string,
-): Promise<readonly HeldRule[]> {
-  const org = (await findOrgRow(deps.index.read, orgId)) ?? (await findOrg(deps, orgId))
-  return org ? rulesOfBranch(deps, org, nodeId, branch) : none
 }
 
 /** Matching rules by the number of their list and the branch. Each entry has at most 2 kB. */

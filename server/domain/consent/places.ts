@@ -2,12 +2,16 @@
  * The rules of `main` that guard pages at their places. A page has two: where it is now, and where its change puts it.
  * A rule for a part of the graph guards a page that is in that part at one of both.
  */
+import { readCommit } from '../../../gitstore/objects/commits.ts'
+import type { Oid } from '../../../gitstore/repo.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
 import { readParentsOf } from '../../../index/derived/edges.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
+import type { NodeAccess } from '../access.ts'
+import { readContent } from '../format/node-format.ts'
 import type { Services } from '../services.ts'
-import { rulesForAnyNode } from './branch-rules.ts'
+import { rulesForAnyNode, rulesOfBranch } from './branch-rules.ts'
 import type { HeldRule } from './judge.ts'
 
 /** A page that a request changes. Its first commit creates it. */
@@ -39,6 +43,34 @@ export async function rulesAtPlaces(
     return part?.before.has(id) === true || (which === 'all' && part?.after.has(id) === true)
   }
   return new Map(pages.map((page) => [page.id, rules.filter((rule) => guards(rule, page))]))
+}
+
+/** The heads of a branch before and after a move. */
+export interface Heads {
+  readonly from: Oid | null
+  readonly to: Oid | null
+}
+
+/**
+ * Returns the rules that a move of a branch to a head must satisfy. For `main`, they are those of both places of the
+ * page. A pull request that moves a page needs the consent of the place that it comes to.
+ *
+ * @param heads `from` is null if the branch has no commit yet, and `to` if it is to be deleted
+ */
+export async function rulesOfMove(
+  deps: Services,
+  { node, repo }: Pick<NodeAccess, 'node' | 'repo'>,
+  org: OrgRow,
+  branch: string,
+  { from, to }: Heads,
+): Promise<readonly HeldRule[]> {
+  if (branch !== 'main' || to === null) return rulesOfBranch(deps, org, node.id, branch)
+  const rules = await rulesForAnyNode(deps, org, branch)
+  const isPlaced = rules.some(({ rule }) => rule.under !== undefined && rule.pages === 'all')
+  const content = isPlaced ? await readContent(repo, (await readCommit(repo, to)).tree) : undefined
+  const parents = content?.parents.map(({ id }) => id) ?? []
+  const act = from === null ? 'create' : 'change'
+  return (await rulesAtPlaces(deps, org, [{ id: node.id, act, parents }])).get(node.id) ?? []
 }
 
 /** The nodes that are in a part of the graph, before and after a change. */

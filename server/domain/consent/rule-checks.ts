@@ -2,8 +2,7 @@
 import type { Oid } from '../../../gitstore/repo.ts'
 import { isProposed } from '../../../index/derived/node-queries.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
-import { AppError } from '../../base/errors.ts'
-import { excerpt } from '../../base/excerpt.ts'
+import { AppError, invalid } from '../../base/errors.ts'
 import { findOrgWithRights, type NodeAccess, type Rights, requireRole, requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { findOrg } from '../indexing/freshness.ts'
@@ -12,6 +11,8 @@ import type { Ctx, Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
 import { rulesOfBranch } from './branch-rules.ts'
 import { findStartProblem } from './branch-starts.ts'
+import { placeError, pullRequestRequired } from './place-checks.ts'
+import { rulesOfMove } from './places.ts'
 import { findMakerProblem } from './wording.ts'
 
 /** The branch of a commit. */
@@ -33,7 +34,7 @@ export async function requireFreeBranch(
 
 /**
  * Checks a commit under the lock of its branch. The rules come first, then the caller and the role. The organisation
- * and the role are read at once.
+ * and the role are read at once. Returns the organisation.
  *
  * @throws AppError pull_request_required, invalid_token, token_scope, forbidden
  */
@@ -41,11 +42,12 @@ export async function recheckCommit(
   ctx: Ctx<Person>,
   { org_id: orgId, node_id: nodeId }: NodeAt,
   branch: CommittedBranch,
-): Promise<void> {
+): Promise<OrgRow | undefined> {
   const found = await findOrgWithRights(ctx, orgId, ctx.actor)
   if (found) await requireFree(ctx, found.org, nodeId, branch)
   await requireSignedIn(ctx.credentials.read, ctx.actor)
   requireRole(found ?? { role: null, person: ctx.actor }, { ref: branch.ref })
+  return found?.org
 }
 
 async function requireFree(deps: Services, org: OrgRow, nodeId: string, { ref, head }: CommittedBranch): Promise<void> {
@@ -65,14 +67,9 @@ export function requireOpenMain(access: Pick<NodeAccess, 'node'>, ref: string): 
   throw new AppError('pull_request_required', 'This page is proposed; its `main` comes with its change set')
 }
 
-export function pullRequestRequired(branch: string): AppError {
-  const detail = `In this organisation \`${excerpt(branch)}\` can only be changed by merging a pull request`
-  return new AppError('pull_request_required', detail)
-}
-
 /**
- * Checks who may create a branch with rules, and where. `main` is free until it has a commit. An owner who is signed in
- * may begin it anywhere, if its rules let owners override them.
+ * Checks who may create a branch with rules, and where. `main` creates the page. An owner who is signed in may begin
+ * another branch anywhere, if its rules let owners override them.
  *
  * @throws AppError forbidden, pull_request_required
  */
@@ -82,10 +79,10 @@ export async function requireMaker(
   { branch, to }: { readonly branch: string; readonly to: Oid },
   { role, person }: Rights,
 ): Promise<void> {
-  if (branchRef(branch) === main) return
   const org = (await findOrg(deps, access.org.id)) ?? access.org
-  const rules = await rulesOfBranch(deps, org, access.node.id, branch)
+  const rules = await rulesOfMove(deps, access, org, branch, { from: null, to })
   if (rules.length === 0) return
+  if (branchRef(branch) === main) throw await placeError(deps, org, { page: { ...access.node, act: 'create' }, rules })
   const refusal = findMakerProblem(rules, branch, role)
   if (refusal !== undefined) throw new AppError('forbidden', `In this organisation ${refusal}`)
   const mayOverride = role === 'owner' && person?.access === undefined
@@ -94,4 +91,19 @@ export async function requireMaker(
   if (problem === undefined) return
   const detail = `In this organisation ${problem}, such as \`main\`. Begin it there and propose the rest, or ask an owner`
   throw new AppError('pull_request_required', detail)
+}
+
+/**
+ * Requires what an override of rules needs: an owner, a session and a reason.
+ *
+ * @param loc the part of the request that has the reason
+ * @throws AppError token_scope, forbidden; ValidationError
+ */
+export function requireOverridable(actor: Person, rights: Rights, reason: string, loc: readonly string[]): void {
+  if (actor.access !== undefined) {
+    const what = actor.connection === undefined ? 'A personal access token' : 'A connected program'
+    throw new AppError('token_scope', `${what} cannot override rules; sign in with your password`)
+  }
+  requireRole(rights, 'owner')
+  if (reason.trim() === '') throw invalid(loc, 'Say why the rules are overridden')
 }

@@ -109,6 +109,33 @@ export function findMakerProblem(rules: readonly HeldRule[], branch: string, rol
   return `only ${pluralOf(least)} make branches named ${excerpt(pattern)}`
 }
 
+/** Ways to change which pages are at a place. `move` brings an existing page below another one. */
+export type PlaceAct = 'create' | 'move' | 'delete' | 'restore'
+
+/** A refusal to change which pages are at a place. */
+export interface PlaceRefusal {
+  readonly detail: string
+  /** For git's report, in lower case. */
+  readonly reason: string
+  /** A line for the terminal. */
+  readonly line: string
+}
+
+/** @param under the title of the page below which the rule holds. Undefined: it holds for all pages */
+export function wordPlace(act: PlaceAct, title: string, under: string | undefined, path: string): PlaceRefusal {
+  const below = under === undefined ? '' : ` below “${excerpt(under)}”`
+  const sentence = {
+    create: `Pages${below} are created by a proposal here`,
+    move: `A page comes${below} only by a proposal: propose this change with a pull request`,
+    delete: `“${excerpt(title)}” can only be deleted by a proposal`,
+    restore: `“${excerpt(title)}” can only be restored by a proposal`,
+  }[act]
+  const way = act === 'move' ? '' : `: send ${act === 'create' ? 'the page' : 'it'} to POST ${path}`
+  const place = under === undefined ? 'new pages' : `pages below ${excerpt(under)}`
+  const line = act === 'move' ? 'Push another branch, and open a pull request' : `Propose it: POST ${path}`
+  return { detail: `${sentence}${way}`, reason: `${place} need a proposal`, line }
+}
+
 function counted(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`
 }

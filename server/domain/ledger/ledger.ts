@@ -38,6 +38,8 @@ export interface NodeRecord {
   readonly state?: string
   /** The UUID of the change set that proposes the node. */
   readonly proposed_in?: string
+  /** The import that created it in spite of rules. */
+  readonly overridden?: Omit<Overridden, 'reasons'>
 }
 
 /** `pulls/<n div 10000>/<n div 100 mod 100>/<n>.json`: a pull request after its last event. */
@@ -86,7 +88,7 @@ export interface PullRecord {
   readonly erased?: Erased
 }
 
-/** An owner's merge of a pull request that rules held up. */
+/** An owner's merge, or import, in spite of rules. */
 export interface Overridden {
   readonly by: { readonly id: string; readonly name: string }
   /** ISO 8601. */

@@ -20,8 +20,7 @@ import { findContentProblems, newParents } from '../branches/content-rules.ts'
 import { readTree, requireBranchName } from '../branches/revisions.ts'
 import { type Coming, findTypeProblems } from '../branches/type-rules.ts'
 import { type TakeRoom, withByteRoom } from '../byte-quota.ts'
-import { rulesForAnyNode, rulesOfBranch } from '../consent/branch-rules.ts'
-import { pullRequestRequired } from '../consent/rule-checks.ts'
+import { findGuarded, mayOverride, placeError, requireFreePlaces, type TitledPage } from '../consent/place-checks.ts'
 import { readContent } from '../format/node-format.ts'
 import { authorizeNodeInOrg } from '../indexing/freshness.ts'
 import { main, nodeRepo } from '../layout.ts'
@@ -70,6 +69,8 @@ export interface BatchOptions {
    * them.
    */
   readonly without?: (at: number, lost: ReadonlySet<string>) => void
+  /** Why an owner creates nodes in spite of rules that guard them. Counts only with `refused`. */
+  readonly override?: string
   /** Called with the number of items done so far, and of all items. */
   readonly onProgress?: (done: number, total: number) => void
 }
@@ -110,7 +111,9 @@ export async function writeBatch(
 ): Promise<BatchOutcome[]> {
   const access = await authorizeOrg(ctx, at, 'editor')
   const outcomes = new Map<string, BatchOutcome>()
-  const batch: Batch = { deps: ctx, actor: ctx.actor, access, options, coming: new Set(), lost: new Set(), outcomes }
+  const [coming, lost, overridden] = [new Set<string>(), new Set<string>(), new Set<string>()]
+  const noted = { coming, lost, overridden, guarded: new Map<string, TitledPage>() }
+  const batch: Batch = { deps: ctx, actor: ctx.actor, access, options, outcomes, ...noted }
   const items = await itemsOf(batch, nodes)
   for (const { node, existing } of items) if (!existing) batch.coming.add(node.id)
   // An import keeps the slices that fit.
@@ -148,7 +151,8 @@ async function writeSlice(batch: Batch, all: readonly Built[]): Promise<void> {
   const { built, order } = await judge(batch, all)
   const changed = built.filter(({ isSame }) => !isSame)
   const updated = changed.filter(({ existing }) => existing !== undefined)
-  if (!options.refused) await requireFreeMains(batch, updated)
+  // An import reports each page.
+  if (!options.refused) await requireFreePlaces(deps, access.org, async () => changed.map(placeOf))
   for (const { node, head, isSame } of built)
     if (isSame && head !== null) outcomes.set(node.id, { id: node.id, head, status: 'unchanged' })
   await create(
@@ -166,12 +170,33 @@ async function writeSlice(batch: Batch, all: readonly Built[]): Promise<void> {
   deps.log.debug({ orgId: access.org.id, nodes: all.length, changed: changed.length }, 'a batch was written')
 }
 
-/** Refuses a batch that updates a node whose main moves only by merges. @throws AppError pull_request_required */
-async function requireFreeMains({ deps, access }: Batch, updated: readonly Built[]): Promise<void> {
-  if ((await rulesForAnyNode(deps, access.org, 'main')).length === 0) return
-  for (const { node, head } of updated)
-    if (head !== null && (await rulesOfBranch(deps, access.org, node.id, 'main')).length > 0)
-      throw pullRequestRequired('main')
+/** The page of an item, at its new place. */
+function placeOf({ node: { id, title }, head, move }: Built): TitledPage {
+  const parents = move.after.parents.map((parent) => parent.id)
+  return { id, title, act: head === null ? 'create' : 'change', parents }
+}
+
+/**
+ * Skips new pages of an import that rules guard at their places. Pages below them are skipped too. If the import
+ * overrides rules, notes them instead. Other items are refused when they are written.
+ */
+async function withoutGuarded(batch: Batch, all: readonly Built[]): Promise<readonly Built[]> {
+  const { deps, access, options, guarded, overridden, coming } = batch
+  const items = new Map(all.flatMap((one) => (one.existing ? [] : [[one.node.id, one] as const])))
+  const skipped = new Set<Built>()
+  for (const one of await findGuarded(deps, access.org, async () => [...guarded.values(), ...all.map(placeOf)])) {
+    const { page } = one
+    const item = items.get(page.id)
+    if (item === undefined) continue
+    if (options.override !== undefined && mayOverride(one)) overridden.add(page.id)
+    else {
+      skipped.add(item)
+      guarded.set(page.id, page)
+      coming.delete(page.id)
+      leaveOut(batch, item.at, page.id, await placeError(deps, access.org, one))
+    }
+  }
+  return all.filter((one) => !skipped.has(one))
 }
 
 /** Skips items that break a rule, until no item breaks one. @throws ValidationError if there is no `refused` */
@@ -180,7 +205,8 @@ async function judge(
   all: readonly Built[],
 ): Promise<{ built: readonly Built[]; order: readonly string[] }> {
   const { deps, access, options, coming, lost } = batch
-  for (let built = await withoutLost(batch, all); ; ) {
+  const free = options.refused ? await withoutGuarded(batch, all) : all
+  for (let built = await withoutLost(batch, free); ; ) {
     const moves = built.map(({ move }) => move)
     const { problems, order } = await judgeGraph(deps.index.read, access.org.id, moves, coming)
     const found = new Map<number, Problem[]>()
@@ -226,11 +252,12 @@ async function create(batch: Batch, built: readonly Built[]): Promise<void> {
   if (built.length === 0) return
   const { deps, actor, access, options, coming, outcomes } = batch
   const moves = built.map(({ move }) => move)
+  const overriddenBy = ({ node }: Built) => (batch.overridden.has(node.id) ? options.override : undefined)
   const make = async (take: TakeRoom): Promise<readonly CompleteNode[]> => {
     const nodes: CompleteNode[] = []
     for (const one of built) {
       // Lists are sorted by the time of this.
-      nodes.push(await completeNode({ ...deps, actor }, access.org.id, newNodeOf(one)))
+      nodes.push(await completeNode({ ...deps, actor }, access.org.id, newNodeOf(one, overriddenBy(one))))
       await nextTurn()
     }
     await take(nodes.flatMap(({ objects }) => [...objects.values()]))
@@ -246,10 +273,11 @@ async function create(batch: Batch, built: readonly Built[]): Promise<void> {
   for (const { id, head = '' } of nodes) outcomes.set(id, { id, head, status: 'created' })
 }
 
-function newNodeOf({ node, draft, objects, tree, move }: Built): NewNode {
+function newNodeOf({ node, draft, objects, tree, move }: Built, override: string | undefined): NewNode {
   const { id, title, message } = node
   const hasParents = move.after.parents.length > 0
-  return { id, isFresh: false, title, draft, objects, first: { tree, message }, hasParents }
+  const made = { id, isFresh: false, title, draft, objects, first: { tree, message }, hasParents }
+  return { ...made, ...(override !== undefined && { override }) }
 }
 
 /** Locates the paths of one item. */
@@ -301,6 +329,10 @@ interface Batch {
   readonly options: BatchOptions
   /** Ids of the new nodes that are not refused. */
   readonly coming: Set<string>
+  /** New pages that rules guard, by id. Pages below them are refused too, also in later slices. */
+  readonly guarded: Map<string, TitledPage>
+  /** Ids of new pages that are created in spite of rules. */
+  readonly overridden: Set<string>
   /** Ids of the items that are refused. */
   readonly lost: Set<string>
   readonly outcomes: Map<string, BatchOutcome>

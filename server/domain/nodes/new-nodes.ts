@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
 import type { BranchName } from '../../../gitstore/names.ts'
 import { type StagedRepos, stageRepos } from '../../../gitstore/new-repos.ts'
+import { readCommit } from '../../../gitstore/objects/commits.ts'
 import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
 import { removeRepo } from '../../../gitstore/repo-folders.ts'
@@ -10,7 +11,9 @@ import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { type Need, orgIsGone, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withGraphLockOn } from '../branches/branch-commits.ts'
+import { findGuarded, mayOverride, placeError, type TitledPage } from '../consent/place-checks.ts'
 import { noteIntents } from '../event-log/note-intents.ts'
+import { readContent } from '../format/node-format.ts'
 import { signature } from '../format/signatures.ts'
 import { withVia } from '../format/trailers.ts'
 import { indexNewNodes, tryIndexNode } from '../indexing/index-node.ts'
@@ -36,6 +39,8 @@ export interface NewNode {
   readonly first: { readonly tree: Oid; readonly message: string } | { readonly head: Oid } | undefined
   /** True if its tree may have parents, and it is on main. */
   readonly hasParents: boolean
+  /** Why an owner creates it in spite of rules that guard it. */
+  readonly override?: string
   /** Set for a page that a change set proposes. Its first commit is on a branch, and `main` does not exist. */
   readonly proposed?: ProposedNode
 }
@@ -58,10 +63,12 @@ export interface CompleteNode extends NewNode {
 
 /** Adds the commit and the ledger to the node's objects. */
 export async function completeNode(ctx: Ctx<Person>, orgId: string, node: NewNode): Promise<CompleteNode> {
-  const { id, title, draft, first, proposed } = node
+  const { id, title, draft, first, proposed, override: reason } = node
   const created_at = ctx.now().toISOString()
   const head = first && ('head' in first ? first.head : await commitFirst(ctx, draft, first, created_at))
-  const record = { id, org_id: orgId, title, created_at }
+  const by = { id: ctx.actor.id, name: ctx.actor.name }
+  const overridden = reason !== undefined && { overridden: { by, at: created_at, reason } }
+  const record = { id, org_id: orgId, title, created_at, ...overridden }
   if (!proposed || head === undefined) return { ...node, head, ledger: await startLedger(draft, record, ctx.actor) }
   // An older version shows the title of the ledger, because it does not know that the page is only proposed.
   const hidden = { ...record, title: '', state: 'proposed', proposed_in: proposed.set }
@@ -107,7 +114,8 @@ export type OrderOutcome = PromiseSettledResult<readonly NewNodeRows[]>
 /**
  * Creates the nodes of one order.
  *
- * @throws AppError node_exists, forbidden, org_not_found (it was deleted in the meantime); GitError storage_*, busy
+ * @throws AppError node_exists, forbidden, pull_request_required, org_not_found (it was deleted in the meantime); GitError
+ *   storage_*, busy
  */
 export async function createOrder(orgId: string, order: Order): Promise<readonly NewNodeRows[]> {
   const [outcome] = await createOrders(orgId, order.deps, [order])
@@ -195,9 +203,21 @@ function withIntents(
 /** Checks again, under the lock, that the order is allowed. */
 async function recheck(orgId: string, { deps, actor, nodes, judge, need = 'editor' }: Order): Promise<void> {
   await judge()
-  await recheckAccess({ ...deps, actor }, orgId, need)
+  const overriding = new Set(nodes.flatMap(({ id, override }) => (override === undefined ? [] : id)))
+  // A proposed page comes to its place by the merge of its set.
+  const published = nodes.filter(({ proposed }) => proposed === undefined)
+  const { org } = await recheckAccess({ ...deps, actor }, orgId, overriding.size > 0 ? 'owner' : need)
+  for (const guarded of await findGuarded(deps, org, () => Promise.all(published.map(placeOf))))
+    if (!overriding.has(guarded.page.id) || !mayOverride(guarded)) throw await placeError(deps, org, guarded)
   const chosen = nodes.filter(({ isFresh }) => !isFresh).map(({ id }) => id)
   if (chosen.length > 0) await refuseTaken(deps, orgId, chosen)
+}
+
+/** Returns the page with the parents of its tree. */
+async function placeOf({ id, title, draft, first }: NewNode): Promise<TitledPage> {
+  const tree = first && ('tree' in first ? first.tree : (await readCommit(draft.repo, first.head)).tree)
+  const { parents } = await readContent(draft.repo, tree ?? null)
+  return { id, act: 'create', title, parents: parents.map((parent) => parent.id) }
 }
 
 /** Writes the repositories. Returns the rows of those with one commit. */

@@ -7,14 +7,15 @@ import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
 import { areFewEdges } from '../../../index/derived/new-neighbours.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import type { NodeRow } from '../../../index/derived/node-queries.ts'
-import { invalid, ValidationError } from '../../base/errors.ts'
+import { AppError, invalid, ValidationError } from '../../base/errors.ts'
 import { excerpt } from '../../base/excerpt.ts'
-import { authorizeOrg, type OrgAccess } from '../access.ts'
+import { authorizeOrg, type OrgAccess, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { type Locate, problemsOf, refuseProblems } from '../branches/branch-commits.ts'
 import { findGraphProblems } from '../branches/content-rules.ts'
 import { readOrgTypes } from '../branches/type-rules.ts'
 import { type TakeRoom, withByteRoom } from '../byte-quota.ts'
+import { changeSetsOf } from '../consent/place-checks.ts'
 import { placesOf } from '../format/json-text.ts'
 import { connectionJson, type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { readContent } from '../format/node-format.ts'
@@ -51,11 +52,12 @@ export type NodeFiles = ReadonlyMap<string, Buffer>
  * Creates a node. Builds the repository under a temporary name and renames it into place; the rename is the commit
  * point.
  *
- * @throws AppError node_exists, quota_exceeded
+ * @throws AppError forbidden, node_exists, pull_request_required, quota_exceeded
  * @throws ValidationError edges break the graph's rules, or there is content without a first commit
  */
 export async function createNode(ctx: Ctx<Person>, { path: at, body }: Path<OrgAt> & Body<NodeInput>) {
-  const access = await authorizeOrg(ctx, at, 'editor')
+  const access = await authorizeOrg(ctx, at, 'public')
+  requireCreator(access)
   const { parents = [], connections = [], initialize = true } = body
   requireTitle(body.title)
   if (!initialize) refuseContent(body)
@@ -86,6 +88,14 @@ export async function createNode(ctx: Ctx<Person>, { path: at, body }: Path<OrgA
     throw new ValidationError(error.problems.map((problem) => wordConnectionProblem(problem, connections)))
   })
   return readCreated(ctx, access, created)
+}
+
+/** Requires the role of an editor. The refusal of a contributor says that they can propose pages. @throws AppError forbidden */
+function requireCreator(access: OrgAccess): void {
+  const change_sets = changeSetsOf(access.org)
+  const detail = `Contributors create pages by a proposal: send the page to POST ${change_sets}`
+  if (access.role === 'contributor') throw new AppError('forbidden', detail, { change_sets })
+  requireRole(access, 'editor')
 }
 
 /** Describes a node that was just created. @throws the errors of readResult */

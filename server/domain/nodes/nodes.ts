@@ -30,6 +30,7 @@ import { commitToBranch } from '../branches/branch-commits.ts'
 import { requireBranchName } from '../branches/revisions.ts'
 import { findTypeOf, requireKnownType } from '../branches/type-rules.ts'
 import { rulesOfBranch } from '../consent/branch-rules.ts'
+import { requireFreePlaces } from '../consent/place-checks.ts'
 import { type Mover, noteIntents } from '../event-log/note-intents.ts'
 import {
   changedJson,
@@ -144,17 +145,17 @@ async function detailsOf<C extends object>(
     ...summary,
     ...(await findTypeOf(deps, access.org.id, summary)),
     ...(await readRest()),
-    ...(access.role !== null && { main_needs_pull_request: await needsPullRequest(deps, access, node) }),
+    ...(access.role !== null && (await proposalsOf(deps, access, node))),
   }
 }
 
-/** True if only merges of pull requests change `main`. The first commit is exempt. */
-async function needsPullRequest(
-  deps: Services,
-  { org }: OrgAccess,
-  node: Pick<SummaryRow, 'id' | 'head'>,
-): Promise<boolean> {
-  return node.head !== null && (await rulesOfBranch(deps, org, node.id, 'main')).length > 0
+/** Says what rules demand of changes. The first commit of `main` needs no pull request. */
+async function proposalsOf(deps: Services, { org }: OrgAccess, node: Pick<SummaryRow, 'id' | 'head'>) {
+  const rules = await rulesOfBranch(deps, org, node.id, 'main')
+  return {
+    main_needs_pull_request: node.head !== null && rules.length > 0,
+    ...(rules.some(({ rule }) => rule.pages === 'all') && { children_need_change_set: true }),
+  }
 }
 
 /** Reads the node after a change. @throws the errors of readResult */
@@ -200,12 +201,19 @@ export async function updateNode(ctx: Ctx<Person>, { path, body }: Path<NodeAt> 
 /**
  * Deletes a node. Renames its repository into the trash under the ledger's lock, then deletes its rows.
  *
- * @throws errors of authorizeNode; AppError rule_would_end, outcome_unknown
+ * @throws errors of authorizeNode; AppError pull_request_required, rule_would_end, outcome_unknown
  */
 export async function deleteNode(ctx: Ctx<Person>, { path }: Path<NodeAt>): Promise<void> {
   const access = await authorizeNode(ctx, path, 'maintainer')
-  const check = async () => void (await recheckAccess(ctx, path.org_id, 'maintainer'))
+  await requireDeletable(ctx, access.org, access.node)
+  const check = async () =>
+    requireDeletable(ctx, (await recheckAccess(ctx, path.org_id, 'maintainer')).org, access.node)
   await keepingRules(ctx, path, () => moveToTrash(ctx, path, access, { by: ctx.actor, check }))
+}
+
+/** @throws AppError pull_request_required */
+function requireDeletable(deps: Services, org: OrgAccess['org'], { id, title }: NodeAccess['node']): Promise<void> {
+  return requireFreePlaces(deps, org, async () => [{ id, title, act: 'delete', parents: [] }])
 }
 
 interface Trashing {

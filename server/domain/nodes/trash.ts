@@ -18,6 +18,7 @@ import { authorizeOrg, orgNotFoundError, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { refuseProblems, withGraphLockOn } from '../branches/branch-commits.ts'
+import { requireFreePlaces } from '../consent/place-checks.ts'
 import { type Mover, noteIntents } from '../event-log/note-intents.ts'
 import { readContent } from '../format/node-format.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
@@ -57,7 +58,7 @@ export async function listTrash(ctx: Ctx, { path, query }: Path<OrgAt> & Query<P
  *
  * @param input.deleted_at the copy of that time; default: the newest
  * @throws AppError node_not_found (it is not in the trash), node_exists, org_not_found, outcome_unknown,
- *   quota_exceeded, rule_would_end
+ *   pull_request_required, quota_exceeded, rule_would_end
  * @throws ValidationError one of its parents is now below it
  */
 export async function restoreNode(
@@ -71,8 +72,10 @@ export async function restoreNode(
     throw nodeExistsError(path.org_id, path.node_id)
   if (copy === undefined) throw notInTrash()
   await withRoomForNodes(ctx, path.org_id, 1, () =>
-    putBack(ctx, path, copy, ctx.actor, async () => {
-      await recheckAccess(ctx, path.org_id, 'maintainer')
+    putBack(ctx, path, copy, ctx.actor, async ({ title, parents }) => {
+      const { org } = await recheckAccess(ctx, path.org_id, 'maintainer')
+      const place = { id: path.node_id, act: 'restore' as const, parents: parents.map(({ id }) => id) }
+      await requireFreePlaces(ctx, org, async () => [{ ...place, title: title ?? path.node_id }])
     }),
   )
   await audit(ctx, { action: 'node.restored', actor: ctx.actor, orgId: access.org.id, nodeId: path.node_id })
@@ -94,7 +97,7 @@ export async function findCopy(
  * Renames the copy into place and indexes it. Holds the graph's lock, because no other change may close a cycle with the
  * edges that come back.
  *
- * @param check runs under the lock, before the rename
+ * @param check runs under the lock, before the rename. Gets the title and parents that the node's `main` has
  * @throws errors of restoreNode and of `check`
  */
 export async function putBack(
@@ -102,20 +105,20 @@ export async function putBack(
   at: NodeAt,
   copy: TrashedNode,
   by: Mover,
-  check: () => Promise<void> = async () => {},
+  check: (content: Awaited<ReturnType<typeof readMain>>) => Promise<void> = async () => {},
 ): Promise<void> {
   const { org_id: orgId, node_id: nodeId } = at
   const repo = nodeRepo(deps.store, orgId, nodeId)
   await withGraphLockOn(deps, orgId, [nodeId], async () => {
-    await check()
+    const content = await readMain(copy.repo)
+    await check(content)
     const owner = (await readOrgsOf((deps.wholeIndex ?? deps.index).read, [nodeId])).get(nodeId)
     if (owner !== undefined && owner !== orgId) throw nodeTakenError(nodeId)
     // A deletion that was killed after its commit point leaves this lock.
     await rm(join(copy.repo.dir, `${ledgerRef}.lock`), { force: true })
     await undoDeletion(deps, copy.repo, by)
-    const parents = await readParents(copy.repo)
-    refuseProblems(await findCycles(deps, at, parents), () => ['path', 'node_id'])
-    await refuseWithoutParents(deps, at, parents)
+    refuseProblems(await findCycles(deps, at, content.parents), () => ['path', 'node_id'])
+    await refuseWithoutParents(deps, at, content.parents)
     await noteIntents(deps, by, [{ repo, ref: ledgerRef, to: readRef(copy.repo, ledgerRef) }])
     await moveRepo(copy.repo.dir, repo.dir)
     await indexRestored(deps, at)
@@ -181,10 +184,13 @@ function notInTrash(): AppError {
   return new AppError('node_not_found', 'The trash of this organisation does not have this node')
 }
 
-/** Reads the parents that the deleted node's `main` has. */
-async function readParents(repo: Repo) {
-  const head = readRef(repo, main)
-  return (await readContent(repo, head === null ? null : (await readCommit(repo, head)).tree)).parents
+/** Reads the content that the node gets back. A change set deletes it by a commit without files. */
+async function readMain(repo: Repo) {
+  const [head, ledger] = [readRef(repo, main), readRef(repo, ledgerRef)]
+  if (head === null) return readContent(repo, null)
+  const { tree, parents } = await readCommit(repo, head)
+  const isDeleted = ledger !== null && (await readNodeRecord(repo, ledger)).state === 'deleted'
+  return readContent(repo, isDeleted && parents[0] ? (await readCommit(repo, parents[0])).tree : tree)
 }
 
 /** Finds parents of the deleted node that other nodes have put below it since. */
@@ -244,7 +250,7 @@ async function readTrashed({ nodeId, deletedMs, repo }: TrashedNode) {
 }
 
 async function readLastTitle(repo: Repo): Promise<string> {
-  const [head, ledger] = [readRef(repo, main), readRef(repo, ledgerRef)]
-  const { title } = await readContent(repo, head === null ? null : (await readCommit(repo, head)).tree)
+  const ledger = readRef(repo, ledgerRef)
+  const { title } = await readMain(repo)
   return title ?? (ledger === null ? '' : (await readNodeRecord(repo, ledger)).title)
 }

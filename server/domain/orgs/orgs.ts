@@ -48,6 +48,8 @@ export interface Org {
   readonly rules?: readonly Rule[]
   /** The nodes for whose `main` a rule holds. Absent as `rules`. */
   readonly rules_for_main?: 'none' | 'some' | 'all'
+  /** The new nodes that need a proposal. Absent as `rules`. */
+  readonly rules_for_new_nodes?: 'none' | 'some' | 'all'
   /** `refuse`: a node may not get a type that nobody defined. Absent as `rules`. */
   readonly unknown_types?: 'allow' | 'refuse'
   /** True if the owners allow search by meaning. Absent as `rules`, and if they have not chosen. */
@@ -169,6 +171,7 @@ export async function getOrg(ctx: Ctx, { path }: Path<OrgAt>): Promise<Org> {
     ...org,
     rules: await readRules(ctx, access.org),
     rules_for_main: await rulesForMain(ctx, access.org),
+    rules_for_new_nodes: await rulesForMain(ctx, access.org, 'new'),
     unknown_types: (await readOrgTypes(ctx, path.org_id)).refusesUnknown ? 'refuse' : 'allow',
     ...(embeddings !== null && { embeddings }),
     usage: await readOrgUsage(ctx, path.org_id),

@@ -3,15 +3,16 @@ import { type Decision, type RefName, updateRefs } from '../../../gitstore/refs/
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
-import { AppError, invalid } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { excerpt } from '../../base/excerpt.ts'
 import { authorizeNode, type NodeAccess, recheckAccess, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { addsParents, headMovedError, withGraphLockIf } from '../branches/branch-commits.ts'
 import { readTree } from '../branches/revisions.ts'
-import { rulesNow, rulesOfBranch } from '../consent/branch-rules.ts'
 import { judgeMerge, type MergeHeads, type PullJudgement } from '../consent/consent.ts'
 import { type HeldRule, mergeRoleOf } from '../consent/judge.ts'
+import { type Heads, rulesOfMove } from '../consent/places.ts'
+import { requireOverridable } from '../consent/rule-checks.ts'
 import { toRefusal } from '../consent/wording.ts'
 import { withIntent } from '../event-log/note-intents.ts'
 import { reloadNode } from '../indexing/freshness.ts'
@@ -45,13 +46,14 @@ export async function mergePull(
   { path, body }: Path<PullAt> & Body<MergeInput>,
 ): Promise<PullRequest> {
   let access = await authorizeNode(ctx, path, 'editor')
-  requireOverridable(ctx.actor, access, body)
+  if (body.override) requireOverridable(ctx.actor, access, body.override.reason, ['body', 'override', 'reason'])
   let graph: Graph = 'unlocked'
   for (let tries = 0; tries < maxTries; tries++, access = await reloadNode(ctx, access, 'editor')) {
     const row = await findPullRow(ctx, path)
-    const rules = await rulesOfBranch(ctx, access.org, path.node_id, row.target_branch)
+    const heads = headsOf(access, row)
+    const rules = await rulesOfMove(ctx, access, access.org, row.target_branch, heads)
     requireRole(access, mergeRoleOf(rules))
-    const ahead = await judgeAhead(ctx, access, row, rules)
+    const ahead = await judgeAhead(ctx, access, row, rules, heads)
     const merge = () => attempt(ctx, access, row, { ...body, graph, ahead })
     const outcome = await withGraphLockIf(ctx, access, graph === 'locked', merge)
     await tryIndexNode(ctx, path.org_id, path.node_id)
@@ -75,38 +77,21 @@ interface Attempt extends MergeInput {
   readonly ahead: MergeHeads | undefined
 }
 
-/**
- * Requires what an override needs: an owner, a session and a reason.
- *
- * @throws AppError token_scope, forbidden; ValidationError
- */
-export function requireOverridable(
-  actor: Person,
-  access: Pick<NodeAccess, 'role'>,
-  { override }: Pick<MergeInput, 'override'>,
-): void {
-  if (!override) return
-  if (actor.access !== undefined) {
-    const what = actor.connection === undefined ? 'A personal access token' : 'A connected program'
-    throw new AppError('token_scope', `${what} cannot override rules; sign in with your password`)
-  }
-  requireRole(access, 'owner')
-  if (override.reason.trim() === '') throw invalid(['body', 'override', 'reason'], 'Say why the rules are overridden')
-}
-
 /** Compares the commits that the judgement under the locks needs. Returns the heads that it has compared. */
 async function judgeAhead(
   deps: Services,
   access: NodeAccess,
   row: PullRow,
   rules: readonly HeldRule[],
+  { from, to }: Heads,
 ): Promise<MergeHeads | undefined> {
-  const { repo, node } = access
-  const to = readRef(repo, branchRef(row.source_branch))
-  const from = readRef(repo, branchRef(row.target_branch))
   if (rules.length === 0 || row.status !== 'open' || !to || !from) return undefined
-  await judgeMerge(deps, access, fromRow(row), rules, { ledger: node.ledger, from, to })
+  await judgeMerge(deps, access, fromRow(row), rules, { ledger: access.node.ledger, from, to })
   return { from, to }
+}
+
+function headsOf({ repo }: NodeAccess, row: Pick<PullRow, 'source_branch' | 'target_branch'>): Heads {
+  return { to: readRef(repo, branchRef(row.source_branch)), from: readRef(repo, branchRef(row.target_branch)) }
 }
 
 /** Merges every pull request whose head the new head contains. A merge that adds a parent edge needs the graph lock. */
@@ -130,9 +115,12 @@ async function attempt(
       )
     if (record.status === 'merged') return repeated(record, input)
     if (record.change_set !== undefined) throw inChangeSetError()
-    const rules = await rulesNow(ctx, org.id, node.id, row.target_branch)
-    await recheckAccess(ctx, org.id, input.override ? 'owner' : mergeRoleOf(rules))
+    const rights = await recheckAccess(ctx, org.id, 'editor')
+    const heads = headsOf(access, record)
+    const rules = await rulesOfMove(ctx, access, rights.org, row.target_branch, heads)
+    requireRole(rights, input.override ? 'owner' : mergeRoleOf(rules))
     const { from, to } = await mergeable(ctx, access, record, input)
+    if (to !== heads.to) return { moves: [], value: 'heads have moved' }
     const isCompared = rules.length === 0 || (ahead?.from === from && ahead.to === to)
     if (!isCompared) return { moves: [], value: 'heads have moved' }
     const judgement = await judgeMerge(ctx, access, record, rules, { ledger: before, from, to })

@@ -13,9 +13,9 @@ import { problemsOf } from '../branches/branch-commits.ts'
 import { findContentProblems } from '../branches/content-rules.ts'
 import { findTree } from '../branches/revisions.ts'
 import { findTypeAdvice } from '../branches/type-rules.ts'
-import { rulesOfBranch } from '../consent/branch-rules.ts'
 import { type Consent, judgePull, type PullJudgement, toConsent } from '../consent/consent.ts'
 import type { ConsentReason, HeldRule } from '../consent/judge.ts'
+import { rulesOfMove } from '../consent/places.ts'
 import { type Change, mergeBaseOf } from '../consent/same-change.ts'
 import {
   type Judged,
@@ -222,9 +222,11 @@ export async function toPullWith(
 ): Promise<PullRequest> {
   const { node } = access
   const state = await stateOf(deps, access, row)
-  const rules = row.status === 'open' ? await rulesOfBranch(deps, access.org, node.id, row.target_branch) : []
+  const heads = { from: state.target, to: state.source }
+  const isOpen = row.status === 'open'
+  const rules = isOpen ? await rulesOfMove(deps, access, access.org, row.target_branch, heads) : []
   const judgement = await judgeRow(deps, access, row, state, facts, rules)
-  const isItem = row.status === 'open' && row.change_set !== null
+  const isItem = isOpen && row.change_set !== null
   const reasons = reasonsOf(state, judgement, isItem)
   const elsewhere = judgement.verdicts
     .filter(({ isElsewhere, role }) => isElsewhere && role !== null)

@@ -11,6 +11,7 @@ import { AppError } from '../../base/errors.ts'
 import { authorizeOrg, type OrgAccess, recheckAccess, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { headMovedError, withGraphLockOn } from '../branches/branch-commits.ts'
+import { requireOverridable } from '../consent/rule-checks.ts'
 import { toRefusal } from '../consent/wording.ts'
 import { withIntent } from '../event-log/note-intents.ts'
 import { nodeFile } from '../format/paths.ts'
@@ -28,7 +29,7 @@ import { reconcileMoves, toActs } from '../ledger/moved-branches.ts'
 import { endPull, openPullsAt, withHeads } from '../ledger/pull-ledger.ts'
 import type { ChangedBy } from '../ledger/reconcile.ts'
 import { readSet, type SetItem, type SetRecord, setEvents, setsOf } from '../ledger/set-ledger.ts'
-import { type MergeInput, requireOverridable } from '../pulls/merges.ts'
+import type { MergeInput } from '../pulls/merges.ts'
 import type { Ctx } from '../services.ts'
 import type { Body, Path, SetAt } from '../targets.ts'
 import { toMergeProblem } from '../types/content-problems.ts'
@@ -57,7 +58,7 @@ export async function mergeChangeSet(
 ): Promise<{ change_set: ChangeSet }> {
   for (let tries = 0; tries < maxTries; tries++) {
     const access = await authorizeOrg(ctx, path, 'editor')
-    requireOverridable(ctx.actor, access, body)
+    if (body.override) requireOverridable(ctx.actor, access, body.override.reason, ['body', 'override', 'reason'])
     await settleSets(ctx, path.org_id)
     const row = await findSet(ctx, path)
     if (row.status === 'merged') return { change_set: await findShown(ctx, access, row) }

@@ -40,6 +40,8 @@ interface Near {
   readonly title: string
   /** True if its `main` changes only by proposals. */
   readonly isRuled: boolean
+  /** True if pages below it are created only by proposals. */
+  readonly isGuarded: boolean
 }
 
 export async function showNew(visit: PageContext): Promise<Page> {
@@ -102,8 +104,9 @@ async function readBeginning(visit: PageContext, fields: URLSearchParams): Promi
   const named = async (name: string): Promise<Near | undefined> => {
     const node_id = fields.get(name)
     if (!node_id) return undefined
-    const { id, title, main_needs_pull_request: isRuled = false } = await api.getNode({ path: { org_id, node_id } })
-    return { id, title, isRuled }
+    const { id, title, ...node } = await api.getNode({ path: { org_id, node_id } })
+    const { main_needs_pull_request: isRuled = false, children_need_change_set: isGuarded = false } = node
+    return { id, title, isRuled, isGuarded }
   }
   const [parent, from] = await Promise.all([named('parent'), named('from')])
   return { org, parent, from }
@@ -132,6 +135,7 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
   const near = parent ?? from
   // Rules that hold for a page hold for the pages below it.
   const isRuled = org.rules_for_main === 'all' || parent?.isRuled === true
+  const isGuarded = org.rules_for_new_nodes === 'all' || parent?.isGuarded === true
   return {
     // The id is new each time, so no browser has this page cached.
     ...{
@@ -157,7 +161,8 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
         {from && !parent && <AtTop urls={urls} org={org} from={from} title={named || written.title} />}
         {isRuled && (
           <p class="why">
-            {notForNewPages} You propose later changes, and <WhoMerges {...{ urls, org, isRuled }} /> merges them.
+            {isGuarded ? 'Rules demand a proposal for a new page here.' : notForNewPages} You propose later changes, and{' '}
+            <WhoMerges {...{ urls, org, isRuled }} /> merges them.
           </p>
         )}
         {existing.length > 0 && <Existing {...{ visit, beginning, existing, named }} />}

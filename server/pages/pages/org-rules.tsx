@@ -21,7 +21,7 @@ import {
   throwAtField,
   usersIn,
 } from '../parts/rule-fields.ts'
-import { editorsMay, notForNewPages, ruleControls } from '../parts/rule-form.tsx'
+import { editorsMay, ruleControls } from '../parts/rule-form.tsx'
 import { describeRule, pageAndBelow, type Rule, type RuleNames } from '../text/rule-words.ts'
 import type { Urls } from '../urls.ts'
 
@@ -35,7 +35,7 @@ export const rulesPage = settings({
   frame: orgFrame('rules'),
   title: 'Rules',
   says: { save: 'Saved.', remove: 'Saved.' },
-  why: `A rule says who must agree before a change is published. A change must satisfy all rules that match it. ${notForNewPages}`,
+  why: 'A rule says who must agree before a change is published. A change must satisfy all rules that match it. Pages are also created, moved, deleted and restored by proposals, unless a rule is only for existing pages.',
   async read(visit, { org }) {
     const { rules = [] } = org
     const ids = rules.flatMap(({ by, checks }) => [...(by.people ?? []), ...checks.flatMap(({ from }) => from ?? [])])

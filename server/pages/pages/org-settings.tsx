@@ -11,7 +11,7 @@ import { type PageContext, param } from '../page-context.ts'
 import { ApiId } from '../parts/api-id.tsx'
 import { chooseMeaning, MeaningChoice, meaningFacts } from '../parts/meaning-choice.tsx'
 import { mayDelete, mayWrite } from '../parts/rights.ts'
-import { notForNewPages, proposalsOnly } from '../parts/rule-form.tsx'
+import { proposalsOnly } from '../parts/rule-form.tsx'
 import { sizeOf } from '../text/sizes.ts'
 import type { Urls } from '../urls.ts'
 import { chooseHome, HomeSection, readHomeChoice } from './home-text.tsx'
@@ -108,8 +108,9 @@ export const generalPage = settings({
               title="Changes"
               why={
                 <>
-                  {notForNewPages} The <a href={urls.settings(org.id, 'rules')}>rules</a> say who else must agree. A
-                  change must satisfy all rules that match it.
+                  A new page is published at once, unless a rule is for it. The{' '}
+                  <a href={urls.settings(org.id, 'rules')}>rules</a> say who else must agree. A change must satisfy all
+                  rules that match it.
                 </>
               }
             >

@@ -94,5 +94,5 @@ export const editorsMay = [
 /** The rule of the general settings. */
 export const proposalsOnly = question('May editors publish, or only propose?', editorsMay)
 
-/** The end of all rules. */
+/** Said where no rule is for new pages. */
 export const notForNewPages = 'A new page is published at once.'

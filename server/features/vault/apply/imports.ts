@@ -11,6 +11,7 @@ import { authorizeOrg, type OrgAccess } from '../../../domain/access.ts'
 import type { Person } from '../../../domain/actor.ts'
 import { readTree } from '../../../domain/branches/revisions.ts'
 import { rulesForAnyNode } from '../../../domain/consent/branch-rules.ts'
+import { requireOverridable } from '../../../domain/consent/rule-checks.ts'
 import type { PathProblem } from '../../../domain/format/path-problem.ts'
 import { edgeIdAt, liesIn } from '../../../domain/format/paths.ts'
 import { main, nodeRepo } from '../../../domain/layout.ts'
@@ -41,6 +42,8 @@ export interface ImportInput {
   readonly onProgress: (done: number, total: number) => void
   /** Finds lines for refusals. */
   readonly lineOf?: LineOf
+  /** Why an owner creates nodes in spite of rules that guard them. */
+  readonly override?: string | undefined
   /** The history of the files, for nodes that are created. */
   readonly history?: GitHistory
 }
@@ -60,6 +63,7 @@ export async function applyImport(ctx: Ctx<Person>, at: OrgAt, input: ImportInpu
   const { org_id: orgId } = at
   const { nodes, removed, dryRun = false, onProgress } = input
   const access = await authorizeOrg(ctx, at, removed.length > 0 ? 'maintainer' : 'editor')
+  if (input.override !== undefined) requireOverridable(ctx.actor, access, input.override, ['override'])
   const problems: PathProblem[] = []
   const steps = nodes.length + removed.length
   const { statuses, edited, changed } = await compare(ctx, orgId, nodes)
@@ -72,7 +76,7 @@ export async function applyImport(ctx: Ctx<Person>, at: OrgAt, input: ImportInpu
     const fresh = changed.filter(({ id }) => statuses.get(id) === 'created' && !judged.strict.has(id))
     const born = await createFrom(input.history, { deps: ctx, actor: ctx.actor, access, nodes: fresh, problems })
     const written = await write(ctx, at, {
-      ...{ nodes: changed, problems, lineOf: input.lineOf },
+      ...{ nodes: changed, problems, lineOf: input.lineOf, override: input.override },
       onProgress: (done) => onProgress(before + done, steps),
     })
     for (const { id } of changed) statuses.delete(id)
@@ -165,6 +169,7 @@ interface Writing {
   readonly nodes: readonly ImportedNode[]
   readonly problems: PathProblem[]
   readonly lineOf: LineOf | undefined
+  readonly override: string | undefined
   readonly onProgress: (done: number) => void
 }
 
@@ -188,7 +193,7 @@ const maxAttempts = 5
 async function writeOnce(
   ctx: Ctx<Person>,
   at: OrgAt,
-  { nodes, problems, lineOf, onProgress }: Writing,
+  { nodes, problems, lineOf, override, onProgress }: Writing,
 ): Promise<Statuses> {
   const files = nodes.map((node) => node.files)
   const items = nodes.map((node, position) => ({
@@ -201,6 +206,7 @@ async function writeOnce(
   const refused = new Map<string, readonly Problem[]>()
   const outcomes = await writeBatch(ctx, at, items, {
     existing: 'update',
+    ...(override !== undefined && { override }),
     locate: (_, path) => [path],
     refused: (position, found) => {
       fewer.delete(position)

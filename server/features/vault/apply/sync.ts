@@ -16,6 +16,8 @@ export interface SyncOptions extends TargetOptions {
   readonly exclude?: readonly string[]
   /** True if new nodes get the commits of their files in the Git work tree. */
   readonly withHistory?: boolean
+  /** Why an owner creates nodes in spite of rules that guard them. */
+  readonly override?: string
 }
 
 export interface Sync {
@@ -94,6 +96,7 @@ export async function syncFolder(sync: Sync, known?: Target): Promise<Synced> {
     ...{ nodes: plan.nodes, removed, dryRun, onProgress: (n: number, all: number) => writing?.at(n, all) },
     lineOf: (path: string, steps: readonly (string | number)[]) => lineInFile(listed.dir, path, steps),
     ...(history && { history }),
+    override: options.override,
   }
   const done = isMade ? await to.write(target.id, input) : allCreated(plan)
   writing?.end()

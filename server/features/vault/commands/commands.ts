@@ -22,6 +22,7 @@ export function addVaultCommands(program: Command, run: Run): void {
     .option('--base <path>', 'Prefix of links that begin at the root of the site, such as /en/ (default: detected)')
     .option('--exclude <glob>', 'Skip matching files, as a line of .groveignore does (repeatable)', collect)
     .option('--with-history', 'Give new nodes the commits of their files in the Git work tree (only with --as)')
+    .option('--override <reason>', 'Create nodes although rules demand proposals for them (only with --as an owner)')
     .option('--watch', 'Keep running, and import half a second after each change in the folder')
     .addHelpText(
       'after',

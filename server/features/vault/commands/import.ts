@@ -54,14 +54,17 @@ export async function importFolder(call: Call, folder: string, options: ImportOp
   await requireFolder(call.config.dataDir)
   return withDeps(call, async (deps) => {
     const person = await personFor(deps, as)
-    return work(localDestination({ ...deps, actor: person }), (orgId) => auditImport({ ...deps, actor: person }, orgId))
+    return work(localDestination({ ...deps, actor: person }), (orgId) =>
+      auditImport({ ...deps, actor: person }, orgId, options),
+    )
   })
 }
 
 /** The commits name the user, and not the operator. */
-async function auditImport(ctx: Ctx<Person>, orgId: string): Promise<void> {
-  const target = { type: 'org', id: orgId } as const
-  await audit(ctx, { action: 'org.imported', actor: operator, orgId, accountId: ctx.actor.id, target })
+async function auditImport(ctx: Ctx<Person>, orgId: string, { override }: ImportOptions): Promise<void> {
+  const entry = { actor: operator, orgId, accountId: ctx.actor.id, target: { type: 'org', id: orgId } as const }
+  const overridden = override !== undefined && { detail: { overridden: true } }
+  await audit(ctx, { action: 'org.imported', ...entry, ...overridden })
 }
 
 async function elsewhere({ signal }: Call, to: string, tokenFile: string): Promise<Destination> {
@@ -81,6 +84,7 @@ function requireFitting({
   to,
   tokenFile,
   withHistory,
+  override,
 }: ImportOptions): void {
   if (to === undefined && as === undefined)
     throw new UsageError(
@@ -93,6 +97,8 @@ function requireFitting({
     throw new UsageError(
       '--with-history cannot be combined with --to, because only the local data folder takes commits of other authors',
     )
+  if (override !== undefined && to !== undefined)
+    throw new UsageError('--override cannot be combined with --to, because a token cannot override rules')
   if (watch && (prune || dryRun))
     throw new UsageError(
       '--watch cannot be combined with --dry-run or --prune, because a file is briefly missing while it is saved',

@@ -1,6 +1,7 @@
 /** Creates nodes of a remote Grove in batches, and reports refused nodes. */
 
 import * as limits from '../../../base/limits.ts'
+import { edgeIdAt } from '../../../domain/format/paths.ts'
 import { type Remote, type RemoteAnswer, RemoteError, RemoteRefusalError } from '../../../domain/net/remote-grove.ts'
 import { type ImportedNode, otherEnd, withoutEdgesTo } from '../apply/imports.ts'
 import { writtenSchema } from './answers.ts'
@@ -31,6 +32,7 @@ export async function createInBatches(
 ): Promise<Created> {
   const coming = new Set(nodes.map(({ id }) => id))
   const lost = new Set<string>()
+  const guarded = new Map<string, string>()
   const unfinished: ImportedNode[] = []
   for (let from = 0; from < nodes.length; ) {
     const batch = nodes.slice(from, from + fitting(nodes, from))
@@ -43,7 +45,9 @@ export async function createInBatches(
   /** Sends a batch, and again without refused nodes. It ends because each attempt has fewer nodes. */
   async function send(batch: readonly ImportedNode[]): Promise<void> {
     let left = batch
-    while (left.length > 0) {
+    for (;;) {
+      left = refuse(left, belowGuarded(left, guarded))
+      if (left.length === 0) return
       const items = left.map(itemWithout)
       const body = `{"nodes":[${items.map(({ json }) => json).join(',')}]}`
       const answer = await remote.send('PUT', `${org}/nodes/batch`, body)
@@ -60,12 +64,18 @@ export async function createInBatches(
         left = later
         continue
       }
-      for (const [id, reason] of refused) {
-        lost.add(id)
-        tell(id, { reason })
-      }
-      left = left.filter(({ id }) => !refused.has(id))
+      if (answer.code === 'pull_request_required') for (const [id, reason] of refused) guarded.set(id, reason)
+      left = refuse(left, refused)
     }
+  }
+
+  /** Reports the refused nodes. Returns the others. */
+  function refuse(batch: readonly ImportedNode[], refused: ReadonlyMap<string, string>): readonly ImportedNode[] {
+    for (const [id, reason] of refused) {
+      lost.add(id)
+      tell(id, { reason })
+    }
+    return batch.filter(({ id }) => !refused.has(id))
   }
 
   /** Returns the item without edges to nodes that do not exist yet or were refused. */
@@ -87,6 +97,20 @@ export async function createInBatches(
       tell(node.id, isChange ? 'updated' : 'created')
     }
   }
+}
+
+/** Finds nodes below those that rules guard, which must not be created elsewhere. Adds them to `guarded`. */
+function belowGuarded(nodes: readonly ImportedNode[], guarded: Map<string, string>): ReadonlyMap<string, string> {
+  const below = new Map<string, string>()
+  if (guarded.size === 0) return below
+  for (const { id, files } of nodes) {
+    const parent = [...files.keys()].flatMap((path) => edgeIdAt('parents', path) ?? []).find((one) => guarded.has(one))
+    const reason = parent === undefined ? undefined : guarded.get(parent)
+    if (reason === undefined) continue
+    guarded.set(id, reason)
+    below.set(id, reason)
+  }
+  return below
 }
 
 /** Counts the nodes after `from` that fit into a batch; at least one. */

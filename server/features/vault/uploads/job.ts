@@ -6,6 +6,7 @@ import { findOrgRow } from '../../../../index/derived/org-queries.ts'
 import { answerOf } from '../../../base/error-mapping.ts'
 import { AppError, ValidationError } from '../../../base/errors.ts'
 import { recheckAccess } from '../../../domain/access.ts'
+import { audit } from '../../../domain/audit/audit.ts'
 import { diskFullError } from '../../../domain/disk-reserve.ts'
 import type { Services } from '../../../domain/services.ts'
 import { toSingleLine } from '../../../markdown/single-line.ts'
@@ -75,7 +76,7 @@ async function importArchive(
     at: to(step === 'Reading' ? 'reading' : 'writing'),
     end: () => {},
   })
-  const { dryRun, base, exclude } = options
+  const { dryRun, base, exclude, override } = options
   const synced = await syncFolder({
     to: localDestination({ ...deps, actor: person }),
     folder: dir,
@@ -84,12 +85,17 @@ async function importArchive(
       dryRun,
       ...(base === undefined ? {} : { base }),
       ...(exclude === undefined ? {} : { exclude: exclude.split('\n') }),
+      ...(override === undefined ? {} : { override }),
     },
     signal,
     progressFor,
     remembers: false,
     pruningCommand: () => '',
   })
+  if (override !== undefined && !dryRun) {
+    const target = { type: 'org', id: orgId } as const
+    await audit(deps, { action: 'org.imported', actor: person, orgId, target, detail: { overridden: true } })
+  }
   return reportOf(synced)
 }
 

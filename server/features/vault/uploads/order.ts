@@ -12,6 +12,8 @@ export interface ImportOptions {
   readonly base?: string
   /** Patterns as in `.gitignore`, one a line. */
   readonly exclude?: string
+  /** Why an owner creates nodes in spite of rules that guard them. */
+  readonly override?: string
 }
 
 export interface ImportOrder {

@@ -15,6 +15,7 @@ import { AppError, invalid } from '../../../base/errors.ts'
 import * as limits from '../../../base/limits.ts'
 import { authorizeOrg, recheckAccess } from '../../../domain/access.ts'
 import type { Person } from '../../../domain/actor.ts'
+import { requireOverridable } from '../../../domain/consent/rule-checks.ts'
 import { canonicalId, isId, orgFolder, uploadsFolder } from '../../../domain/layout.ts'
 import { type Page, pageOf, slice } from '../../../domain/pagination.ts'
 import type { Ctx, RequestCtx, Services } from '../../../domain/services.ts'
@@ -49,12 +50,15 @@ interface ImportQuery {
   readonly dry_run?: boolean
   readonly base?: string
   readonly exclude?: string
+  /** Why an owner creates nodes in spite of rules that guard them. */
+  readonly override?: string
 }
 
 type Order = ReturnType<typeof orderOf>
 
-function orderOf({ name = 'Imported', dry_run: dryRun = false, base, exclude }: ImportQuery) {
-  const options: ImportOptions = { dryRun, ...(base && { base }), ...(exclude && { exclude }) }
+function orderOf({ name = 'Imported', dry_run: dryRun = false, base, exclude, override }: ImportQuery) {
+  const asked = { ...(base && { base }), ...(exclude && { exclude }) }
+  const options: ImportOptions = { dryRun, ...asked, ...(override !== undefined && { override }) }
   return { name, options }
 }
 
@@ -75,7 +79,9 @@ const [cancelMs, lookMs] = [10_000, 50]
 export async function startImport(ctx: Ctx<Person>, { path, query, upload }: StartImport): Promise<ImportView> {
   const { org_id: orgId } = path
   const input = orderOf(query)
-  const { org } = await authorizeOrg(ctx, path, 'editor')
+  const access = await authorizeOrg(ctx, path, 'editor')
+  const { org } = access
+  if (query.override !== undefined) requireOverridable(ctx.actor, access, query.override, ['query', 'override'])
   const { imports, store } = ctx
   if (imports === undefined) throw new Error('Only a service imports archives')
   const release = imports.reserve(ctx.actor.id)
