@@ -151,6 +151,11 @@ export function listClosedOrgRows(db: IndexDb) {
     .execute()
 }
 
+/** Lists organisations with rules, by id. */
+export function listOrgsWithRules(db: IndexDb, limit: number): Promise<OrgRow[]> {
+  return db.selectFrom('org').selectAll().where('rules', '!=', '[]').orderBy('id').limit(limit).execute()
+}
+
 /** A member file's values, which follow the account. */
 export type MemberAfter = Pick<MemberTable, 'user_id' | 'org_id' | 'email' | 'name'>
 

@@ -11,6 +11,7 @@ import { commit, version } from '../base/release.ts'
 import { addRunning } from '../base/rounds.ts'
 import { limitedSignIns, unlimitedSignIns } from '../domain/accounts/sign-ins.ts'
 import { auditConfig } from '../domain/audit/config-change.ts'
+import { logGuardedCreations } from '../domain/background/guarded-creations.ts'
 import { maintainRepositories } from '../domain/background/maintenance.ts'
 import { fillIndex, sweep } from '../domain/background/sweep.ts'
 import { createReporter } from '../domain/background/unreadable.ts'
@@ -150,7 +151,8 @@ interface Work {
 
 /** @param sweepAll runs until the service is draining. It begins when the index is whole. */
 function startWork(deps: Services, served: Services, whole: Promise<unknown>, sweepAll: () => Promise<unknown>): Work {
-  const sweeping = whole.then(() => Promise.all([sweepAll(), maintainRepositories(deps), prepareIndexes(deps)]))
+  const jobs = () => [sweepAll(), maintainRepositories(deps), prepareIndexes(deps), logGuardedCreations(deps)]
+  const sweeping = whole.then(() => Promise.all(jobs()))
   const sending = sendAll(deps, served)
   const embedder = served.embeddings && startEmbedder(served, served.embeddings)
   return {

@@ -101,6 +101,21 @@ describe('the operator', () => {
       expect((await cli(grove.dataDir, 'doctor')).stdout).to.match(/\nOK: no problems found\n$/)
     })
 
+    it('hears which rules would have refused creations, without that being a fault', async () => {
+      const area = await newNode(grove, ann, { title: 'Handbook' })
+      for (const title of ['Krill', 'Squid']) await newNode(grove, ann, { title, parents: [area.id] })
+      const rule = { branches: ['main'], under: area.id }
+      const set = (...rules: object[]) => ann.patch(`/orgs/${ann.org}`, { rules }).then(expecting(200))
+      await set({ branches: ['main'], pages: 'existing' }, rule)
+      const { code, stdout } = await cli(grove.dataDir, 'doctor')
+      expect(code).to.equal(0)
+      expect(stdout).to.include(
+        `(note) ${ann.org}/org.git: rule 2 guards new nodes: it would have refused 3 creations of the last 30 days; its owners can set \`pages\` to \`existing\``,
+      )
+      await set()
+      expect((await cli(grove.dataDir, 'doctor')).stdout).to.match(/\nOK: no problems found\n$/)
+    })
+
     it('hears that a commit-graph or a multi-pack-index is damaged', async () => {
       const [graphed, packed] = [await newNode(grove, ann), await newNode(grove, ann)]
       graphed.git.say('commit-graph', 'write', '--reachable')

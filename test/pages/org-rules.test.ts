@@ -231,6 +231,33 @@ describe('the rules of an organisation', () => {
     expect([before.status, (await cleo.open(page)).status]).to.deep.equal([404, 403])
   })
 
+  it.deep('say how many pages were created without a proposal, and leave new ones free by one click', async () => {
+    await made(ann.post(`/orgs/${org}/nodes`, { title: 'Krill', parents: [whales] }))
+    await made(ann.post(`/orgs/${org}/nodes`, { title: 'Fox' }))
+    const [inPart, everywhere] = [
+      { ...plain, under: whales },
+      { ...plain, branches: ['m*'] },
+    ]
+    await setRules([
+      { ...plain, branches: ['next'] },
+      inPart,
+      everywhere,
+      { ...plain, pages: 'existing', approvals: 2 },
+    ])
+    const counted = async () => [
+      ...textOf(mainOf(await visit.open(page))).matchAll(/30 days, (\d+) pages were created here/g),
+    ]
+    expect((await counted()).map(([, count]) => count)).to.deep.equal(['2', '3'])
+    const { body } = await visit.open(page)
+    const [key = ''] = [
+      ...body.matchAll(/name="rule" value="(\w+)"[^>]*>(?=(?:(?!<\/form>)[\s\S])*value="free")/g),
+    ].map(([, rule]) => rule ?? '')
+    expect((await visit.send(page, { act: 'free', rule: key })).status).to.equal(303)
+    expect((await rulesOf())[1]).to.deep.equal({ ...inPart, pages: 'existing' })
+    expect((await counted()).map(([, count]) => count)).to.deep.equal(['3'])
+    expect(mainOf(await (await visitOf(grove, bob)).open(page))).to.not.include('30 days')
+  })
+
   it('begin with the rule of the general settings, in its words, and lead there and back', async () => {
     const general = `${pageAt(org)}/settings/general`
     const question = 'May editors publish, or only propose?'

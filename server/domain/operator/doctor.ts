@@ -21,6 +21,7 @@ import { listStoredRepositories, type StoredRepository } from '../indexing/store
 import { arrivingFolder, credentialsFile, eventsFile, indexFile, orgRepository, vectorsFile } from '../layout.ts'
 import type { Services } from '../services.ts'
 import type { Source } from './backup.ts'
+import { examineCreations } from './creation-findings.ts'
 import { examineEntries } from './entry-findings.ts'
 import { examineErasures } from './erasure-findings.ts'
 import { examineEvents } from './event-findings.ts'
@@ -217,7 +218,7 @@ async function examineIndex(
       findings.push(damageFinding('index', path, describe(one)))
   }
   if (waiting.size > 0) findings.push(unreadNote(waiting.size))
-  return [...findings, ...(await findClosed(deps)), ...(await findCycles(deps))]
+  return [...findings, ...(await findClosed(deps)), ...(await findCycles(deps)), ...(await creationsOf(root, deps))]
 }
 
 /** Names the organisations that only a newer version can serve. */
@@ -227,6 +228,12 @@ async function findClosed({ index }: Pick<Services, 'index'>): Promise<Finding[]
     const reason = newerVersionError(unknownInRow(requires)).message
     return { kind: 'note', subject: 'repository', path: join(id, orgRepository), reason }
   })
+}
+
+/** Reads the events only if they are intact. Damage is another finding. */
+function creationsOf(root: string, deps: Services): Promise<Finding[]> {
+  const file = join(root, eventsFile)
+  return lexists(file) && databaseFault(file) === undefined ? examineCreations(root, deps) : Promise.resolve([])
 }
 
 /** Returns the organisation or the node that a row belongs to, as `<org id>` or `<org id>/<node id>`. */

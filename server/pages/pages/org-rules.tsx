@@ -11,6 +11,7 @@ import { type PageContext, param } from '../page-context.ts'
 import { plural } from '../parts/dates.tsx'
 import { field } from '../parts/forms.tsx'
 import { type HeldUp, HeldUpLine, readHeldUp } from '../parts/held-up.tsx'
+import { readCreations } from '../parts/rule-creations.ts'
 import {
   fieldsOf,
   findMembers,
@@ -43,11 +44,12 @@ export const rulesPage = settings({
     const draft = org.role === 'owner' ? await draftOf(visit, org, members) : undefined
     const nodes = new Set([...rules.flatMap(({ under }) => under ?? []), draft?.fields.under ?? ''])
     const titles = await Promise.all([...nodes].map(async (id) => [id, await titleOf(visit, org.id, id)] as const))
-    return { members, draft, titles, heldUp: await readHeldUp(visit, org) }
+    return { members, draft, titles, heldUp: await readHeldUp(visit, org), created: await readCreations(visit, org) }
   },
   acts: {
     save: act('Save rule', ruleControls, saveRule),
     find: act('Search', ruleControls, async () => <></>),
+    free: act('Leave new pages free', { rule: hidden }, freeNewPages, 'plain'),
     remove: act(
       'Remove',
       { rule: hidden },
@@ -59,20 +61,23 @@ export const rulesPage = settings({
       'stop',
     ),
   },
-  view: ({ members, draft, titles, heldUp }, { form, ask, visit: { urls }, action }, { org }) => {
+  view: ({ members, draft, titles, heldUp, created }, { form, ask, visit: { urls }, action }, { org }) => {
     const pages = new Map(titles.flatMap(([id, title]) => (title === undefined ? [] : [[id, title] as const])))
     const names = { users: new Map(members.map(({ user_id, name }) => [user_id, name])), pages }
     const isOwner = org.role === 'owner'
     return (
       <>
-        <RuleList {...{ org, urls, names, heldUp }}>
+        <RuleList
+          {...{ org, urls, names, heldUp, created }}
+          free={(rule) => isOwner && form('free', { values: { rule: keyOfRule(rule) }, of: ruleName(rule) })}
+        >
           {(rule) =>
             isOwner &&
             ask(
               'remove',
               'Proposals then no longer need this. Branches without another rule can be changed directly.',
               {
-                ...{ values: { rule: keyOfRule(rule) }, of: `the rule for ${rule.branches.join(', ')}` },
+                ...{ values: { rule: keyOfRule(rule) }, of: ruleName(rule) },
               },
             )
           }
@@ -110,6 +115,16 @@ export const rulesPage = settings({
     )
   },
 })
+
+const ruleName = ({ branches }: Rule) => `the rule for ${branches.join(', ')}`
+
+/** Makes the rule one for existing pages. Does nothing if it was changed or removed in the meantime. */
+async function freeNewPages(visit: PageContext, { rule: key }: { readonly rule: string }): Promise<void> {
+  const path = { org_id: param(visit, 'org') }
+  const { rules = [] } = await visit.api.getOrg({ path })
+  const changed = rules.map((one) => (keyOfRule(one) === key ? { ...one, pages: 'existing' as const } : one))
+  await visit.api.updateOrg({ path, body: { rules: changed } })
+}
 
 /** Saves the rule of the form. @throws AppError version_moved: the rule that it changes is no longer there */
 async function saveRule(visit: PageContext, fields: RuleFields): Promise<void> {
@@ -183,11 +198,15 @@ interface ListProps {
   readonly urls: Urls
   readonly names: RuleNames
   readonly heldUp: HeldUp
+  /** Pages that were created lately at the place of each rule. */
+  readonly created: readonly number[]
+  /** The act that makes a rule one for existing pages. */
+  readonly free: (rule: Rule) => VNode | false
   /** The act that removes a rule. */
   readonly children: (rule: Rule) => VNode | false
 }
 
-function RuleList({ org, urls, names, heldUp, children }: ListProps) {
+function RuleList({ org, urls, names, heldUp, created, free, children }: ListProps) {
   const { rules = [] } = org
   const [, verb, says] = editorsMay[org.require_pull_requests ? 1 : 0]
   return (
@@ -209,13 +228,16 @@ function RuleList({ org, urls, names, heldUp, children }: ListProps) {
                 <small>The page was deleted, so this rule holds for nothing.</small>
               )}
               <HeldUpLine urls={urls} org={org.id} pulls={heldUp.byRule[at] ?? []} />
+              {(created[at] ?? 0) > 0 && (
+                <small>
+                  In the last 30 days, {plural(created[at] ?? 0, 'page was', 'pages were')} created here without a
+                  proposal. Now this rule demands one.
+                </small>
+              )}
             </div>
+            {(created[at] ?? 0) > 0 && free(rule)}
             {org.role === 'owner' && (
-              <a
-                class="btn"
-                href={`?rule=${keyOfRule(rule)}#rule`}
-                aria-label={`Change the rule for ${rule.branches.join(', ')}`}
-              >
+              <a class="btn" href={`?rule=${keyOfRule(rule)}#rule`} aria-label={`Change ${ruleName(rule)}`}>
                 Change
               </a>
             )}
