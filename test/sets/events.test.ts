@@ -51,6 +51,7 @@ describe('events of change sets', () => {
     ])
     const [created] = ofMerge.filter(({ type }) => type === 'node.created')
     expect(created.time).to.equal(events[merged].time)
+    expect(created.data.change_set).to.equal(set.id)
     expect(events.filter(({ data }) => data.actor === undefined)).to.deep.equal([])
   })
 })

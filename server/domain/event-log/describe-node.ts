@@ -271,6 +271,7 @@ async function describeCreation({ repo, moves, ledger }: Seen, root: Oid, intent
   const made = await creationOf(repo, root, ledger)
   const { committer } = await readCommit(repo, made)
   const { title, created_at } = await readNodeRecord(repo, made)
+  const { proposed_in: set } = await readNodeRecord(repo, root)
   const head = moves.find(({ ref }) => ref === main)?.after ?? null
   const { edges_added } = await contentChange(repo, null, head)
   const intent = intentOf(ledgerRef, made)
@@ -281,7 +282,7 @@ async function describeCreation({ repo, moves, ledger }: Seen, root: Oid, intent
     at: created_at,
     ...(actor && { actor }),
     ...howOf(intent),
-    data: { title, ...(head !== null && { head }), edges_added },
+    data: { title, ...(head !== null && { head }), edges_added, ...(set !== undefined && { change_set: set }) },
   }
   return { event, linked: edges_added.map(({ node_id }) => node_id) }
 }
