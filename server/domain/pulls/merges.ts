@@ -26,7 +26,7 @@ import type { Reconciled } from '../ledger/reconcile.ts'
 import type { Ctx, Services } from '../services.ts'
 import type { Body, Path, PullAt } from '../targets.ts'
 import { type PullRequest, requireMergeable, stateOf } from './pull-state.ts'
-import { findPullRow, pullAfter } from './pulls.ts'
+import { findPullRow, inChangeSetError, pullAfter } from './pulls.ts'
 
 export interface MergeInput {
   readonly expected_source_commit?: string
@@ -114,7 +114,7 @@ async function attempt(
         `The target of the pull request is now ${excerpt(record.target_branch)}; nothing was changed`,
       )
     if (record.status === 'merged') return repeated(record, input)
-    if (record.change_set !== undefined) throw inChangeSetError()
+    if (record.change_set !== undefined) throw inChangeSetError('merge the change set instead')
     const rights = await recheckAccess(ctx, org.id, 'editor')
     const heads = headsOf(access, record)
     const rules = await rulesOfMove(ctx, access, rights.org, row.target_branch, heads)
@@ -175,10 +175,6 @@ function requireConsent(ctx: Ctx<Person>, judgement: PullJudgement, { override }
 
 function withOverride({ kind, record }: Reconciled, overridden: Overridden | undefined): Reconciled {
   return { kind, record: overridden ? { ...record, overridden } : record }
-}
-
-function inChangeSetError(): AppError {
-  return new AppError('in_change_set', 'This pull request is an item of a change set; merge the change set instead')
 }
 
 function repeated(record: PullRecord, input: MergeInput): Decision<Outcome> {

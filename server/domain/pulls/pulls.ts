@@ -224,6 +224,9 @@ export async function updatePull(
     async (ledger) => {
       const { act, before: first, after } = await patchPull(ctx, access, ledger, row.number, body)
       if (!act) return { moves: [], value: undefined }
+      const { target_branch: into, change_set } = act.record
+      if (change_set !== undefined && (act.event === 'reopen' || into !== row.target_branch))
+        throw inChangeSetError('reopen the change set, or take the page out of it first')
       const append: Move = { repo: access.repo, ref: ledgerRef, to: await appendPulls(access.repo, ledger, [act]) }
       return { moves: [...first, append, ...after], value: undefined }
     },
@@ -241,6 +244,11 @@ export async function listPullCommits(ctx: Ctx<Person>, { path, query }: Path<Pu
   const pull = await toPull(ctx, access, await findPullRow(ctx, path))
   const oids = await access.history.between(pull.target_commit, pull.source_commit)
   return { commits: await readCommits(access.repo, path.node_id, slice(oids, query)), ...pageOf(query, oids.length) }
+}
+
+/** @param instead what the caller can do */
+export function inChangeSetError(instead: string): AppError {
+  return new AppError('in_change_set', `This pull request is an item of a change set; ${instead}`)
 }
 
 /** The ref that keeps the head of a closed pull request. */

@@ -113,7 +113,7 @@ async function findRecord({ repo }: NodeAccess, ledger: Oid, number: number): Pr
 }
 
 /** Refuses a page that is in an open set. The caller holds the ledger's lock. @throws AppError item_exists */
-async function refuseOtherSet(ctx: Ctx<Person>, { org, repo, node }: NodeAccess, ledger: Oid): Promise<void> {
+export async function refuseOtherSet(ctx: Ctx<Person>, { org, repo, node }: NodeAccess, ledger: Oid): Promise<void> {
   const open = await openPullsAt(ctx.index.read, { repo, nodeId: node.id }, ledger)
   const other = open.find(({ change_set }) => change_set !== undefined)
   if (other?.change_set === undefined) return

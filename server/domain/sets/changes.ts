@@ -15,7 +15,7 @@ import { type PullPatch, patchPull, pinOf } from '../pulls/pulls.ts'
 import { requireReviewers, withSince } from '../pulls/reviewers.ts'
 import type { Ctx, RequestCtx } from '../services.ts'
 import type { Body, Path, SetAt } from '../targets.ts'
-import { draftChange } from './adding.ts'
+import { draftChange, refuseOtherSet } from './adding.ts'
 import { type BuiltItems, buildItems, type ItemsInput, type Outcome, refuseManyItems } from './items.ts'
 import { findShown, write } from './open.ts'
 import { type LockedSets, type Part, readLocked } from './set-changes.ts'
@@ -112,6 +112,7 @@ function eventOf(
   if (before.status === 'merged') throw mergedError()
   if (before.status === 'closed' && (add || remove.length > 0))
     throw new AppError('closed', 'The change set is closed; reopen it first')
+  refuseListed(before, added)
   const removed = new Set(remove)
   const items = [...before.items.filter(({ node_id }) => !removed.has(node_id)), ...added]
   refuseManyItems(items.length)
@@ -137,6 +138,14 @@ function eventOf(
   if (isEnding) return { ...act, event: 'close', record: { ...changed, ...event, status: 'closed', ended: event } }
   if (isReopened) return { ...act, event: 'reopen', record: { ...open, ...event, status: 'open' } }
   return { ...act, event: 'edit', record: { ...changed, ...event } }
+}
+
+/** Refuses pages that the set lists already. Their items may be closed. @throws AppError item_exists */
+function refuseListed({ number, items }: SetRecord, added: readonly SetItem[]): void {
+  const known = items.find((item) => added.some(({ node_id }) => node_id === item.node_id))
+  if (known === undefined) return
+  const detail = 'A page of this change set has an item already; take the page out first, or reopen the change set'
+  throw new AppError('item_exists', detail, { number: known.number, change_set: number })
 }
 
 /** The values before and after of each field that a timeline shows. The description has only its name. */
@@ -183,6 +192,7 @@ function partOfPatched(ctx: Ctx<Person>, access: NodeAccess, number: number, { s
       const isItsOwn = before.status === 'merged' || (before.status === 'closed' && status !== 'open')
       if (isItsOwn) return { acts: [], moves: [] }
       const { act, before: moves, after } = await patchPull(ctx, access, ledger, number, patch)
+      if (act?.event === 'reopen') await refuseOtherSet(ctx, access, ledger)
       return { acts: act ? [act] : [], moves, after }
     },
   }
