@@ -25,7 +25,7 @@ import { shownMessage, withinPage } from './commit-views.ts'
 import { PushRejectedError, StaleRefError } from './push-context.ts'
 import { countRefRoom, tooManyRefsMessage } from './ref-rules.ts'
 import { applyRefUpdates } from './ref-updates.ts'
-import { readTree, resolveCommit, resolveHead } from './revisions.ts'
+import { findHead, readTree, resolveCommit } from './revisions.ts'
 import { audienceOf, seesRef } from './visible-refs.ts'
 
 export interface Branch {
@@ -39,15 +39,19 @@ export interface Branch {
 
 /** Lists the branches that the caller sees, sorted by name. */
 export async function listBranches(ctx: Ctx, { path, query }: Path<NodeAt> & Query<Page>) {
-  const { repo, role } = await authorizeNode(ctx, path, 'public')
+  const access = await authorizeNode(ctx, path, 'public')
+  const { repo, role } = access
   const visible = [...listRefs(repo, branchRefs)].filter(([ref]) => seesRef(audienceOf(role), ref))
-  const branches = await Promise.all(slice(visible, query).map(([ref, head]) => toBranch(repo, branchName(ref), head)))
+  const headOf = (ref: string, head: Oid) => (ref === main ? (findHead(access, 'main') ?? head) : head)
+  const branches = await Promise.all(
+    slice(visible, query).map(([ref, head]) => toBranch(repo, branchName(ref), headOf(ref, head))),
+  )
   return { branches: withinPage(branches), ...pageOf(query, visible.length) }
 }
 
 export async function getBranch(ctx: Ctx, { path }: Path<BranchAt>): Promise<Branch> {
   const access = await authorizeNode(ctx, path, 'public')
-  const head = resolveHead(access, path.branch)
+  const head = findHead(access, path.branch)
   if (!head) throw new AppError('branch_not_found', 'Branch not found')
   return toBranch(access.repo, path.branch, head)
 }

@@ -4,6 +4,7 @@ import { type BranchName, parseBranchName } from '../../../gitstore/names.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
+import { isProposed } from '../../../index/derived/node-queries.ts'
 import { AppError, invalid, type Problem } from '../../base/errors.ts'
 import { excerpt } from '../../base/excerpt.ts'
 import type { NodeAccess } from '../access.ts'
@@ -15,17 +16,21 @@ import { audienceOf, seesRef } from './visible-refs.ts'
 const tipsPerTurn = 100
 
 /**
- * The head of a branch; null for main of a node without a commit.
+ * The head of a branch as the ref has it, for a change of the branch; null for main of a node without a commit.
  *
  * @throws AppError branch_not_found: the caller sees no such branch
  */
 export function resolveHead(access: NodeAccess, branch: string): Oid | null {
-  const head = findHead(access, branch)
+  const head = readHead(access, branch)
   if (head || branch === 'main') return head
   throw new AppError('branch_not_found', 'Branch not found')
 }
 
-/** Resolves a branch, else a tag, else a commit id. Otherwise the same as resolveHead. */
+/**
+ * Resolves a branch, else a tag, else a commit id. Null for main of a node without a commit.
+ *
+ * @throws AppError branch_not_found: the caller sees none
+ */
 export async function resolveRevision(access: NodeAccess, revision: string): Promise<Oid | null> {
   if (revision === 'main') return findHead(access, revision)
   const found = await resolveCommit(access, revision)
@@ -33,7 +38,15 @@ export async function resolveRevision(access: NodeAccess, revision: string): Pro
   throw new AppError('branch_not_found', 'Branch not found')
 }
 
-function findHead({ repo, role }: NodeAccess, branch: string): Oid | null {
+/**
+ * The head of main is that of the row, which `settle` has compared with the refs of all pages that move together. The
+ * ref may have moved since, without theirs.
+ */
+export function findHead(access: NodeAccess, branch: string): Oid | null {
+  return branch === 'main' && !isProposed(access.node) ? access.node.head : readHead(access, branch)
+}
+
+function readHead({ repo, role }: NodeAccess, branch: string): Oid | null {
   const name = parseBranchName(branch)
   return name && seesRef(audienceOf(role), branchRef(name)) ? readRef(repo, branchRef(name)) : null
 }

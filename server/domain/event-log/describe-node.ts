@@ -5,6 +5,7 @@ import { GitError } from '../../../gitstore/errors.ts'
 import { listNames } from '../../../gitstore/fs-exists.ts'
 import type { History } from '../../../gitstore/history/history.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
+import { awaitMoves } from '../../../gitstore/refs/await-moves.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
@@ -70,7 +71,7 @@ export interface NodeRefs {
 /** Returns the next events of a node; undefined if the log has all of them. @throws GitError if it is damaged */
 export async function describeNode(deps: Services, node: DescribedNode): Promise<Described | undefined> {
   const { repo, state } = node
-  const found = node.refs ?? (await readNodeRefs(repo, state))
+  const found = node.refs ?? (await readNodeRefs(deps, repo, state))
   if (found === undefined) return state && state.gone === 0 ? describeGone(deps, node, state) : undefined
   const { ledger, branches } = found
   const refs = [branches, listRefs(repo, tagRefs)]
@@ -111,8 +112,13 @@ export async function describeNode(deps: Services, node: DescribedNode): Promise
  *
  * @throws GitError ref_damaged, object_damaged
  */
-async function readNodeRefs(repo: Repo, state: RecordedRepo | undefined): Promise<NodeRefs | undefined> {
+async function readNodeRefs(
+  { store }: Pick<Services, 'store'>,
+  repo: Repo,
+  state: RecordedRepo | undefined,
+): Promise<NodeRefs | undefined> {
   if (!repoExists(repo)) return undefined
+  await awaitMoves(store, { repo, ref: main })
   const ledger = readRef(repo, ledgerRef)
   if (ledger === null) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
   const isKnown = state?.gone === 0 && state.ledger === ledger
@@ -183,6 +189,7 @@ async function describeGone(deps: Services, node: DescribedNode, state: Recorded
     at: new Date(deletion?.ms ?? deps.now()).toISOString(),
     ...(actor && { actor }),
     ...howOf(intent, 'path'),
+    ...(deletion?.mergedWith !== undefined && { mergedWith: deletion.mergedWith }),
     data: { ...(deletion?.title !== undefined && { title: deletion.title }) },
   }
   const step = { ...stepOf(node), ledger: state.ledger, digest: '', gone: 1, putRefs: new Map(), removedRefs: [] }
@@ -192,8 +199,8 @@ async function describeGone(deps: Services, node: DescribedNode, state: Recorded
 /** Reads a deletion that a change set has merged. The repository is not in the trash yet. */
 async function readMergedDeletion(repo: Repo, ledger: Oid) {
   const { committer } = await readCommit(repo, ledger)
-  const { title } = await readNodeRecord(repo, ledger)
-  return { ms: committer.timestamp * 1000, title, deleted_by: committer.name }
+  const { title, proposed_in: mergedWith } = await readNodeRecord(repo, ledger)
+  return { ms: committer.timestamp * 1000, title, deleted_by: committer.name, mergedWith }
 }
 
 /** Reads the record of the newest copy in the trash. Undefined if there is no copy. */
@@ -204,7 +211,9 @@ async function findDeletion({ store }: Pick<Services, 'store'>, { org_id: orgId,
   if (ms === 0) return undefined
   const repo = trashedNodeRepo(store, orgId, nodeId, new Date(ms))
   const deletion = await readDeletion(repo, ms).catch(() => undefined)
-  return { ms, ...deletion }
+  const ledger = readRef(repo, ledgerRef)
+  const { state, proposed_in } = ledger === null ? {} : await readNodeRecord(repo, ledger)
+  return { ms, ...deletion, mergedWith: state === 'deleted' ? proposed_in : undefined }
 }
 
 interface Seen extends DescribedNode {

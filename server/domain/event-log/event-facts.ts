@@ -31,6 +31,8 @@ export interface EventFacts {
   readonly program?: EventProgram
   /** How the request came, as JSON. It is stored next to the event, and only the audit shows it. */
   readonly origin?: string
+  /** The id of the change set that it comes from. Its pages are recorded together. */
+  readonly mergedWith?: string
   /** Ids, names and object ids. Never a text that can be erased, and never an e-mail address. */
   readonly data: Readonly<Record<string, unknown>>
 }

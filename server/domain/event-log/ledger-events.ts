@@ -172,7 +172,8 @@ async function pullEvents(
   }
   const base = { key: commit, at: now.at, ...(actor && { actor }) }
   const found: EventFacts[] = []
-  if (type !== undefined) found.push({ ...base, type, data: facts })
+  const mergedWith = type === 'pull_request.merged' && now.change_set
+  if (type !== undefined) found.push({ ...base, type, data: facts, ...(mergedWith && { mergedWith }) })
   if (asked.length > 0)
     found.push({
       ...base,

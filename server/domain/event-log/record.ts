@@ -5,6 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listNames } from '../../../gitstore/fs-exists.ts'
 import { type History, openHistory } from '../../../gitstore/history/history.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { findKnownLogs } from '../../../index/derived/chains.ts'
@@ -12,6 +13,7 @@ import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { appendEvents, beginLog, findLog, type Log } from '../../../index/log/events.ts'
 import { findLogWithRecorded, findRecordedRepos, replaceRecorded } from '../../../index/log/recorded.ts'
 import { nodeRepo, orgFolder, orgRepo, orgRepository } from '../layout.ts'
+import { findSetNumber, readSet, setsOf } from '../ledger/set-ledger.ts'
 import type { Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
 import { describeNew } from './describe-new.ts'
@@ -218,6 +220,9 @@ async function recordStates(recording: Recording, log: Log, nodes: readonly Stat
     const described = await describeNode(deps, { at, repo, history: historyOf(nodeId, repo), log, ...known })
     if (described) found.push({ nodeId, ...described })
   }
+  const together = await pagesMergedWith(deps, orgId, found)
+  if (together.some((id) => !own.has(id)))
+    return recordOnce({ ...recording, andOrg: true }, log, [...new Set([...own, ...together])])
   const ofOrg = andOrg ? await describeOwn(deps, orgId, log) : []
   if (found.length + ofOrg.length === 0) return true
   await recordLinked(
@@ -236,6 +241,22 @@ async function describeOwn(deps: Services, orgId: string, log: Log) {
   const state = (await findRecordedRepos(deps.events.read, [orgId])).get(orgId)
   const found = await describeOrg(deps, { orgId, state, log })
   return found ? [{ nodeId: null, ...found }] : []
+}
+
+/** The pages of the change sets that these events come from. No other event comes between theirs. */
+async function pagesMergedWith(deps: Services, orgId: string, found: readonly Described[]): Promise<string[]> {
+  const ids = new Set(found.flatMap(({ events }) => events.flatMap(({ mergedWith = [] }) => mergedWith)))
+  if (ids.size === 0) return []
+  const { repo, ref } = setsOf(deps, orgId)
+  const sets = readRef(repo, ref)
+  const pages: string[] = []
+  for (const id of ids) {
+    const number = await findSetNumber(repo, sets, id)
+    if (sets === null || number === undefined) continue
+    const { items } = await readSet(repo, sets, number)
+    pages.push(...items.flatMap(({ node_id, head }) => (head === undefined ? [] : node_id)))
+  }
+  return pages
 }
 
 /** Records other nodes of new edges, if nothing is recorded of them yet. */
