@@ -105,7 +105,7 @@ const rows = {
   },
   'node.created': {
     when: 'a node is created',
-    data: '`title`, (`head`), `edges_added`, (`change_set`: the id of the change set that proposed it)',
+    data: '`title`, (`head`), `edges_added`, (`change_set`)',
     isPublic: true,
     inbox: 'created it',
     activity: {

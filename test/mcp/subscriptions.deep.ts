@@ -19,7 +19,7 @@ describe('a client that wants to hear of changes', () => {
         const { client, errors } = await listening(transportFor(await tokenOf('write')), revision)
         const capabilities = client.getServerCapabilities()
         for (const kind of kinds) expect(capabilities?.[kind], kind).to.deep.equal({ listChanged: false })
-        expect((await client.listTools()).tools).to.have.length(18)
+        expect((await client.listTools()).tools).to.have.length(19)
         expect(errors).to.deep.equal([])
       })
 

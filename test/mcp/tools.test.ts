@@ -21,7 +21,7 @@ const reading = [
   'waiting',
   'list_trash',
 ]
-const writing = ['propose_change', 'create_node', 'connect', 'comment', 'suggest']
+const writing = ['propose_change', 'propose_changes', 'create_node', 'connect', 'comment', 'suggest']
 
 const doors = {
   'HTTP, 2026-07-28': (token: string) => connectHttp(token, '2026-07-28'),
@@ -52,11 +52,11 @@ describe('the tools of /mcp', () => {
       })
 
       it.deep(
-        'are thirteen for a token that reads, two more for one that proposes, five for one that writes',
+        'are thirteen for a token that reads, three more for one that proposes, six for one that writes',
         async () => {
           const reader = await connect(await tokenOf('read'))
           const agent = await connect(await tokenOf('propose'))
-          const proposing = writing.filter((name) => ['propose_change', 'connect'].includes(name))
+          const proposing = writing.filter((name) => ['propose_change', 'propose_changes', 'connect'].includes(name))
           expect((await agent.client.listTools()).tools.map(({ name }) => name)).to.deep.equal([
             ...reading,
             ...proposing,

@@ -50,7 +50,9 @@ const included: Readonly<Record<Access, readonly Access[]>> = {
 /** Returns the tools that the token can use. It is refused by operations without the ids that limit it. */
 export function toolsFor({ access, orgId, nodeId }: Pick<Session, 'access' | 'orgId' | 'nodeId'>): readonly Tool[] {
   const bound = nodeId !== undefined ? '{node_id}' : orgId !== undefined ? '{org_id}' : ''
-  const reaches = ({ operations: [first] }: Tool) => operations[first].includes(bound)
+  // A tool of the organisation may also read single nodes.
+  const reaches = ({ operations: asked }: Tool) =>
+    nodeId === undefined ? asked.some((id) => operations[id].includes(bound)) : operations[asked[0]].includes(bound)
   return tools.filter((tool) => included[access].includes(tool.access) && reaches(tool))
 }
 
