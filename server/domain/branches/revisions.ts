@@ -16,7 +16,7 @@ import { audienceOf, seesRef } from './visible-refs.ts'
 const tipsPerTurn = 100
 
 /**
- * The head of a branch as the ref has it, for a change of the branch; null for main of a node without a commit.
+ * The head of a branch, by its ref, for a change of it. Null for main of a node without a commit.
  *
  * @throws AppError branch_not_found: the caller sees no such branch
  */
@@ -39,8 +39,8 @@ export async function resolveRevision(access: NodeAccess, revision: string): Pro
 }
 
 /**
- * The head of main is that of the row, which `settle` has compared with the refs of all pages that move together. The
- * ref may have moved since, without theirs.
+ * Returns the head of a branch. That of main is the row's: it was compared with the refs of all pages that move
+ * together. The ref may have moved since, without theirs.
  */
 export function findHead(access: NodeAccess, branch: string): Oid | null {
   return branch === 'main' && !isProposed(access.node) ? access.node.head : readHead(access, branch)

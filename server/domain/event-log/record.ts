@@ -243,7 +243,7 @@ async function describeOwn(deps: Services, orgId: string, log: Log) {
   return found ? [{ nodeId: null, ...found }] : []
 }
 
-/** The pages of the change sets that these events come from. No other event comes between theirs. */
+/** Lists the pages that were merged together with these. No other event comes between theirs. */
 async function pagesMergedWith(deps: Services, orgId: string, found: readonly Described[]): Promise<string[]> {
   const ids = new Set(found.flatMap(({ events }) => events.flatMap(({ mergedWith = [] }) => mergedWith)))
   if (ids.size === 0) return []

@@ -27,7 +27,7 @@ export async function discardMerged(ctx: Ctx<Person>, orgId: string, pages: read
   }
 }
 
-/** Milliseconds after which a page without a set is left over from a process that died. */
+/** Milliseconds after which a page without a set was left by a process that died. */
 const orphanedMs = 3_600_000
 
 /**
