@@ -31,7 +31,9 @@ describe('the permissions of a bot', () => {
     if (security === 'none' || security === 'metrics') return expectedStatus(need, role, false, success)
     // The attempts are on branches that do not belong to an agent, so `propose` reads only.
     const isCovered = path.includes('{org_id}') && (token === 'read' || (token !== 'none' && access === 'write'))
-    return isCovered ? expectedStatus(need, role, false, success) : 403
+    // The branches of a change set are its own.
+    const isProposal = id === 'openChangeSet' && access === 'propose'
+    return isCovered || isProposal ? expectedStatus(need, role, false, success) : 403
   }
 
   /** Roles with the access to write, and accesses of the highest role, are both chains. The deep run tries all pairs. */

@@ -99,9 +99,9 @@ describe('the page of a proposal of several pages', () => {
   })
 
   it('takes reviews of each page, and says what holds up the whole', async () => {
+    const { set, whales, old, krill, at } = await aSet()
     await setRules(reviewed)
     try {
-      const { set, whales, old, krill, at } = await aSet()
       const box = partOf(await shown(bob, at), 'merge')
       expect(words(box)).to.include('It needs 1 more approval by a maintainer. All 3 pages')
       expect(box).to.not.include('Merge 3 pages')
@@ -185,9 +185,9 @@ describe('the page of a proposal of several pages', () => {
   })
 
   it('is merged by an owner in spite of rules, with a reason', async () => {
+    const { set, at } = await aSet()
     await setRules(reviewed)
     try {
-      const { set, at } = await aSet()
       expect(await shown(bob, at)).to.not.include('Merge anyway')
       expect(await shown(ann, at)).to.include('Merge anyway')
       ledTo(await visit(ann).send(at, { act: 'override', version: set.version, text: 'Urgent.' }))

@@ -69,6 +69,14 @@ describe('change sets', () => {
     expect([same.status, same.body.code]).to.deep.equal([409, 'no_changes'])
   })
 
+  it('have a bound for edges and tags, which are written at once', async () => {
+    const connections = Array.from({ length: 700 }, (_, at) => ({ id: `c${at}`, target: randomUUID(), type: 'about' }))
+    const nodes = ['A', 'B', 'C'].map((title) => ({ title, connections }))
+    const { status, body } = await bob.post(sets, { title: 'Many', nodes })
+    expect([status, body.code]).to.deep.equal([409, 'too_many_items'])
+    expect(body.detail).to.include('2100')
+  })
+
   it('say what holds them up, page by page and together', async () => {
     const [a, b] = [await aPage('A'), await aPage('B')]
     const { change_set: set, nodes } = await open(bob, {

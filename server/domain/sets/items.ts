@@ -20,7 +20,7 @@ import { headMovedError, type Locate, problemOf, refuseProblems } from '../branc
 import { applyFileChanges, type Change, fileChanges } from '../branches/commit-changes.ts'
 import { findContentProblems } from '../branches/content-rules.ts'
 import { readTree } from '../branches/revisions.ts'
-import { readContent } from '../format/node-format.ts'
+import { type NodeContent, readContent } from '../format/node-format.ts'
 import { signature } from '../format/signatures.ts'
 import { normalizeLineEnds } from '../format/text-rules.ts'
 import { withVia } from '../format/trailers.ts'
@@ -58,6 +58,7 @@ export interface ItemsInput {
 export interface NewItem {
   readonly act: 'create'
   readonly node: NewNode
+  readonly move: Differing
 }
 
 /** A new commit on the head of `main`, for a new branch. */
@@ -67,6 +68,7 @@ export interface ChangeItem {
   readonly from: Oid
   readonly head: Oid
   readonly draft: ObjectBatch
+  readonly move: Differing
 }
 
 /** An open pull request that becomes an item. */
@@ -140,6 +142,7 @@ export async function buildItems(
         created.map(({ node }) => node.id),
       )
       for (const one of deletions) changed.push(await buildDeletion(ctx, access, one))
+      refuseManyEdges([...created, ...changed].map(({ move }) => move))
       const joined: JoinedItem[] = []
       for (const { node_id, number } of pulls)
         joined.push({ act: 'join', access: await authorizeNodeInOrg(ctx, access, node_id, 'contributor'), number })
@@ -153,6 +156,38 @@ export function refuseManyItems(count: number): void {
   if (count <= limits.changeSetItems) return
   const detail = `A change set can have ${limits.changeSetItems} pages, and this one would have ${count}. Split it into several`
   throw new AppError('too_many_items', detail)
+}
+
+/** The content of a page before and after its item. */
+interface Differing {
+  readonly before: NodeContent
+  readonly after: NodeContent
+}
+
+/**
+ * Refuses more edges and tags than one transaction of SQL should write, because other writers wait for it.
+ *
+ * @throws AppError too_many_items
+ */
+export function refuseManyEdges(pages: readonly Differing[]): void {
+  let count = 0
+  for (const { before, after } of pages) {
+    const [had, has] = [namesIn(before), namesIn(after)]
+    for (const name of has) if (!had.has(name)) count++
+    for (const name of had) if (!has.has(name)) count++
+  }
+  if (count <= limits.changeSetEdges) return
+  const detail = `A change set can add and remove ${limits.changeSetEdges} edges and tags, and this one would change ${count}. Split it into several`
+  throw new AppError('too_many_items', detail)
+}
+
+/** Names of the edges and tags. A connection with another target is another edge. */
+function namesIn({ parents, connections, tags }: NodeContent): ReadonlySet<string> {
+  return new Set([
+    ...parents.map(({ id }) => `parent ${id}`),
+    ...connections.map(({ id, target }) => `connection ${id} ${target}`),
+    ...tags.map((tag) => `tag ${tag}`),
+  ])
 }
 
 /** Refuses two items for one page. @throws ValidationError */
@@ -192,13 +227,14 @@ async function buildNew(
   const draft = newObjectDraft(nodeRepo(ctx.store, org.id, id), objects)
   const within = [...frame.list, 'nodes', position, 'changes']
   const tree = await withChanges(draft, await build(draft, null), asked.changes, within)
-  const content = await readContent(draft.repo, tree)
-  refuseProblems(findContentProblems(await readContent(draft.repo, null), content), loc)
+  const move = { before: await readContent(draft.repo, null), after: await readContent(draft.repo, tree) }
+  refuseProblems(findContentProblems(move.before, move.after), loc)
   const message = asked.message ?? frame.title
   const isFresh = asked.id === undefined
   return {
     act: 'create',
     node: { id, isFresh, title: node.title, draft, objects, first: { tree, message }, hasParents: false },
+    move,
   }
 }
 
@@ -215,10 +251,11 @@ async function buildChange(
   const within = [...frame.list, 'nodes', position, 'changes']
   const tree = await withChanges(draft, await node.build(draft, before), asked.changes, within)
   if (tree === before) return undefined
-  const problems = findContentProblems(await readContent(draft.repo, before), await readContent(draft.repo, tree))
+  const move = { before: await readContent(draft.repo, before), after: await readContent(draft.repo, tree) }
+  const problems = findContentProblems(move.before, move.after)
   if (problems.length > 0) throw new ValidationError(problems.map((problem) => problemOf(loc, problem)))
   const head = await commitOn(ctx, draft, from, tree, asked.message ?? frame.title)
-  return { act: 'change', access, from, head, draft }
+  return { act: 'change', access, from, head, draft, move }
 }
 
 /** Applies changes of single files. @param within where they are in the body */
@@ -240,12 +277,14 @@ async function buildDeletion(
   const from = requireMain(access, expected)
   const draft = newObjectBatch(access.repo)
   const tree = await draft.tree([])
+  const before = await readContent(access.repo, await readTree(access.repo, from))
   return {
     act: 'delete',
     access,
     from,
     head: await commitOn(ctx, draft, from, tree, `Delete ${access.node.title}`),
     draft,
+    move: { before, after: await readContent(draft.repo, tree) },
   }
 }
 

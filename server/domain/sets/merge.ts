@@ -34,6 +34,7 @@ import type { Ctx } from '../services.ts'
 import type { Body, Path, SetAt } from '../targets.ts'
 import { toMergeProblem } from '../types/content-problems.ts'
 import { discardMerged } from './discard.ts'
+import { refuseManyEdges } from './items.ts'
 import { findShown } from './open.ts'
 import { tryIndexSets } from './set-changes.ts'
 import { graphProblemsOf, judgeSet, type OpenItem, rulesOf, type SetState } from './state.ts'
@@ -105,6 +106,7 @@ async function prepare(ctx: Ctx<Person>, access: OrgAccess, row: PullRow, input:
   if (input.expected_version !== undefined && input.expected_version !== state.version)
     throw headMovedError('A page of the change set has changed since you read it; nothing was merged', null)
   const overridden = requireReady(ctx, state, input)
+  refuseManyEdges(state.open.map(({ move }) => move))
   const event = changedBy(ctx, ctx.actor)
   const items: TicketItem[] = []
   for (const item of state.open) items.push(await prepareItem(ctx, item, record.id, event, overridden))
