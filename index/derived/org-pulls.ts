@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Selectable, sql } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
+import { listSetItems } from './change-sets.ts'
 import type { IndexDb, PullTable } from './schema.ts'
 import type { Sees } from './sees.ts'
 import { openSubtree } from './subtrees.ts'
@@ -19,6 +20,8 @@ export interface OrgPullFilter {
   /** Only pull requests of this node and its descendants. */
   readonly under?: string
   readonly order: PullOrder
+  /** True: change sets instead of their items. A set is below a node if one of its pages is. */
+  readonly isGrouped?: boolean
 }
 
 /** A pull request in the order of a list. */
@@ -47,9 +50,15 @@ async function listKeysUnder(db: IndexDb, sees: Sees, filter: OrgPullFilter, und
   let total = 0
   for (let last: PullKey | undefined, isMore = true; isMore; await nextTurn()) {
     const slice: PullKey[] = await keysOf(db, sees, filter, last).limit(keysAtOnce).execute()
-    const below = await subtree.select(slice.map(({ node_id }) => node_id))
+    const items = await listSetItems(
+      db,
+      sees.orgId,
+      slice.filter(isSet(sees)).map(({ number }) => number),
+    )
+    const below = await subtree.select([...slice, ...items].map(({ node_id }) => node_id))
+    const sets = new Set(items.filter(({ node_id }) => below.has(node_id)).map(({ number }) => number))
     for (const key of slice) {
-      if (!below.has(key.node_id)) continue
+      if (isSet(sees)(key) ? !sets.has(key.number) : !below.has(key.node_id)) continue
       if (total >= page.offset && keys.length < page.limit) keys.push(key)
       total++
     }
@@ -59,7 +68,12 @@ async function listKeysUnder(db: IndexDb, sees: Sees, filter: OrgPullFilter, und
   return { keys, total }
 }
 
-function pullsOf(db: IndexDb, sees: Sees, { status, author, reviewer, byAgent }: OrgPullFilter) {
+/** True for the row of a change set. */
+function isSet({ orgId }: Sees): (key: PullKey) => boolean {
+  return ({ node_id }) => node_id === orgId
+}
+
+function pullsOf(db: IndexDb, sees: Sees, { status, author, reviewer, byAgent, isGrouped }: OrgPullFilter) {
   let all = db.selectFrom('pull')
   // With a reviewer, the pull requests are found by the reviewer's rows. The plus excludes the other indexes.
   if (reviewer === undefined) all = all.where('org_id', '=', sees.orgId)
@@ -68,8 +82,8 @@ function pullsOf(db: IndexDb, sees: Sees, { status, author, reviewer, byAgent }:
       sql<boolean>`(node_id, number) in (
           select node_id, number from reviewer where user_id = ${reviewer} and org_id = ${sees.orgId})`,
     )
-  // Change sets are rows of the organisation.
-  all = all.where(sql<boolean>`+node_id <> org_id`)
+  // Change sets are rows of the organisation, and their items name them.
+  all = all.where(isGrouped ? sql<boolean>`+change_set is null` : sql<boolean>`+node_id <> org_id`)
   if (byAgent !== undefined) all = all.where(sql<boolean>`+by_agent = ${byAgent}`)
   if (status !== 'all') all = all.where(reviewer === undefined ? 'status' : sql`+status`, '=', status)
   if (author !== undefined)
@@ -101,7 +115,9 @@ function keysOf(db: IndexDb, sees: Sees, filter: OrgPullFilter, last?: PullKey) 
 /** Reads the rows of a page with the titles of their nodes, proposed or not. Omits rows that are gone by now. */
 async function readRows(db: IndexDb, keys: readonly PullKey[]) {
   const { rows } = await sql<OrgPullRow>`
-    select pull.node_id, coalesce(node.title, proposed_node.title) as node_title, pull.number, pull.id, pull.title, pull.source_branch,
+    select pull.node_id, coalesce(node.title, proposed_node.title, iif(pull.node_id = pull.org_id, '', null)) as node_title,
+      iif(pull.node_id = pull.org_id, (select count(*) from change_set_item item
+        where item.org_id = pull.org_id and item.number = pull.number), null) as num_items, pull.number, pull.id, pull.title, pull.source_branch,
       pull.target_branch, pull.status, pull.is_draft, pull.author, pull.author_email, pull.created_at, pull.ended_by,
       pull.ended_by_email, pull.ended_at, pull.comments, pull.open_threads, pull.opened_via, pull.ended_via
     from json_each(${JSON.stringify(keys.map(({ node_id, number }) => [node_id, number]))}) as one
@@ -135,5 +151,8 @@ export interface OrgPullRow
     | 'opened_via'
     | 'ended_via'
   > {
+  /** Empty for a change set. */
   readonly node_title: string
+  /** The pages of a change set. Null for others. */
+  readonly num_items: number | null
 }

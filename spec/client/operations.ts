@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = 'd03f72e9617d'
+export const revision = 'dc41d08ff8e8'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',

@@ -3298,8 +3298,10 @@ export interface components {
         readonly OrgPull: {
             readonly id: components["schemas"]["Uuid"];
             readonly node_id: components["schemas"]["Uuid"];
-            /** @description The title of the node on `main`. */
+            /** @description The title of the node on `main`. A proposed node has its proposed one, and a change set `""`. */
             readonly node_title: string;
+            /** @description The number of pages of a change set, whose `node_id` is the id of the organisation. Absent for a pull request. */
+            readonly num_items?: number;
             /** @description The number, which counts up from 1 in each node. */
             readonly number: number;
             /** @description The title. */
@@ -8560,6 +8562,11 @@ export interface operations {
                  *     with the header `Grove-Agent`. `person`: all others.
                  */
                 readonly via?: "agent" | "person";
+                /**
+                 * @description `change_set`: lists change sets, and leaves out the pull requests that are their items. A change set has
+                 *     `num_items`. It is below a node if one of its pages is. Without it, change sets are left out.
+                 */
+                readonly group?: "change_set";
                 /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description Number of items to skip. */

@@ -188,7 +188,11 @@ describe('the page of a proposal of several pages', () => {
     const { set, at } = await aSet()
     await setRules(reviewed)
     try {
-      expect(await shown(bob, at)).to.not.include('Merge anyway')
+      expect(await shown(bob, at))
+        .to.include('Approve 3 pages')
+        .and.not.include('Merge anyway')
+      ledTo(await visit(eve).send(at, { act: 'approve', version: set.version }))
+      expect(words(await shown(eve, at)).match(/approved by you/g)).to.have.length(3)
       expect(await shown(ann, at)).to.include('Merge anyway')
       ledTo(await visit(ann).send(at, { act: 'override', version: set.version, text: 'Urgent.' }))
       expect(words(await shown(eve, at))).to.match(/Merged in spite of: missing approvals, by Ann .*Urgent\./)

@@ -363,7 +363,7 @@ async function typedPages(ann: PersonClient): Promise<Record<'kitchen' | 'leek' 
 /** Two proposals under rules: one that they hold up, and one that was merged in spite of them. */
 async function ruledProposals(ann: PersonClient): Promise<readonly [string, string]> {
   const checks = [{ name: 'links' }, { name: `build/${'very-'.repeat(15)}long` }]
-  const rules = [{ branches: ['main'], approvals: 2, checks, resolved: true, merge: 'maintainer' }]
+  const rules = [{ branches: ['main'], pages: 'existing', approvals: 2, checks, resolved: true, merge: 'maintainer' }]
   const { id: org } = await made(ann.post('/orgs', { name: 'Ruled', rules }))
   const { id } = await made(ann.post(`/orgs/${org}/nodes`, { title: 'Seals', text_content: 'Seals.' }))
   const at = `/orgs/${org}/nodes/${id}`

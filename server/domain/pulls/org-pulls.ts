@@ -21,6 +21,7 @@ interface OrgPullQuery extends Page {
   readonly under?: string
   readonly order?: OrgPullFilter['order']
   readonly via?: 'agent' | 'person'
+  readonly group?: 'change_set'
 }
 
 /** Limits concurrent lists below a node. Each may take 0.5 s of CPU time, in slices. */
@@ -40,10 +41,10 @@ export async function listOrgPulls(ctx: RequestCtx<Person>, { path, query }: Pat
   const { signal } = ctx.request
   const { read } = ctx.index
   const { sees } = await authorizeOrg(ctx, path, 'reader')
-  const { status = 'open', order = 'newest', author, reviewer, under } = query
+  const { status = 'open', order = 'newest', author, reviewer, under, group } = query
   const reviewerId = reviewer === undefined ? undefined : await findReviewer(ctx, path, reviewer)
   const filter = {
-    ...{ status, order },
+    ...{ status, order, isGrouped: group === 'change_set' },
     ...byAgentOf(query),
     ...(author === undefined ? {} : { author: author === 'me' ? ctx.actor.email : author }),
     ...(reviewerId === undefined ? {} : { reviewer: reviewerId }),
@@ -74,6 +75,7 @@ function toListed(row: OrgPullRow) {
   const { node_id, node_title, number, id, title, source_branch, target_branch, status, author, author_email } = row
   return {
     ...{ id, node_id, node_title, number, title, source_branch, target_branch, status },
+    ...(row.num_items !== null && { num_items: row.num_items }),
     is_draft: row.is_draft === 1,
     ...{ author, author_email, created_at: row.created_at, comments: row.comments, open_threads: row.open_threads },
     ...ending(row),

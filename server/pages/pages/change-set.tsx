@@ -266,6 +266,9 @@ async function act(visit: PageContext): Promise<void> {
     case 'override':
       await api.mergeChangeSet({ path, body: { expected_version, override: { reason } } })
       return
+    case 'approve':
+      await api.submitChangeSetReview({ path, body: { verdict: 'approve', expected_version } })
+      return
     case 'ready':
       await api.updateChangeSet({ path, body: { is_draft: false } })
       return

@@ -53,7 +53,12 @@ function Proposals({ urls, org, told: { pull_requests: pulls, total } }: Proposa
       </header>
       <Lines>
         {pulls.map((pull) => (
-          <PullLine urls={urls} org={org.id} pull={pull} facts={pull.node_title} />
+          <PullLine
+            urls={urls}
+            org={org.id}
+            pull={pull}
+            facts={pull.num_items === undefined ? pull.node_title : plural(pull.num_items, 'page')}
+          />
         ))}
       </Lines>
     </section>

@@ -26,7 +26,7 @@ export async function showOrgProposals(visit: PageContext): Promise<Page> {
   const offset = pageOffset(query.get('from'))
   const filter = filterOf(query)
   const [found, org, under] = await Promise.all([
-    listPulls(visit, { status, ...filter, limit: pageSize, offset }),
+    listPulls(visit, { status, ...filter, group: 'change_set', limit: pageSize, offset }),
     api.getOrg({ path }),
     filter.under === undefined ? undefined : titleOf(visit, filter.under),
   ])
@@ -56,9 +56,14 @@ export async function showOrgProposals(visit: PageContext): Promise<Page> {
               {pulls.length === 0 && <p class="empty">The list is shorter by now.</p>}
               <Lines>
                 {pulls.map((pull) => {
-                  const { node_id, node_title } = pull
-                  const page = <a href={urls.node(org.id, node_id, node_title)}>{node_title}</a>
-                  return <PullLine urls={urls} org={org.id} pull={pull} facts={page} />
+                  const { node_id, node_title, num_items } = pull
+                  const facts =
+                    num_items === undefined ? (
+                      <a href={urls.node(org.id, node_id, node_title)}>{node_title}</a>
+                    ) : (
+                      plural(num_items, 'page')
+                    )
+                  return <PullLine urls={urls} org={org.id} pull={pull} facts={facts} />
                 })}
               </Lines>
             </section>
@@ -94,7 +99,12 @@ function listLink(base: string, { status = 'open', ...filter }: Linked): string 
   return query.size === 0 ? base : `${base}?${query}`
 }
 
-type Asked = Filter & { readonly status: State; readonly limit: number; readonly offset: number }
+type Asked = Filter & {
+  readonly status: State
+  readonly group: 'change_set'
+  readonly limit: number
+  readonly offset: number
+}
 
 /** Lists proposals. A filter that is not valid finds none, and the page says why. */
 async function listPulls({ api, params }: PageContext, query: Asked) {

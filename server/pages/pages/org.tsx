@@ -143,7 +143,7 @@ async function readAside({ api }: PageContext, org: Org): Promise<Aside> {
   if (org.role === undefined) return {}
   const path = { org_id: org.id }
   const [proposals, members] = await Promise.all([
-    api.listOrgPulls({ path, query: { limit: most.proposals } }),
+    api.listOrgPulls({ path, query: { group: 'change_set', limit: most.proposals } }),
     api.listMembers({ path, query: { limit: most.members } }),
   ])
   return { proposals, members }

@@ -58,7 +58,16 @@ export async function showProposals(visit: PageContext): Promise<Page> {
           <section class="card">
             <Lines>
               {told.pull_requests.map((pull) => (
-                <PullLine urls={urls} org={org.id} pull={pull} facts={plural(pull.commits_ahead, 'version')} />
+                <PullLine
+                  urls={urls}
+                  org={org.id}
+                  pull={pull}
+                  facts={
+                    pull.change_set === undefined
+                      ? plural(pull.commits_ahead, 'version')
+                      : 'part of a proposal of several pages'
+                  }
+                />
               ))}
             </Lines>
           </section>
@@ -75,13 +84,19 @@ type Shared = Pick<Pull, keyof Pull & keyof AnswerOf<'listOrgPulls'>['pull_reque
 interface PullLineProps {
   readonly urls: Urls
   readonly org: string
-  readonly pull: Shared & { readonly node_title?: string }
+  /** `change_set`: it is part of this proposal of several pages. `num_items`: it is one. */
+  readonly pull: Shared & Pick<Pull, 'change_set'> & { readonly node_title?: string; readonly num_items?: number }
   readonly facts: ComponentChildren
 }
 
 /** A proposal in a list. The sign is its state. */
 export function PullLine({ urls, org, pull, facts }: PullLineProps) {
-  const { node_id, node_title, number, title, author, opened_via, created_at } = pull
+  const { node_id, node_title, number, title, author, opened_via, created_at, change_set } = pull
+  const set = pull.num_items === undefined ? change_set : number
+  const href =
+    set === undefined
+      ? urls.proposal(org, node_id, number, node_title)
+      : urls.changeSet(org, set, pull.num_items === undefined ? node_id : undefined)
   const word = stateWord(pull)
   const counts = countsIn(pull)
   const more = (
@@ -98,8 +113,8 @@ export function PullLine({ urls, org, pull, facts }: PullLineProps) {
       time={created_at}
       facts={more}
     >
-      <a href={urls.proposal(org, node_id, number, node_title)}>
-        <strong>{title}</strong> <span class="why">#{number}</span>
+      <a href={href}>
+        <strong>{title}</strong> <span class="why">#{set ?? number}</span>
       </a>
     </Line>
   )

@@ -9,7 +9,7 @@ type Org = Pick<AnswerOf<'getOrg'>, 'id' | 'name' | 'role'>
 /** Counts the open proposals; undefined for visitors who may not see them. */
 export async function countOpen({ api }: PageContext, org: Org): Promise<number | undefined> {
   if (org.role === undefined) return undefined
-  return (await api.listOrgPulls({ path: { org_id: org.id }, query: { limit: 1 } })).total
+  return (await api.listOrgPulls({ path: { org_id: org.id }, query: { group: 'change_set', limit: 1 } })).total
 }
 
 interface OrgTabsProps {

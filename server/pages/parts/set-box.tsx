@@ -12,6 +12,11 @@ import { type ChangeSet, needsOfSet, type SetTalk } from './set-needs.ts'
 /** Pages that are named behind what holds them up. */
 const mostNamed = 5
 
+/** Counts the pages that a merge takes. */
+function openPages({ items }: ChangeSet): number {
+  return items.filter(({ status }) => status === 'open').length
+}
+
 interface BoxProps {
   readonly talk: SetTalk
   /** Why an act was refused. */
@@ -24,7 +29,6 @@ export function SetBox({ talk, problem }: BoxProps) {
   const isGood = set.can_merge || set.status === 'merged'
   const mayChange = mayChangeSet(set, org, visit.person)
   const may = act === 'merge' ? org.role !== undefined && reaches(org.role, set.merge_role) : mayChange
-  const pages = set.items.filter(({ status }) => status === 'open').length
   const fields = { version: set.version }
   return (
     <section class={isGood ? 'merge' : 'merge not'} id="merge">
@@ -42,7 +46,7 @@ export function SetBox({ talk, problem }: BoxProps) {
       )}
       {act && may && (
         <ActForm {...{ visit, act, fields }} isMain>
-          {act === 'merge' ? `Merge ${plural(pages, 'page')}` : 'Mark as ready for review'}
+          {act === 'merge' ? `Merge ${plural(openPages(set), 'page')}` : 'Mark as ready for review'}
         </ActForm>
       )}
       {act === 'merge' && !may && <p>You need the {set.merge_role} role to merge this.</p>}
@@ -65,7 +69,7 @@ export function SetBox({ talk, problem }: BoxProps) {
 function Needs({ talk }: { readonly talk: SetTalk }) {
   const { visit, org, set } = talk
   const needs = needsOfSet(talk)
-  const open = set.items.filter(({ status }) => status === 'open').length
+  const open = openPages(set)
   if (set.status !== 'open' || needs.size === 0) return null
   return (
     <ul class="needs">
@@ -136,7 +140,12 @@ export function SetReviewers({ talk }: { readonly talk: SetTalk }) {
           <Waiting name={name} />
         ))}
       </ul>
-      <p class="why">Each page is reviewed on its own. {`Merged by ${mergers}.`}</p>
+      <p class="why">An approval is one of each page. {`Merged by ${mergers}.`}</p>
+      {set.author_id !== visit.person?.id && (
+        <ActForm {...{ visit }} act="approve" fields={{ version: set.version }}>
+          Approve {plural(openPages(set), 'page')}
+        </ActForm>
+      )}
       {mayAsk && <AskForReview talk={{ visit, members, pr: set }} />}
     </section>
   )
