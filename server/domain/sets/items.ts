@@ -165,7 +165,7 @@ interface Differing {
 }
 
 /**
- * Refuses more edges and tags than one transaction of SQL should write, because other writers wait for it.
+ * Refuses changes of too many edges and tags. One transaction writes their rows, and other writers wait for it.
  *
  * @throws AppError too_many_items
  */
