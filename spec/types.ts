@@ -4870,7 +4870,10 @@ export interface components {
             number?: number;
             /** @description With `item_exists`, the number of the change set that has the page. */
             change_set?: number;
-            /** @description With a reason why a change set cannot merge, the pages that are held up. */
+            /**
+             * @description With a reason why a change set cannot merge, the pages that are held up. With `merge_conflict` of a change
+             *     set, the pages in conflict.
+             */
             items?: {
                 node_id: components["schemas"]["Uuid"];
                 /** @description The number of the pull request. */
@@ -4878,9 +4881,11 @@ export interface components {
                 /** @description The title of the page. */
                 title: string;
                 /** @description The reasons why it cannot merge, the most important first. */
-                reasons: components["schemas"]["ChangeSetReason"][];
+                reasons?: components["schemas"]["ChangeSetReason"][];
                 /** @description Explains `invalid_content`. */
-                problems: components["schemas"]["MergeProblem"][];
+                problems?: components["schemas"]["MergeProblem"][];
+                /** @description With `merge_conflict`, the files in conflict. */
+                paths?: string[];
             }[];
             /** @description With `comment_exists`, the number of the comment. */
             entry?: number;
@@ -8487,6 +8492,32 @@ export interface operations {
                 "application/json": components["schemas"]["ChangeSetMergeConditions"];
             };
         };
+        responses: {
+            /** @description The change set. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeSetBody"];
+                };
+            };
+        };
+    };
+    updateChangeSetBranches: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                org_id: components["parameters"]["org_id"];
+                /** @description The change set's number. An unknown number is 404. */
+                number: components["parameters"]["set_number"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
         responses: {
             /** @description The change set. */
             200: {

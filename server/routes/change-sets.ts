@@ -4,6 +4,7 @@ import { getChangeSetImpact } from '../domain/sets/impact.ts'
 import { mergeChangeSet } from '../domain/sets/merge.ts'
 import { openChangeSet } from '../domain/sets/open.ts'
 import { submitSetReview } from '../domain/sets/reviews.ts'
+import { updateChangeSetBranches } from '../domain/sets/update.ts'
 import { getChangeSet, listChangeSets } from '../domain/sets/views.ts'
 import type { Handlers } from '../http/contract/operations.ts'
 import { createdAt } from '../http/responses/responses.ts'
@@ -15,5 +16,6 @@ export const changeSetRoutes = {
   getChangeSetImpact,
   updateChangeSet,
   mergeChangeSet,
+  updateChangeSetBranches,
   submitChangeSetReview: createdAt('/orgs/{org_id}/change-sets/{number}', submitSetReview),
 } satisfies Partial<Handlers>

@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = 'dc41d08ff8e8'
+export const revision = '32facdd371b9'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',
@@ -116,6 +116,7 @@ export const operations = {
   updateChangeSet: 'PATCH /orgs/{org_id}/change-sets/{number}',
   getChangeSetImpact: 'GET /orgs/{org_id}/change-sets/{number}/impact',
   mergeChangeSet: 'POST /orgs/{org_id}/change-sets/{number}/merge',
+  updateChangeSetBranches: 'POST /orgs/{org_id}/change-sets/{number}/update-branch',
   submitChangeSetReview: 'POST /orgs/{org_id}/change-sets/{number}/reviews',
   listOrgPulls: 'GET /orgs/{org_id}/pull-requests',
   openPull: 'POST /orgs/{org_id}/nodes/{node_id}/pull-requests',

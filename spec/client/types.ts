@@ -4870,7 +4870,10 @@ export interface components {
             readonly number?: number;
             /** @description With `item_exists`, the number of the change set that has the page. */
             readonly change_set?: number;
-            /** @description With a reason why a change set cannot merge, the pages that are held up. */
+            /**
+             * @description With a reason why a change set cannot merge, the pages that are held up. With `merge_conflict` of a change
+             *     set, the pages in conflict.
+             */
             readonly items?: readonly {
                 readonly node_id: components["schemas"]["Uuid"];
                 /** @description The number of the pull request. */
@@ -4878,9 +4881,11 @@ export interface components {
                 /** @description The title of the page. */
                 readonly title: string;
                 /** @description The reasons why it cannot merge, the most important first. */
-                readonly reasons: readonly components["schemas"]["ChangeSetReason"][];
+                readonly reasons?: readonly components["schemas"]["ChangeSetReason"][];
                 /** @description Explains `invalid_content`. */
-                readonly problems: readonly components["schemas"]["MergeProblem"][];
+                readonly problems?: readonly components["schemas"]["MergeProblem"][];
+                /** @description With `merge_conflict`, the files in conflict. */
+                readonly paths?: readonly string[];
             }[];
             /** @description With `comment_exists`, the number of the comment. */
             readonly entry?: number;
@@ -8487,6 +8492,32 @@ export interface operations {
                 readonly "application/json": components["schemas"]["ChangeSetMergeConditions"];
             };
         };
+        readonly responses: {
+            /** @description The change set. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ChangeSetBody"];
+                };
+            };
+        };
+    };
+    readonly updateChangeSetBranches: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The change set's number. An unknown number is 404. */
+                readonly number: components["parameters"]["set_number"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
         readonly responses: {
             /** @description The change set. */
             readonly 200: {

@@ -493,6 +493,11 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     }),
   },
   mergeChangeSet: { need: 'editor', attempt: onChangeSet },
+  updateChangeSetBranches: {
+    need: 'editor',
+    attempt: onChangeSet,
+    own: async ({ org, members: { contributor } }) => ({ params: { number: await makeChangeSet(contributor, org) } }),
+  },
   submitChangeSetReview: {
     need: 'reader',
     attempt: async (world) => {

@@ -1,6 +1,9 @@
 /** Updates the branch of a pull request: rebases its commits onto the target. */
 import { isGitError } from '../../../gitstore/errors.ts'
 import { rebase } from '../../../gitstore/history/rebase.ts'
+import { readCommit } from '../../../gitstore/objects/commits.ts'
+import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
+import { emptyTree } from '../../../gitstore/objects/trees.ts'
 import { type RefName, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -76,16 +79,8 @@ export async function updatePullBranch(
     if (files) throw new AppError('no_changes', 'The source contains the target, so nothing is left to resolve')
     return toPull(ctx, access, row)
   }
-  await requireFreeBranch(ctx, path, { ref: source.ref, head: from })
-  if (source.ref === main) {
-    if (!(await history.contains(onto, from))) throw new AppError('branch_protected', '`main` cannot be rewritten')
-  }
+  await requireRebasable(ctx, access, { source, from, onto })
   await requireBytesLeft(ctx, path.org_id)
-  const { ahead } = await history.divergence(onto, from)
-  if (ahead > limits.rebasedCommits)
-    throw tooManyCommits(
-      `The pull request has ${ahead} commits; the service can rebase at most ${limits.rebasedCommits}`,
-    )
   const head = await semaphore.run({ caller: callerOf(ctx), signal }, () =>
     rebased(ctx, access, { from, onto, files, signal }),
   )
@@ -95,22 +90,67 @@ export async function updatePullBranch(
     updateRefs(ctx.store, [source, ledger], async (current) => {
       if (current(source) !== from)
         throw headMovedError('The source branch has moved since the update began; nothing was changed', current(source))
-      await recheckCommit(ctx, path, { ref: source.ref, head: from })
-      refuseProblems(
-        [
-          ...(files ? await pathProblems(repo, await readTree(repo, onto), await readTree(repo, head)) : []),
-          ...(await problemsOf(ctx, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head))),
-        ],
-        () => ['body'],
-      )
       const before = current(ledger) ?? access.node.ledger
-      const to = await keepPushers(ctx, access, before, { from, onto, head })
+      const to = await recheckUpdate(ctx, access, { source, from, onto, head, files }, before)
       const moves = [{ ...source, to: head }, ...(to === before ? [] : [{ ...ledger, to }])]
       return withIntent(ctx, ctx.actor, { moves, value: undefined })
     }),
   )
   await tryIndexNode(ctx, path.org_id, path.node_id)
   return pullAfter(ctx, access, path)
+}
+
+/**
+ * Refuses a source that cannot be rebased.
+ *
+ * @throws AppError pull_request_required, branch_protected, too_many_commits
+ */
+export async function requireRebasable(
+  ctx: Ctx<Person>,
+  { org, node, history }: NodeAccess,
+  { source, from, onto }: { readonly source: RefName; readonly from: Oid; readonly onto: Oid },
+): Promise<void> {
+  await requireFreeBranch(ctx, { org_id: org.id, node_id: node.id }, { ref: source.ref, head: from })
+  if (source.ref === main && !(await history.contains(onto, from)))
+    throw new AppError('branch_protected', '`main` cannot be rewritten')
+  const { ahead } = await history.divergence(onto, from)
+  if (ahead > limits.rebasedCommits)
+    throw tooManyCommits(
+      `The pull request has ${ahead} commits; the service can rebase at most ${limits.rebasedCommits}`,
+    )
+}
+
+/** A source that moves to its rebased commits. */
+interface Rebased {
+  readonly source: RefName
+  readonly from: Oid
+  readonly onto: Oid
+  readonly head: Oid
+  readonly files?: readonly FileChange[] | undefined
+}
+
+/**
+ * Judges the update again under the locks. Returns the ledger commit that has the users who pushed the commits.
+ *
+ * @throws AppError pull_request_required; ValidationError
+ */
+export async function recheckUpdate(
+  ctx: Ctx<Person>,
+  access: NodeAccess,
+  { source, from, onto, head, files }: Rebased,
+  ledger: Oid,
+): Promise<Oid> {
+  const { repo, org, node } = access
+  await recheckCommit(ctx, { org_id: org.id, node_id: node.id }, { ref: source.ref, head: from })
+  const after = await readTree(repo, head)
+  refuseProblems(
+    [
+      ...(files ? await pathProblems(repo, await readTree(repo, onto), after) : []),
+      ...(await problemsOf(ctx, access, repo, source.ref, await readTree(repo, from), after)),
+    ],
+    () => ['body'],
+  )
+  return keepPushers(ctx, access, ledger, { from, onto, head })
 }
 
 /** Records the users who pushed the commits for the rebased ones. Returns the ledger commit. */
@@ -144,16 +184,27 @@ interface Update {
   readonly signal: AbortSignal
 }
 
-async function rebased(
+/** Rebases the commits of the source. Returns the last one. @throws AppError merge_conflict, too_many_commits; ValidationError */
+export async function rebased(
   ctx: Ctx<Person>,
   { repo, history }: NodeAccess,
   { from, onto, files, signal }: Update,
 ): Promise<Oid> {
+  const committer = signature(ctx.actor, ctx.now())
+  const reword = (message: string) => withVia(message, trailerOf(ctx, ctx.actor))
+  const last = await readCommit(repo, from)
+  if (last.tree === emptyTree) {
+    // A deletion removes what main has now, also the files that its commits do not know.
+    const draft = newObjectBatch(repo)
+    const { tree, author } = last
+    const head = await draft.commit({ tree, parents: [onto], author, committer, message: reword(last.message) })
+    await draft.save()
+    return head
+  }
   const commits = [...(await history.between(onto, from))].reverse()
   const decided = files && { decided: new Map(files.map(({ path, bytes }) => [path, bytes])) }
   try {
-    const reword = (message: string) => withVia(message, trailerOf(ctx, ctx.actor))
-    return await rebase(repo, { commits, onto, committer: signature(ctx.actor, ctx.now()), reword, ...decided, signal })
+    return await rebase(repo, { commits, onto, committer, reword, ...decided, signal })
   } catch (error) {
     if (isGitError(error, 'limit_exceeded'))
       throw tooManyCommits('The folders that the commits change are too large to rebase here')

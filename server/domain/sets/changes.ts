@@ -1,6 +1,6 @@
 /** Edits, closes and reopens change sets, and adds and removes their pages. */
 import { listSetItems } from '../../../index/derived/change-sets.ts'
-import { findPull } from '../../../index/derived/pulls.ts'
+import { findPull, type PullRow } from '../../../index/derived/pulls.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeOrg, type NodeAccess, type OrgAccess, requireRole } from '../access.ts'
 import { callerOf, type Person } from '../actor.ts'
@@ -54,7 +54,7 @@ export async function updateChangeSet(
   const access = await authorizeOrg(ctx, path, 'contributor')
   await settleSets(ctx, path.org_id)
   const row = await findSet(ctx, path)
-  const need = { set: { author: { name: row.author, email: row.author_email }, ...idOf(row.author_id) } }
+  const need = needOf(row)
   requireRole(access, need)
   refusePatch(body)
   if (row.status === 'merged') throw mergedError()
@@ -75,8 +75,9 @@ export async function updateChangeSet(
   })
 }
 
-function idOf(author_id: string | null) {
-  return author_id === null ? {} : { author_id }
+/** The need of a change: the opener's set, or the editor role. */
+export function needOf({ author, author_email, author_id }: Pick<PullRow, 'author' | 'author_email' | 'author_id'>) {
+  return { set: { author: { name: author, email: author_email }, ...(author_id !== null && { author_id }) } }
 }
 
 /** @throws ValidationError */

@@ -39,6 +39,8 @@ interface PartOutcome {
   readonly acts?: readonly PullAct[]
   /** The entries that it records instead of events. */
   readonly entries?: EntryAct
+  /** The commit that the ledger moves to, if it is saved already. */
+  readonly ledger?: Oid
   /** The moves of other refs of the page, before the ledger. */
   readonly moves: readonly Move[]
   /** The moves of other refs after the ledgers. */
@@ -85,8 +87,16 @@ export async function changeSet(ctx: Ctx<Person>, change: SetChange): Promise<Se
       const { repo, node } = access
       const ledger = current({ repo, ref: ledgerRef })
       if (ledger === null) throw new AppError('node_not_found', 'A page of the change set was deleted')
-      const { acts = [], entries, moves, after = [], item } = await decide({ ledger, current, rights })
+      const {
+        acts = [],
+        entries,
+        ledger: saved = ledger,
+        moves,
+        after = [],
+        item,
+      } = await decide({ ledger, current, rights })
       const draft = newObjectBatch(repo)
+      if (saved !== ledger) ledgers.push({ repo, ref: ledgerRef, to: saved })
       if (acts.length > 0) ledgers.push({ repo, ref: ledgerRef, to: await addEvents(draft, ledger, acts) })
       if (entries) ledgers.push({ repo, ref: ledgerRef, to: await addEntries(draft, ledger, entries) })
       refs.push(...moves)

@@ -83,11 +83,8 @@ export type SetReason = (typeof order)[number]
 
 /** Judges the set by its rows and refs. The caller sees the organisation. */
 export async function judgeSet(ctx: Ctx, org: OrgAccess, set: PullRow): Promise<SetState> {
-  const rows = await listSetItems(ctx.index.read, org.org.id, [set.number])
   const turn = pLimit(readAtOnce)
-  const read = await Promise.all(rows.map((row) => turn(() => readItem(ctx, org, row))))
-  const ended = read.filter((one): one is EndedItem => !('move' in one))
-  const loaded = read.filter((one): one is LoadedItem => 'move' in one)
+  const { loaded, ended } = await loadItems(ctx, org, set)
   const coming: Coming = new Map(
     loaded.flatMap(({ row, act, move }) => (act === 'delete' ? [] : [[row.node_id, move.after]])),
   )
@@ -140,6 +137,17 @@ function isOverridable(reasons: readonly SetReason[], open: readonly OpenItem[])
     reasons.every((reason) => consentReasons.includes(reason)) &&
     held.every(({ judgement }) => judgement.mayOverride)
   )
+}
+
+/** Reads the items with the contents of their pages, from refs. */
+export async function loadItems(ctx: Ctx, org: OrgAccess, set: Pick<PullRow, 'number'>) {
+  const rows = await listSetItems(ctx.index.read, org.org.id, [set.number])
+  const turn = pLimit(readAtOnce)
+  const read = await Promise.all(rows.map((row) => turn(() => readItem(ctx, org, row))))
+  return {
+    loaded: read.filter((one): one is LoadedItem => 'move' in one),
+    ended: read.filter((one): one is EndedItem => !('move' in one)),
+  }
 }
 
 export type LoadedItem = Omit<OpenItem, 'rules' | 'state' | 'judgement' | 'reasons'>
