@@ -1034,6 +1034,15 @@ export interface components {
             home_node_id?: components["schemas"]["Uuid"];
             /** @description The content of the organisation, and its limits. Only for members, and not in lists. */
             usage?: components["schemas"]["OrgUsage"];
+            /** @description The caller's newest open drafts of change sets, at most 10. Absent without one, and in lists. */
+            draft_change_sets?: {
+                /** @description Its number. */
+                number: number;
+                /** @description Its title. */
+                title: string;
+                /** @description The number of its pages. */
+                num_items: number;
+            }[];
             created_at: components["schemas"]["UtcTime"];
             updated_at: components["schemas"]["UtcTime"];
             /** @description The caller's role. Absent if the caller is not a member. */

@@ -106,3 +106,15 @@ export async function countOpenSets(db: IndexDb, orgId: string, authorId: string
     from pull where node_id = ${orgId} and status = 'open'`.execute(db)
   return rows[0] ?? { all: 0, own: 0, proposed: 0 }
 }
+
+/** Lists an author's open drafts, newest first, with the number of their pages. */
+export async function listDrafts(db: IndexDb, orgId: string, authorId: string, most: number) {
+  const { rows } = await sql<{ number: number; title: string; num_items: number }>`
+    select number, title, (
+      select count(*) from change_set_item item where item.org_id = ${orgId} and item.number = pull.number
+    ) as num_items
+    from pull
+    where author_id = ${authorId} and org_id = ${orgId} and node_id = ${orgId} and status = 'open' and is_draft = 1
+    order by number desc limit ${most}`.execute(db)
+  return rows
+}

@@ -127,6 +127,8 @@ export const changeSetEdges = 2_000
 export const openChangeSets = 1_000
 /** Open change sets of one user in an organisation. */
 export const ownChangeSets = 100
+/** A user's open drafts of change sets that an organisation lists. */
+export const draftsShown = 10
 /** New pages in the open change sets of one user. */
 export const proposedPages = 200
 /** Each takes 1 ms of CPU time. It takes 25 ms if both sides changed the same file. */

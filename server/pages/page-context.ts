@@ -104,7 +104,7 @@ export interface Head {
 
 /** The position of the page, which the bar at the top shows. */
 export interface PagePlace {
-  readonly org?: { readonly id: string; readonly name: string }
+  readonly org?: Pick<AnswerOf<'getOrg'>, 'id' | 'name' | 'draft_change_sets'>
   /** The id of the node that is shown. */
   readonly node?: string
   /** The breadcrumb after the organisation. */

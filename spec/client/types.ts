@@ -1034,6 +1034,15 @@ export interface components {
             readonly home_node_id?: components["schemas"]["Uuid"];
             /** @description The content of the organisation, and its limits. Only for members, and not in lists. */
             readonly usage?: components["schemas"]["OrgUsage"];
+            /** @description The caller's newest open drafts of change sets, at most 10. Absent without one, and in lists. */
+            readonly draft_change_sets?: readonly {
+                /** @description Its number. */
+                readonly number: number;
+                /** @description Its title. */
+                readonly title: string;
+                /** @description The number of its pages. */
+                readonly num_items: number;
+            }[];
             readonly created_at: components["schemas"]["UtcTime"];
             readonly updated_at: components["schemas"]["UtcTime"];
             /** @description The caller's role. Absent if the caller is not a member. */

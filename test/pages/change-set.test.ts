@@ -135,10 +135,10 @@ describe('the page of a proposal of several pages', () => {
 
   it('merges what was shown, and nothing else', async () => {
     const { set, whales, krill, at } = await aSet({ is_draft: true })
-    expect(await shown(eve, at)).to.not.include('Mark as ready')
+    expect(await shown(eve, at)).to.not.include('Submit for review')
     expect(words(partOf(await shown(cy, at), 'merge')))
       .to.include('Draft')
-      .and.include('Mark as ready for review')
+      .and.include('Submit for review')
     ledTo(await visit(cy).send(at, { act: 'ready' }))
     expect(partOf(await shown(cy, at), 'merge')).to.include('You need the maintainer role')
     const answer = await visit(bob).open(at)

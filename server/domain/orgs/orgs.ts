@@ -10,11 +10,22 @@ import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { moveRepo } from '../../../gitstore/repo-folders.ts'
 import { unfinishedName } from '../../../gitstore/temporary-names.ts'
+import { listDrafts } from '../../../index/derived/change-sets.ts'
 import { readTitles } from '../../../index/derived/node-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Sees } from '../../../index/derived/sees.ts'
 import { invalid } from '../../base/errors.ts'
-import { authorizeOrg, branchPrefixOf, orgIsGone, type Rights, recheckAccess, requireVerifiedEmail } from '../access.ts'
+import * as limits from '../../base/limits.ts'
+import {
+  authorizeOrg,
+  branchPrefixOf,
+  includesRole,
+  type OrgAccess,
+  orgIsGone,
+  type Rights,
+  recheckAccess,
+  requireVerifiedEmail,
+} from '../access.ts'
 import type { Person } from '../actor.ts'
 import { readOrgTypes } from '../branches/type-rules.ts'
 import { requireRoomInOrg } from '../byte-quota.ts'
@@ -30,7 +41,7 @@ import { main, orgFolder, orgRepo, orgRepository, trashedOrgFolder, trashFolder 
 import { type Page, pageOf } from '../pagination.ts'
 import type { OrgColumns } from '../placement.ts'
 import { type OrgUsage, readOrgUsage, withRoomForOrg } from '../quotas.ts'
-import type { Ctx, Services } from '../services.ts'
+import { type Ctx, isPersons, type Services } from '../services.ts'
 import type { Body, OrgAt, Path, Query } from '../targets.ts'
 import { eraseRefused } from './embeddings.ts'
 import { changeOrg, indexChangedOrg, requireOwner } from './org-changes.ts'
@@ -58,6 +69,8 @@ export interface Org {
   readonly home_node_id?: string
   /** Absent as `rules`. */
   readonly usage?: OrgUsage
+  /** The caller's open drafts of change sets, newest first. Absent in lists, and without one. */
+  readonly draft_change_sets?: Awaited<ReturnType<typeof listDrafts>>
   readonly created_at: string
   readonly updated_at: string
   /** The caller's role. Absent for anonymous callers. */
@@ -167,6 +180,7 @@ export async function getOrg(ctx: Ctx, { path }: Path<OrgAt>): Promise<Org> {
   const org = { ...toOrg(access.org, access), ...(home_node_id !== null && { home_node_id }) }
   if (access.role === null) return org
   const embeddings = embeddingsChoice(access.org)
+  const drafts = await draftsOf(ctx, access)
   return {
     ...org,
     rules: await readRules(ctx, access.org),
@@ -175,7 +189,14 @@ export async function getOrg(ctx: Ctx, { path }: Path<OrgAt>): Promise<Org> {
     unknown_types: (await readOrgTypes(ctx, path.org_id)).refusesUnknown ? 'refuse' : 'allow',
     ...(embeddings !== null && { embeddings }),
     usage: await readOrgUsage(ctx, path.org_id),
+    ...(drafts.length > 0 && { draft_change_sets: drafts }),
   }
+}
+
+/** Reads only rows, because the caller has just made the drafts through the service. */
+async function draftsOf(ctx: Ctx, { org, role }: OrgAccess) {
+  const isProposing = isPersons(ctx) && role !== null && includesRole(role, 'contributor')
+  return isProposing ? listDrafts(ctx.index.read, org.id, ctx.actor.id, limits.draftsShown) : []
 }
 
 /** @throws AppError org_not_found, forbidden; ValidationError if a rule is invalid or the organisation has another vault */

@@ -5,6 +5,7 @@ import { assetName } from '../assets.ts'
 import type { Head, MaintenanceNotice, PageContext, PagePlace } from '../page-context.ts'
 import { numbered, unreadNumber } from '../text/unread-number.ts'
 import type { Urls } from '../urls.ts'
+import { Basket } from './basket.tsx'
 import { Bell, UnreadNumber } from './bell.tsx'
 import { When } from './dates.tsx'
 import { DemoBanner } from './demo-banner.tsx'
@@ -12,7 +13,10 @@ import { Icon } from './icons.tsx'
 import { colourOf, initial } from './people.tsx'
 
 interface FrameProps {
-  readonly visit: Pick<PageContext, 'urls' | 'person' | 'here' | 'query' | 'maintenance' | 'oidc' | 'demo' | 'unread'>
+  readonly visit: Pick<
+    PageContext,
+    'urls' | 'person' | 'here' | 'params' | 'query' | 'maintenance' | 'oidc' | 'demo' | 'unread'
+  >
   readonly head: Head
   readonly place: PagePlace
   readonly children: ComponentChildren
@@ -38,6 +42,7 @@ export function Frame({ visit, head, place, children }: FrameProps) {
         <Bar visit={visit} head={head} place={place} />
         {visit.maintenance && <Maintenance notice={visit.maintenance} />}
         {visit.demo && <DemoBanner visit={visit} demo={visit.demo} />}
+        {visit.person && place.org && <Basket visit={visit} org={place.org} />}
         {children}
       </body>
     </html>

@@ -46,7 +46,7 @@ export function SetBox({ talk, problem }: BoxProps) {
       )}
       {act && may && (
         <ActForm {...{ visit, act, fields }} isMain>
-          {act === 'merge' ? `Merge ${plural(openPages(set), 'page')}` : 'Mark as ready for review'}
+          {act === 'merge' ? `Merge ${plural(openPages(set), 'page')}` : 'Submit for review'}
         </ActForm>
       )}
       {act === 'merge' && !may && <p>You need the {set.merge_role} role to merge this.</p>}
