@@ -299,9 +299,9 @@ module.exports = {
     ),
     never(
       'client-runs-in-browsers',
-      'Browser code may import the client, edits, properties, URLs, addresses and texts of pages, and the grammar and names of Markdown.',
+      'Browser code may import the client, edits, proposals, properties, URLs, addresses and texts of pages, and the grammar and names of Markdown.',
       '^server/pages/client/',
-      '^(server/(?!base/(limits|page-segments)\\.ts$|markdown/(hidden-paths|note-names|rough-grammar|wikilinks)\\.ts$|pages/(client/|(edits|linking|properties|urls)\\.ts$|text/(attached-names|broken-rules|callouts|code|colours|drawing|footnotes|inline-html|links|markdown|media|page-rules|rendering|tasks|unread-number)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
+      '^(server/(?!base/(limits|page-segments)\\.ts$|markdown/(hidden-paths|note-names|rough-grammar|wikilinks)\\.ts$|pages/(client/|(edits|linking|properties|proposing|urls)\\.ts$|text/(attached-names|broken-rules|callouts|code|colours|drawing|footnotes|inline-html|links|markdown|media|page-rules|rendering|tasks|unread-number)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
     ),
     never(
       'pages-stay-outside',

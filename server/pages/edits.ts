@@ -5,6 +5,7 @@ import * as limits from '../base/limits.ts'
 import { hexDigest } from '../markdown/connection-ids.ts'
 import { codeOf } from './error-codes.ts'
 import { EntryError, type Fields, isSameJson, nodeJsonOf, propertiesJson } from './properties.ts'
+import type { Item } from './proposing.ts'
 
 export interface NodePath {
   readonly org_id: string
@@ -66,6 +67,12 @@ export async function saveEdit(
   const changes = await changesOf(api, path, source, edit)
   const body = { message: messageOf(edit), changes, expected_head: source.head }
   await api.createCommit({ path: { ...path, branch }, body })
+}
+
+/** Returns an edit as a page of a proposal of several. @throws EntryError: the text is too long */
+export async function editItem(api: Api, path: NodePath, source: Source & { head: string }, edit: Edit): Promise<Item> {
+  const changes = await changesOf(api, path, source, edit)
+  return { id: path.node_id, expected_head: source.head, changes, message: messageOf(edit) }
 }
 
 /**
@@ -162,16 +169,12 @@ function loadLinking() {
   return import('./linking.ts')
 }
 
-/** Creates a node with the connections of its links. @throws node_exists: created before, and changed since */
-export async function createNode(
-  api: Api,
-  org_id: string,
-  { id, parent, from, named, ...edit }: NewNode,
-): Promise<void> {
+/** Returns a node as operations create or propose it, with the connections of its links. @throws EntryError */
+export async function newItem(api: Api, org_id: string, { id, parent, ...edit }: Omit<NewNode, 'from' | 'named'>) {
   requireEditable(edit)
-  const { connectLink, linkChanges } = await loadLinking()
+  const { linkChanges } = await loadLinking()
   const { added: connections } = await linkChanges(api, { org_id, node_id: id }, { head: null, text: edit.text })
-  const node = {
+  return {
     ...{ id, title: edit.title, text_content: edit.text },
     ...(parent === undefined ? {} : { parents: [parent] }),
     message: edit.message.trim() || newMessage(edit.title),
@@ -179,13 +182,23 @@ export async function createNode(
     connections: [...connections],
     files: edit.files.map((file) => ({ ...file, encoding: 'base64' as const })),
   }
+}
+
+/** Creates a node with the connections of its links. @throws node_exists: created before, and changed since */
+export async function createNode(
+  api: Api,
+  org_id: string,
+  { id, parent, from, named, ...edit }: NewNode,
+): Promise<void> {
+  const node = await newItem(api, org_id, { id, parent, ...edit })
   await api.createNodes({ path: { org_id }, body: { nodes: [node] } }).catch((error: unknown) => {
     if (codeOf(error) !== 'node_exists') throw error
     return completeNode(api, { org_id, node_id: id }, edit, error)
   })
   // If main changes only by proposals, the next proposal of that text creates the connection.
-  if (from !== undefined)
-    await connectLink(api, { org_id, node_id: from }, named ?? edit.title, id).catch(() => undefined)
+  if (from === undefined) return
+  const { connectLink } = await loadLinking()
+  await connectLink(api, { org_id, node_id: from }, named ?? edit.title, id).catch(() => undefined)
 }
 
 /** Saves the latest text of a node whose creation succeeded although its response was lost. */
@@ -265,7 +278,8 @@ export function asJson(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`
 }
 
-function messageOf({ message, title }: Edit): string {
+/** Returns the commit message. */
+export function messageOf({ message, title }: Edit): string {
   return message.trim() || editMessage(title)
 }
 

@@ -114,6 +114,8 @@ export class Urls {
   /** A proposal of several nodes. `node`: shows only this one. */
   readonly changeSet = (org: string, number: number, node?: string) =>
     `${this.orgProposals(org)}/${number}${node === undefined ? '' : `?page=${segment(node)}`}`
+  /** A node among those of a proposal. */
+  readonly inSet = (org: string, number: number, node: string) => `${this.changeSet(org, number)}#page-${node}`
   /** The deleted nodes. */
   readonly trash = (org: string) => `${this.org(org)}/trash`
   /** The recent changes of all nodes. `before`: where the page before ended. */

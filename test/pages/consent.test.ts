@@ -115,7 +115,7 @@ describe('rules on the page of a proposal', () => {
     await setRules({ branches: ['main'], approvals: 1 })
     const refused = await visit(ann).send(pageOf(proposal), fields)
     expect(refused.status).to.equal(409)
-    expect(alertIn(refused)).to.equal('The pull request needs 1 more approval: 1 by editors.')
+    expect(alertIn(refused)).to.equal('The proposal needs 1 more approval: 1 by editors.')
     await setRules({ branches: ['main'], resolved: true })
     await comment(bob, proposal, 'Why?')
     expect(alertIn(await visit(ann).send(pageOf(proposal), fields))).to.include('1 open thread')
@@ -218,7 +218,7 @@ describe('pages of nodes under rules', () => {
       const edit = mainOf(await visit.open(`${pageAt(node.org, node.id)}/edit`))
       expect(buttons(edit).includes('save')).to.equal(!isRuled)
       const top = mainOf(await visit.open(`${pageAt(ann.org)}/new`))
-      expect(words(top).includes('You propose later changes')).to.equal(isRuled)
+      expect(words(top).includes('You propose a new page here')).to.equal(isRuled)
     }
   })
 

@@ -217,7 +217,7 @@ describe('going back on pages', () => {
         const refused = await pages.send(path, { ...fieldsOf(body), act: 'restore', message: '' })
         expect([refused.status, alertOf(refused.body)]).to.deep.equal([
           409,
-          'In this organisation `main` can only be changed by merging a pull request.',
+          'In this organisation `main` can only be changed by merging a proposal.',
         ])
         expect(node.git.head()).to.equal(third)
         const { headers } = await pages.send(path, { ...fieldsOf(body), act: 'propose', message: '' })
@@ -290,7 +290,7 @@ describe('going back on pages', () => {
       const nothing = await pages.send(`${page}/undo`, {})
       expect([nothing.status, alertOf(nothing.body)]).to.deep.equal([
         409,
-        'The target branch has nothing of this pull request that could be undone.',
+        'The target branch has nothing of this proposal that could be undone.',
       ])
       expect(node.git.lines('for-each-ref', 'refs/heads')).to.have.length(refs.match(/refs\/heads/g)?.length ?? 0)
       expect((await pages.send(`${pageOf(node)}/proposals/9/undo`, {})).status).to.equal(404)

@@ -359,7 +359,7 @@ describe('the settings of a page', () => {
       expect((await client(grove).get(settingsOf(node), { accept: 'text/html' })).status).to.equal(401)
     })
 
-    it('are offered to editors without Delete, and to maintainers with it', async () => {
+    it('offer a proposal to delete it to editors, and Delete to maintainers', async () => {
       for (const [role, may] of [
         ['editor', false],
         ['maintainer', true],
@@ -367,7 +367,10 @@ describe('the settings of a page', () => {
         const { node, desk } = await member(role)
         const { body } = await desk.show(pageOf(node))
         expect(body).to.include('/settings#move')
-        expect(body.includes('/settings#delete')).to.equal(may)
+        expect(body).to.include('/settings#delete')
+        const { body: settings } = await desk.show(settingsOf(node))
+        expect(settings.includes('value="delete"')).to.equal(may)
+        expect(settings).to.include('value="propose-deletion"')
       }
     })
   })

@@ -149,9 +149,10 @@ function orgActions(orgs: readonly Searched[]): Destination[] {
   if (!currentOrg) return []
   const { id, name } = currentOrg
   const role = orgs.find((one) => one.id === id)?.role
-  const mayWrite = role !== undefined && role !== 'reader' && role !== 'contributor'
+  const mayPropose = role !== undefined && role !== 'reader'
+  const mayWrite = mayPropose && role !== 'contributor'
   const places = [
-    ...(mayWrite ? [['New page', 'new']] : []),
+    ...(mayPropose ? [['New page', 'new']] : []),
     ...(mayWrite ? [['Import a folder', 'import']] : []),
     [`Recent changes in ${name}`, 'changes'],
     ...(role === undefined ? [] : [[`Proposals in ${name}`, 'proposals']]),

@@ -2,6 +2,7 @@
 
 import type { Edit, Source } from '../edits.ts'
 import { editMessage, newMessage, withLineEnds } from '../edits.ts'
+import { type Into, intoIn } from '../proposing.ts'
 
 /** A text as it was when the edit began. */
 export interface Begun extends Source {
@@ -81,6 +82,12 @@ export class Form {
     return { parent: value('parent'), from: value('from'), named: value('named') }
   }
 
+  /** Returns the proposal that the user has chosen for the change. */
+  into(title: string): Into | undefined {
+    const { elements } = this.element
+    return intoIn((name) => (elements.namedItem(name) as HTMLInputElement | HTMLSelectElement | null)?.value, title)
+  }
+
   /** Shows the buttons that need a script. */
   open(): void {
     const tools = this.element.querySelector<HTMLElement>('[data-tools]')
@@ -101,7 +108,7 @@ export class Form {
 
   /** Shows the message that is saved if the summary is blank. */
   propose(): void {
-    const verb = this.firstAct === 'create' ? newMessage : editMessage
+    const verb = this.firstAct.startsWith('create') ? newMessage : editMessage
     this.message.placeholder = verb(this.title.value.trim())
   }
 

@@ -1,8 +1,9 @@
 /** The text editor that replaces the plain field: completion, preview, attachments, drafts and saving. */
 
 import { Conflict, GroveError, grove, Invalid } from '../../../spec/client/client.ts'
-import { createNode, type Edit, proposeEdit, saveEdit, withLineEnds } from '../edits.ts'
+import { createNode, type Edit, editItem, messageOf, newItem, proposeEdit, saveEdit, withLineEnds } from '../edits.ts'
 import { EntryError } from '../properties.ts'
+import { newSet, proposeNew, proposePages } from '../proposing.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
 import type { Attached } from './attachments.ts'
 import { Drafts } from './drafts.ts'
@@ -257,7 +258,7 @@ class Editor {
     } catch (error) {
       form.sending(false)
       if (error instanceof Conflict && error.code === 'head_moved') await this.compare()
-      else form.say(messageOf(error, root))
+      else form.say(reportOf(error, root))
       this.isSending = false
     }
   }
@@ -276,6 +277,16 @@ class Editor {
       return page
     }
     const { head } = source
+    const setPage = (number: number) => `${pathOf()}/proposals/${number}#page-${form.node}`
+    if (act === 'create-proposal') {
+      const node = await newItem(api, org, { id: form.node, parent: form.place().parent, ...edit })
+      return setPage(await proposeNew(api, org, form.into(node.message) ?? newSet(node.message), node))
+    }
+    const into = act === 'propose' && form.into(messageOf(edit))
+    if (into && head !== null)
+      return setPage(
+        await proposePages(api, org, into, { nodes: [await editItem(api, path, { ...source, head }, edit)] }),
+      )
     if (act === 'propose' && head !== null)
       return `${pathOf(form.node, source.title)}/proposals/${await proposeEdit(api, path, { ...source, head, slug: form.slug, branches: form.branches }, edit)}`
     await saveEdit(api, path, source, edit, form.branch).catch((error: unknown) => {
@@ -297,7 +308,7 @@ class Editor {
       this.panel?.takeOver(other.element)
       this.keep.now()
     } catch (error) {
-      form.say(messageOf(error, root))
+      form.say(reportOf(error, root))
     }
   }
 }
@@ -319,17 +330,15 @@ function later(ms: number, run: () => unknown): { soon(): void; now(): void } {
 }
 
 /** Returns the message for an error while saving. */
-function messageOf(error: unknown, root: string): string | Node {
+function reportOf(error: unknown, root: string): string | Node {
   if (error instanceof EntryError) return `${error.message} Your text is still here.`
   if (!(error instanceof GroveError)) return `${error instanceof Error ? error.message : error}. Nothing is saved yet.`
-  const { status, code, message } = error
+  const { status, message } = error
   if (status === 401) return signIn(root)
   if (status === 0) return 'The service does not respond. Your text is still here. Save again in a moment.'
   if (status === 413) return `${asSentence(message)} Your text is still here.`
   if (status === 429 || status === 503)
     return `Not saved yet. ${asSentence(message)} Your text is still here. Save again in a moment.`
-  if (code === 'pull_request_required')
-    return 'This organisation accepts changes only as proposals. Use “Propose changes”. Your text is still here.'
   if (error instanceof Invalid) {
     const { field, says } = brokenField(error.fields)
     return `${field === 'title' ? 'Title: ' : ''}${says} Your text is still here.`

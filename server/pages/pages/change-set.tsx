@@ -20,8 +20,9 @@ import {
   type SetImpact,
   Steps,
 } from '../parts/set-items.tsx'
-import { type ChangeSet, proposalWords, type SetTalk } from '../parts/set-needs.ts'
+import type { ChangeSet, SetTalk } from '../parts/set-needs.ts'
 import { readMembers } from '../parts/talk.ts'
+import { asSentence } from '../text/broken-rules.ts'
 import { Description, ProposalTitle, readDescription } from './proposal.tsx'
 
 /** Pages whose content is read at once. */
@@ -246,7 +247,7 @@ export async function takeChangeSet(visit: PageContext): Promise<PageResult> {
       return changeSetPage(visit, { refusal: { ...refusalOf(form, 'review', error), node }, status: 409 })
     const says = error instanceof AppError ? error.message : 'The form is incomplete'
     const status = error instanceof AppError ? statusOf[error.code] : 422
-    return changeSetPage(visit, { problem: proposalWords(says), status })
+    return changeSetPage(visit, { problem: asSentence(says), status })
   }
   return redirect(303, node === '' || form.get('act') === 'remove' ? at : `${at}#page-${node}`)
 }

@@ -2,7 +2,16 @@
 
 import type { Api } from '../../../spec/client/api.ts'
 import { AppError } from '../../base/errors.ts'
-import { hasDosLines, type NodePath, proposeEdit, type Source, saveEdit, withLineEnds } from '../edits.ts'
+import {
+  editItem,
+  hasDosLines,
+  messageOf,
+  type NodePath,
+  proposeEdit,
+  type Source,
+  saveEdit,
+  withLineEnds,
+} from '../edits.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { type Conflict, ConflictView, readConflict } from '../parts/conflict-view.tsx'
 import {
@@ -24,11 +33,13 @@ import {
   writtenIn,
 } from '../parts/editor-form.tsx'
 import { editorKeys } from '../parts/editor-toolbar.tsx'
+import { IntoField } from '../parts/into-field.tsx'
 import { NodePath as Above, type AtNode, readAtNode } from '../parts/node-head.tsx'
 import { findOwnPulls, type Pull } from '../parts/open-pulls.ts'
 import { mayEdit, mayPropose, maySave } from '../parts/rights.ts'
 import { WhoMerges } from '../parts/who-merges.tsx'
 import { panelKey } from '../properties.ts'
+import { intoIn, proposePages } from '../proposing.ts'
 import { readTitle } from './version.ts'
 
 export async function showEdit(visit: PageContext): Promise<Page> {
@@ -68,6 +79,14 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
     if (form.get('act') === 'propose' && branch.pull === undefined) {
       if (head === null)
         return again('This page has no commits yet. Save a first version instead of proposing one.', 409)
+      const into = intoIn((name) => form.get(name), messageOf(edit))
+      if (into) {
+        const item = await editItem(api, at.path, { ...start, head }, edit)
+        return redirect(
+          303,
+          urls.inSet(at.org.id, await proposePages(api, at.org.id, into, { nodes: [item] }), at.node.id),
+        )
+      }
       const from = { ...start, head, slug: at.node.slug, branches: at.org.branch_prefix }
       const number = await proposeEdit(api, at.path, from, edit)
       return redirect(303, urls.proposal(at.org.id, at.node.id, number))
@@ -174,6 +193,7 @@ function editPage(visit: PageContext, at: AtNode, editing: Editing): Page {
           back={backOf(visit, at, branch)}
           hidden={{ head: source.head ?? '' }}
           focus="text"
+          into={acts.some(({ name }) => name === 'propose') && <IntoField org={org} sent={visit.form} />}
         >
           {ways && <ConflictView ways={ways} />}
         </EditorForm>

@@ -6,7 +6,7 @@ import { type Page, type PageContext, type PageResult, param, redirect } from '.
 import { Chips, cutOut } from '../parts/chips.tsx'
 import { plural, When } from '../parts/dates.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
-import { mayWrite } from '../parts/rights.ts'
+import { mayPropose } from '../parts/rights.ts'
 import { type Asked, hasFilter, type Place, SearchForm, searchIn, searchUrl } from '../parts/search-form.tsx'
 import { areasOf, readTree, TreeSide } from '../parts/tree.tsx'
 import type { Urls } from '../urls.ts'
@@ -287,7 +287,7 @@ function Make({ urls, org, asked: { words, under }, found }: MakeProps) {
     words.length <= most.title &&
     !/["*]|(^|\s)-|(^|\s)(tag|title):/.test(words)
   const exists = found.matches.some(({ title }) => title.toLowerCase() === words.toLowerCase())
-  if (!isTitle || exists || !mayWrite(org.role)) return null
+  if (!isTitle || exists || !mayPropose(org.role)) return null
   return (
     <p class="make">
       <a href={urls.newNode(org.id, { title: words, ...(under !== '' && { parent: under }) })}>

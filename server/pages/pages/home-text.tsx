@@ -14,7 +14,7 @@ import type { PageContext } from '../page-context.ts'
 import { unlessBusy } from '../parts/degraded.ts'
 import { Icon } from '../parts/icons.tsx'
 import { findNodes, NodeSearch } from '../parts/node-picker.tsx'
-import { mayEdit, mayWrite } from '../parts/rights.ts'
+import { mayEdit, mayPropose, mayWrite } from '../parts/rights.ts'
 import type { Tree } from '../parts/tree.tsx'
 import { resolver } from '../text/links.ts'
 import { showText } from '../text/texts.ts'
@@ -194,7 +194,7 @@ function beginningOf(text: string): string {
 /** Renders the text as HTML. */
 export async function showHome({ urls, turn }: PageContext, org: Org, { node, version }: Home): Promise<string> {
   const { text, title, links } = version
-  const place = { org: org.id, node: node.id, revision: 'main', isEditable: mayWrite(org.role) }
+  const place = { org: org.id, node: node.id, revision: 'main', isEditable: mayPropose(org.role) }
   const key = createHash('sha256')
     .update(JSON.stringify([urls.org(org.id), place, title, text, links]))
     .digest('base64')

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { createNode, withLineEnds } from '../edits.ts'
+import { createNode, newItem, withLineEnds } from '../edits.ts'
 import { connectLink, nodesNamed } from '../linking.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { unlessBusy } from '../parts/degraded.ts'
@@ -17,11 +17,13 @@ import {
   writtenIn,
 } from '../parts/editor-form.tsx'
 import { editorKeys } from '../parts/editor-toolbar.tsx'
-import { mayWrite } from '../parts/rights.ts'
+import { IntoField } from '../parts/into-field.tsx'
+import { mayPropose, mayWrite } from '../parts/rights.ts'
 import { notForNewPages } from '../parts/rule-form.tsx'
 import { readTypeChoice, TypeChoice } from '../parts/type-choice.tsx'
 import { WhoMerges } from '../parts/who-merges.tsx'
 import { panelOf } from '../properties.ts'
+import { intoIn, newSet, proposeNew } from '../proposing.ts'
 import type { Urls } from '../urls.ts'
 import { showNewTyped, takeNewTyped } from './new-typed.tsx'
 
@@ -49,7 +51,7 @@ export async function showNew(visit: PageContext): Promise<Page> {
   if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to create a page')
   const beginning = await readBeginning(visit, visit.query)
   const { org } = beginning
-  if (!mayWrite(org.role)) return refused(visit, org)
+  if (!mayPropose(org.role)) return refused(visit, org)
   const title = (visit.query.get('title') ?? '').trim().slice(0, most.title)
   const [existing, types] = await Promise.all([twinsOf(visit, org, title), readTypeChoice(visit, org.id)])
   const written = { title, text: '', message: '', panel: panelOf({ tags: [], properties: {} }) }
@@ -79,6 +81,11 @@ export async function takeNew(visit: PageContext): Promise<PageResult> {
         problem: 'A page with this title already exists. Change the title, or create a second page.',
       })
     const edit = { ...written, files: [], fields: changedFields(written) }
+    if (form.get('act') === 'create-proposal') {
+      const node = await newItem(api, org.id, { id, parent: parent?.id, ...edit })
+      const into = intoIn((name) => form.get(name), node.message) ?? newSet(node.message)
+      return redirect(303, urls.inSet(org.id, await proposeNew(api, org.id, into, node), id))
+    }
     await createNode(api, org.id, { id, parent: parent?.id, from: from?.id, named, ...edit })
   } catch (error) {
     const [problem, status] = problemOf(error)
@@ -126,6 +133,7 @@ interface Making {
 }
 
 const save = { name: 'create', label: 'Save' } as const
+const propose = { name: 'create-proposal', label: 'Propose' } as const
 const another = { name: 'another', label: 'Create a second page' } as const
 
 function newPage(visit: PageContext, beginning: Beginning, making: Making): Page {
@@ -136,6 +144,7 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
   // Rules that hold for a page hold for the pages below it.
   const isRuled = org.rules_for_main === 'all' || parent?.isRuled === true
   const isGuarded = org.rules_for_new_nodes === 'all' || parent?.isGuarded === true
+  const acts = mayWrite(org.role) && !isGuarded ? [save, ...(status === 409 ? [another] : []), propose] : [propose]
   return {
     // The id is new each time, so no browser has this page cached.
     ...{
@@ -159,17 +168,18 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
         <h1>{parent ? `New page under ${parent.title}` : 'New page'}</h1>
         <TypeChoice {...{ urls, types }} org={org.id} query={visit.query} />
         {from && !parent && <AtTop urls={urls} org={org} from={from} title={named || written.title} />}
-        {isRuled && (
+        {(isRuled || !acts.includes(save)) && (
           <p class="why">
-            {isGuarded ? 'Rules demand a proposal for a new page here.' : notForNewPages} You propose later changes, and{' '}
-            <WhoMerges {...{ urls, org, isRuled }} /> merges them.
+            {acts.includes(save) ? `${notForNewPages} You propose later changes` : 'You propose a new page here'}, and{' '}
+            <WhoMerges {...{ urls, org, isRuled }} /> merges {acts.includes(save) ? 'them' : 'it'}.
           </p>
         )}
         {existing.length > 0 && <Existing {...{ visit, beginning, existing, named }} />}
         <EditorForm
           {...{ written, problem }}
           focus={written.title === '' ? 'title' : 'text'}
-          acts={status === 409 ? [save, another] : [save]}
+          acts={acts}
+          into={<IntoField org={org} sent={visit.form} />}
           action={urls.newNode(org.id)}
           back={near ? urls.node(org.id, near.id, near.title) : urls.org(org.id)}
           hidden={{ id, parent: parent?.id ?? '', from: from?.id ?? '', named }}
@@ -240,7 +250,7 @@ function Existing({ visit: { urls }, beginning: { org, from }, existing, named }
 }
 
 function refused({ urls }: PageContext, org: Org): Page {
-  const says = 'You need the editor role to create pages here.'
+  const says = 'You have read-only access.'
   return {
     ...{ kind: 'page', status: 403, facts: { org }, place: { org } },
     head: { title: `New page · ${org.name}`, noIndex: true },

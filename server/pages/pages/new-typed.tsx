@@ -12,10 +12,12 @@ import { FieldInputs } from '../parts/field-form.tsx'
 import { type LinkState, linkChangeOf, readLinks, withSentLinks } from '../parts/field-links.ts'
 import { changeOf, type FieldState, isInForm, stateOf, withSent } from '../parts/field-state.ts'
 import { type FieldRefusal, refusalOf } from '../parts/field-wrongs.ts'
+import { IntoField } from '../parts/into-field.tsx'
 import { keptForm } from '../parts/kept-form.tsx'
-import { mayWrite } from '../parts/rights.ts'
+import { mayPropose, mayWrite } from '../parts/rights.ts'
 import { pluralOf } from '../parts/type-links.tsx'
 import { tagsIn, tagsText } from '../properties.ts'
+import { intoIn, newSet, proposeNew } from '../proposing.ts'
 import { connectionsOf, fieldsOf } from '../text/type-labels.ts'
 
 type Org = AnswerOf<'getOrg'>
@@ -53,7 +55,12 @@ export async function takeNewTyped(visit: PageContext): Promise<PageResult> {
   if (wrongs.size > 0 || sent.links.some(({ asks }) => asks.length > 0))
     return newPage(sent, { status: 422, wrongs, says: 'Nothing was saved. Correct the marked fields, and save again.' })
   try {
-    await create(sent)
+    const node = await nodeOf(sent)
+    if (form.get('act') === 'propose') {
+      const into = intoIn((name) => form.get(name), node.message) ?? newSet(node.message)
+      return redirect(303, urls.inSet(org.id, await proposeNew(visit.api, org.id, into, node), id))
+    }
+    await create(sent, node)
   } catch (error) {
     return newPage(sent, refusalOf(begun.type, error))
   }
@@ -66,7 +73,7 @@ async function readMaking(visit: PageContext, name: string): Promise<Making> {
   if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to create a page')
   const path = { org_id: param(visit, 'org') }
   const org = await api.getOrg({ path })
-  if (!mayWrite(org.role)) throw new AppError('forbidden', 'You need the editor role to create pages here')
+  if (!mayPropose(org.role)) throw new AppError('forbidden', 'You need the contributor role to propose pages here')
   const type = await api.getType({ path: { ...path, type_name: name } })
   const { definition } = type
   const { text_content = '', tags = [], properties = {} } = definition.template ?? {}
@@ -119,8 +126,8 @@ function wrongsOf({ states }: Making): Map<string, string[]> {
   return wrongs
 }
 
-/** Creates the node with its connections in one commit. A template property without an input is part of it. */
-async function create({ visit, org, type, id, parent, title, text, tags, states, links }: Making): Promise<void> {
+/** Returns the node with its connections. A template property without an input is part of it. */
+async function nodeOf({ visit, org, type, id, parent, title, text, tags, states, links }: Making) {
   const { api } = visit
   const { template = {} } = type.definition
   const shown = new Set(states.map(({ field }) => field.name))
@@ -132,12 +139,19 @@ async function create({ visit, org, type, id, parent, title, text, tags, states,
       : []
   })
   const inText = await linkChanges(api, { org_id: org.id, node_id: id }, { head: null, text })
-  const node = {
+  return {
     ...{ id, title, text_content: text, tags: tagsIn(tags), message: newMessage(title) },
     properties: Object.fromEntries([['type', type.name], ...values, ...hidden]),
     connections: [...inText.added, ...links.flatMap((state) => [...linkChangeOf(state).added])],
     ...(parent !== '' && { parents: [parent] }),
   }
+}
+
+/** Creates the node in one commit. */
+async function create(
+  { visit: { api }, org, id, title }: Making,
+  node: Awaited<ReturnType<typeof nodeOf>>,
+): Promise<void> {
   await api.createNodes({ path: { org_id: org.id }, body: { nodes: [node] } }).catch(async (error: unknown) => {
     // The form was sent twice, and the first request has created the node.
     if (codeOf(error) !== 'node_exists') throw error
@@ -150,6 +164,8 @@ function newPage(making: Making, refusal?: FieldRefusal): Page {
   const { visit, org, type, id, parent, title, text, tags, states, links } = making
   const { urls } = visit
   const heading = `New page: ${type.definition.title}`
+  // A rule for some pages is known when the page is sent.
+  const maySaveIt = mayWrite(org.role) && org.rules_for_new_nodes !== 'all'
   const wrongs = refusal?.wrongs ?? new Map<string, string[]>()
   return {
     ...{ kind: 'page', status: refusal?.status ?? 200, place: { org, crumb: heading } },
@@ -174,12 +190,20 @@ function newPage(making: Making, refusal?: FieldRefusal): Page {
           <Begin title={title} />
           <FieldInputs {...{ urls, states, links, wrongs }} org={org.id} />
           <End {...{ text, tags }} />
+          <IntoField org={org} sent={visit.form} />
           <div class="editor-acts">
-            <button class="btn go" type="submit" name="act" value="create">
-              Save
-            </button>
-            <button class="btn" type="submit" name="act" value="create-edit">
-              Save and open the editor
+            {maySaveIt && (
+              <>
+                <button class="btn go" type="submit" name="act" value="create">
+                  Save
+                </button>
+                <button class="btn" type="submit" name="act" value="create-edit">
+                  Save and open the editor
+                </button>
+              </>
+            )}
+            <button class={maySaveIt ? 'btn' : 'btn go'} type="submit" name="act" value="propose">
+              Propose
             </button>
             <a class="btn quiet" href={urls.table(org.id, {}, type.name)}>
               Cancel

@@ -8,7 +8,7 @@ import { problemOf, RefusedPage } from '../parts/editor-form.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import { whatChanged } from '../parts/overtaken.ts'
 import { mayDelete, mayPropose, maySave, mayWrite } from '../parts/rights.ts'
-import { DeleteSection } from '../parts/settings-delete.tsx'
+import { DeleteSection, deletePage, proposeDeletion } from '../parts/settings-delete.tsx'
 import { DuplicateSection, duplicate } from '../parts/settings-duplicate.tsx'
 import { addFiles, FileSection, readFiles, removeFile } from '../parts/settings-files.tsx'
 import { addLink, LinkSection, readLinkSettings, removeLink } from '../parts/settings-links.tsx'
@@ -24,6 +24,7 @@ import {
 } from '../parts/settings-section.tsx'
 import { changeTags, readSuggestedTags, TagSection } from '../parts/settings-tags.tsx'
 import { WhoMerges } from '../parts/who-merges.tsx'
+import { intoIn, proposePages } from '../proposing.ts'
 import { asSentence } from '../text/broken-rules.ts'
 import { HomeNotice, whyHome } from './home-text.tsx'
 
@@ -46,6 +47,19 @@ const acts: Readonly<Record<string, Act>> = {
   'remove-link': { section: 'links', build: removeLink },
 }
 
+interface WholeAct {
+  readonly section: SectionName
+  /** Returns the URL that it leads to. */
+  readonly act: (settings: Settings) => Promise<string>
+}
+
+/** The acts on the whole page. */
+const wholeActs: Readonly<Record<string, WholeAct>> = {
+  duplicate: { section: 'duplicate', act: duplicate },
+  delete: { section: 'delete', act: deletePage },
+  'propose-deletion': { section: 'delete', act: proposeDeletion },
+}
+
 export async function showNodeSettings(visit: PageContext): Promise<Page> {
   return settingsPage(await readSettings(visit))
 }
@@ -55,21 +69,23 @@ export async function takeNodeSettings(visit: PageContext): Promise<PageResult> 
   const { api, urls, form } = visit
   const { org, node, path } = settings.at
   const name = form.get('act') ?? ''
-  if (name === 'delete') {
-    await api.deleteNode({ path })
-    return redirect(303, `${urls.trash(org.id)}?deleted=${node.id}`)
-  }
-  if (name === 'duplicate')
+  const whole = Object.hasOwn(wholeActs, name) ? wholeActs[name] : undefined
+  if (whole !== undefined)
     try {
-      return redirect(303, await duplicate(settings))
+      return redirect(303, await whole.act(settings))
     } catch (error) {
-      return settingsPage({ ...settings, refusal: await refusalOf(settings, 'duplicate', node.head ?? '', error) })
+      return settingsPage({ ...settings, refusal: await refusalOf(settings, whole.section, node.head ?? '', error) })
     }
   const act = Object.hasOwn(acts, name) ? acts[name] : undefined
   if (act === undefined) throw new AppError('bad_request', 'The form does not name a known action')
   const head = headIn(form.get('head') ?? '')
   try {
     const change = await act.build(settings, head)
+    const into = intoIn((field) => form.get(field), change.message)
+    if (into) {
+      const item = { id: node.id, expected_head: head, ...change }
+      return redirect(303, urls.inSet(org.id, await proposePages(api, org.id, into, { nodes: [item] }), node.id))
+    }
     if (settings.may.save) await saveChanges(api, path, head, change)
     else {
       const from = { head, slug: node.slug, branches: org.branch_prefix }
@@ -96,7 +112,8 @@ async function readSettings(visit: PageContext): Promise<Settings> {
   const may = {
     save: maySave(at.org, at.node),
     create: mayWrite(role),
-    delete: mayDelete(role),
+    // Rules for the pages below a page hold for the page itself.
+    delete: mayDelete(role) && at.node.children_need_change_set !== true,
   }
   return { visit, at, may }
 }
@@ -186,7 +203,7 @@ async function settingsPage(settings: Settings): Promise<Page> {
         )}
         {may.create && parts !== undefined && <DuplicateSection settings={settings} />}
         <ApiId id={node.id} of="page" />
-        {may.delete && <DeleteSection settings={settings} />}
+        {(may.delete || parts !== undefined) && <DeleteSection settings={settings} />}
       </main>
     ),
   }
@@ -209,7 +226,7 @@ interface SectionLinksProps {
 
 function SectionLinks({ may, hasContent }: SectionLinksProps) {
   const isShown = (name: SectionName) =>
-    name === 'delete' ? may.delete : hasContent && (name !== 'duplicate' || may.create)
+    (name === 'delete' && may.delete) || (hasContent && (name !== 'duplicate' || may.create))
   return (
     <nav class="section-links" aria-label="Sections">
       {(Object.keys(sections) as SectionName[]).filter(isShown).map((name) => (

@@ -19,7 +19,7 @@ import { PropertyList } from '../parts/property-list.tsx'
 import { Prose } from '../parts/prose.tsx'
 import { Rail } from '../parts/rail.tsx'
 import { findOnMain } from '../parts/restore-link.tsx'
-import { isEditable, mayEdit, mayWrite } from '../parts/rights.ts'
+import { isEditable, mayEdit, mayPropose, mayWrite } from '../parts/rights.ts'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import { readTypedNode } from '../parts/typed-node.ts'
 import { beginning, pictureOf } from '../text/beginning.ts'
@@ -138,7 +138,11 @@ function Article({ visit, read, html }: ArticleProps) {
         </h1>
         <Acts
           {...{ urls, node, isMain }}
-          may={{ edit: mayEdit(org.role, node.head) && !isTooLong, write: mayWrite(org.role) }}
+          may={{
+            edit: mayEdit(org.role, node.head) && !isTooLong,
+            write: mayWrite(org.role),
+            propose: mayPropose(org.role),
+          }}
           menu={
             <PageMenu
               {...{ visit, node, revision }}
@@ -232,7 +236,7 @@ async function shownOf(
 ): Promise<ShownText> {
   const { text, links, title } = version
   const cards = await showEmbeds({ api, urls, org: org.id, signal: turn.signal }, embeds)
-  const place = { org: org.id, node: node.id, revision, isEditable: revision === 'main' && mayWrite(org.role) }
+  const place = { org: org.id, node: node.id, revision, isEditable: revision === 'main' && mayPropose(org.role) }
   const key = createHash('sha256')
     .update(JSON.stringify([urls.org(org.id), place, title, text, links, ...cards]))
     .digest('base64')
@@ -341,7 +345,7 @@ interface ActsProps {
   readonly urls: Urls
   readonly node: Node
   readonly isMain: boolean
-  readonly may: { readonly edit: boolean; readonly write: boolean }
+  readonly may: { readonly edit: boolean; readonly write: boolean; readonly propose: boolean }
   readonly menu: VNode
 }
 
@@ -349,7 +353,7 @@ interface ActsProps {
 function Acts({ urls, node: { org_id, id }, isMain, may, menu }: ActsProps) {
   return (
     <div class="act">
-      {isMain && may.write && (
+      {isMain && may.propose && (
         <a class="btn small" href={urls.newNode(org_id, { parent: id })}>
           New subpage
         </a>

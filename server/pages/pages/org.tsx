@@ -11,7 +11,7 @@ import { type Follow, FollowButtons, readFollow } from '../parts/follow-button.t
 import { Icon } from '../parts/icons.tsx'
 import { OrgTabs } from '../parts/org-tabs.tsx'
 import { ChangeGroups, type Group, groupChanges, isAlike, longestPause } from '../parts/recent-changes.tsx'
-import { mayWrite } from '../parts/rights.ts'
+import { mayPropose, mayWrite } from '../parts/rights.ts'
 import { aRole } from '../parts/roles.tsx'
 import { WordsForm } from '../parts/search-form.tsx'
 import { countOf, mostDots, type SmallMapFacts } from '../parts/small-map.tsx'
@@ -243,7 +243,7 @@ function Hero({ visit, org, nodes, follow, children }: HeroProps) {
         {nodes > 0 && (
           <span class="act">
             {children}
-            {mayWrite(org.role) && (
+            {mayPropose(org.role) && (
               <a class="btn small" href={urls.newNode(org.id)} data-key="n">
                 <Icon name="plus" size={14} />
                 New page

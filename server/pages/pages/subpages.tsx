@@ -6,7 +6,7 @@ import { FilterForm } from '../parts/filter-form.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { NodePath } from '../parts/node-head.tsx'
 import { pageOffset } from '../parts/paging.tsx'
-import { mayWrite } from '../parts/rights.ts'
+import { mayPropose } from '../parts/rights.ts'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 
 /** Maximum subpages on a page. */
@@ -38,7 +38,7 @@ export async function showSubpages(visit: PageContext): Promise<Page> {
             {node && <NodePath visit={visit} at={{ org, node, path: { ...path, node_id: node.id } }} />}
             <h1>{title}</h1>
             <FilterForm action={base} label="Filter by title" words={q} maxLength={longestFilter}>
-              {mayWrite(org.role) && q === '' && (
+              {mayPropose(org.role) && q === '' && (
                 <a class="btn new" href={urls.newNode(org.id, node ? { parent: node.id } : {})}>
                   <Icon name="plus" size={14} />
                   {node ? 'New subpage' : 'New page'}

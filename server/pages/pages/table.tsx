@@ -10,7 +10,7 @@ import { longestShown } from '../parts/chips.tsx'
 import { plural } from '../parts/dates.tsx'
 import { unlessBusy } from '../parts/degraded.ts'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
-import { mayWrite } from '../parts/rights.ts'
+import { mayPropose } from '../parts/rights.ts'
 import { type Connections, readConnections } from '../parts/table-connections.ts'
 import { Facets, facetsOf } from '../parts/table-facets.tsx'
 import {
@@ -161,7 +161,7 @@ function Nothing({ urls, org, type }: NothingProps) {
     <Empty
       example="pages"
       begin={
-        mayWrite(org.role) && (
+        mayPropose(org.role) && (
           <a class="btn go" href={urls.newNode(org.id)}>
             Write the first page
           </a>

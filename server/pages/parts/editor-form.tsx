@@ -37,15 +37,17 @@ interface FormProps {
   readonly problem?: string | undefined
   /** The field that has the focus when the page opens. */
   readonly focus?: 'title' | 'text'
+  /** The choice of a proposal. */
+  readonly into?: ComponentChildren
   readonly children?: ComponentChildren
 }
 
 export interface Act {
-  readonly name: 'save' | 'propose' | 'create' | 'another'
+  readonly name: 'save' | 'propose' | 'create' | 'create-proposal' | 'another'
   readonly label: string
 }
 
-export function EditorForm({ written, action, back, acts, hidden, data, problem, focus, children }: FormProps) {
+export function EditorForm({ written, action, back, acts, hidden, data, problem, focus, into, children }: FormProps) {
   const { title, text, message, panel, panelBase } = written
   return (
     <form class="fields editor" method="post" action={action} {...data}>
@@ -69,13 +71,14 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
         Summary (optional) <small>Describe your change in one line.</small>
         <input
           {...{ name: 'message', maxLength: most.message, value: message, autocomplete: 'off' }}
-          placeholder={acts[0]?.name === 'create' ? newMessage(title) : editMessage(title)}
+          placeholder={acts[0]?.name.startsWith('create') ? newMessage(title) : editMessage(title)}
         />
       </label>
       {children}
       <p class="problem" role="alert" data-problem hidden={problem === undefined}>
         {problem}
       </p>
+      {into}
       <Acts acts={acts} back={back} />
     </form>
   )
@@ -119,7 +122,7 @@ function Acts({ acts, back }: Pick<FormProps, 'acts' | 'back'>) {
     <>
       {acts.length > 1 && (
         <p class="why acts-why" id="acts-why">
-          Save changes the page at once. Propose asks for a review.
+          Save {acts[0]?.name === 'create' ? 'creates' : 'changes'} the page at once. Propose asks for a review.
         </p>
       )}
       <div class="editor-acts">

@@ -4,7 +4,7 @@ import { assetName } from '../assets.ts'
 import type { PageContext } from '../page-context.ts'
 import { type Follow, FollowButtons } from './follow-button.tsx'
 import { Icon } from './icons.tsx'
-import { mayDelete, mayEdit, mayWrite } from './rights.ts'
+import { mayDelete, mayEdit, mayPropose, mayWrite } from './rights.ts'
 import { type SectionName, sections } from './settings-section.tsx'
 
 interface MenuProps {
@@ -67,7 +67,7 @@ export function PageMenu({ visit, node, role, opensEditor, revision, textPath, f
             <FollowButtons {...{ visit, follow }} org={org_id} node={id} />
           </div>
         )}
-        {isMain && mayDelete(role) && <div>{section('delete')}</div>}
+        {isMain && (mayDelete(role) || (mayPropose(role) && head !== undefined)) && <div>{section('delete')}</div>}
       </div>
       <script type="module" src={urls.asset(assetName('menu.js'))} />
     </details>

@@ -3,7 +3,6 @@
 import { needsOf } from '../../base/consent-words.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
-import { asSentence } from '../text/broken-rules.ts'
 import { type Member, nameOf } from './talk.ts'
 
 export type ChangeSet = AnswerOf<'getChangeSet'>['change_set']
@@ -73,9 +72,4 @@ export function needsOfSet(talk: SetTalk): ReadonlyMap<string, readonly Item[]> 
   for (const item of talk.set.items)
     for (const need of needsOfItem(item, talk)) byNeed.set(need, [...(byNeed.get(need) ?? []), item])
   return byNeed
-}
-
-/** Returns the API's message in the words of pages. */
-export function proposalWords(message: string): string {
-  return asSentence(message.replaceAll('change set', 'proposal'))
 }

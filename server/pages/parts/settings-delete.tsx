@@ -1,13 +1,15 @@
 /** Deleting a node: what happens to its children and links, and the button. */
 
+import { intoIn, newSet, proposePages } from '../proposing.ts'
 import { plural } from './dates.tsx'
+import { IntoField } from './into-field.tsx'
 import { Section, type Settings, SettingsForm } from './settings-section.tsx'
 
 /** Subpages that are named. */
 const mostNamed = 5
 
 export function DeleteSection({ settings }: { readonly settings: Settings }) {
-  const { at } = settings
+  const { at, may, visit } = settings
   const { children, num_children, connections } = at.node
   const links = connections.filter(({ source }) => source !== at.node.id).length
   const named = children.slice(0, mostNamed).map(({ title }) => `“${title}”`)
@@ -31,10 +33,34 @@ export function DeleteSection({ settings }: { readonly settings: Settings }) {
         </p>
       )}
       <SettingsForm settings={settings} name="delete" class="plain">
-        <button class="btn stop" type="submit" name="act" value="delete">
-          Delete this page
-        </button>
+        {at.node.head !== undefined && <IntoField org={at.org} sent={visit.form} />}
+        <div class="editor-acts">
+          {may.delete && (
+            <button class="btn stop" type="submit" name="act" value="delete">
+              Delete this page
+            </button>
+          )}
+          {at.node.head !== undefined && (
+            <button class={may.delete ? 'btn' : 'btn stop'} type="submit" name="act" value="propose-deletion">
+              Propose to delete this page
+            </button>
+          )}
+        </div>
       </SettingsForm>
     </Section>
   )
+}
+
+/** Moves the page to the trash. */
+export async function deletePage({ visit: { api, urls }, at: { org, node, path } }: Settings): Promise<string> {
+  await api.deleteNode({ path })
+  return `${urls.trash(org.id)}?deleted=${node.id}`
+}
+
+/** Proposes the deletion of what the visitor saw. */
+export async function proposeDeletion({ visit: { api, urls, form }, at: { org, node } }: Settings): Promise<string> {
+  const title = `Delete ${node.title}`
+  const into = intoIn((name) => form.get(name), title) ?? newSet(title)
+  const deletions = [{ node_id: node.id, expected_head: form.get('head') ?? '' }]
+  return urls.inSet(org.id, await proposePages(api, org.id, into, { deletions }), node.id)
 }

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import type { PageContext } from '../page-context.ts'
 import type { Trouble } from './forms.tsx'
+import { IntoField } from './into-field.tsx'
 import type { AtNode } from './node-head.tsx'
 
 export const sections = {
@@ -98,7 +99,9 @@ interface FormProps extends SectionProps {
 
 /** A form of a section. It names the head that the visitor sees. */
 export function SettingsForm({ settings, name, hasFiles = false, class: style, children }: FormProps) {
-  const { visit, at } = settings
+  const { visit, at, may } = settings
+  // Other forms of the page have no choice without a draft, because there are many.
+  const hasChoice = name !== 'delete' && name !== 'duplicate' && at.org.draft_change_sets !== undefined
   return (
     <form
       class={style ?? 'fields'}
@@ -108,6 +111,13 @@ export function SettingsForm({ settings, name, hasFiles = false, class: style, c
     >
       <input type="hidden" name="head" value={at.node.head ?? ''} />
       {children}
+      {hasChoice && (
+        <IntoField
+          org={at.org}
+          sent={typedIn(settings, name) ?? new URLSearchParams()}
+          {...(may.save && { label: 'Save', alone: 'at once' })}
+        />
+      )}
     </form>
   )
 }

@@ -6,7 +6,7 @@ import type { PageContext } from '../page-context.ts'
 import type { Urls } from '../urls.ts'
 import { plural } from './dates.tsx'
 import { Icon } from './icons.tsx'
-import { mayWrite } from './rights.ts'
+import { mayPropose } from './rights.ts'
 
 /** Maximum nodes shown of one level: one, with 50 siblings before it and after it. */
 const levelSize = 101
@@ -82,7 +82,7 @@ export async function readTree(visit: PageContext, org: TreeOrg, node?: Current)
   await Promise.all([...wanted].map(read))
   const only = onlyRoot(levels)
   if (only !== undefined && levels[only] === undefined && !closed.has(only)) await read(only)
-  const add = mayWrite(org.role)
+  const add = mayPropose(org.role)
   const may = { add, move: add && (org.rules_for_main ?? 'none') === 'none' }
   return { path, isCut, current: node?.id, levels, here, may }
 }

@@ -41,9 +41,15 @@ function sentenceOf({ type, msg, ctx = {} }: Broken): string {
   return sentences[type]?.(ctx) ?? asSentence(msg)
 }
 
-/** Returns the words as a sentence, with a capital and a full stop. Names such as `node.json` keep their case. */
+/**
+ * Returns the API's words as a sentence of pages. Names such as `node.json` keep their case. Pages have a button for what
+ * the API names as an operation.
+ */
 export function asSentence(words: string): string {
-  const whole = words.replace(/^[a-z]+(?= |$)/, (word) => word.charAt(0).toUpperCase() + word.slice(1))
+  const plain = words
+    .replace(/: (send (the page|it) to POST \S+|propose this change with a pull request)$/, '')
+    .replace(/\b(change set|pull request)/gi, ([first = '']) => (first < 'a' ? 'Proposal' : 'proposal'))
+  const whole = plain.replace(/^[a-z]+(?= |$)/, (word) => word.charAt(0).toUpperCase() + word.slice(1))
   return /[.!?]$/.test(whole) ? whole : `${whole}.`
 }
 

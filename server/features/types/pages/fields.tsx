@@ -11,12 +11,14 @@ import { FieldInputs } from '../../../pages/parts/field-form.tsx'
 import { type LinkState, linkChangeOf, linkFiles, readLinks, withSentLinks } from '../../../pages/parts/field-links.ts'
 import { changeOf, type FieldState, isInForm, isSame, stateOf, withSent } from '../../../pages/parts/field-state.ts'
 import { type FieldRefusal, problemsBy, refusalOf, type Wrongs } from '../../../pages/parts/field-wrongs.ts'
+import { IntoField } from '../../../pages/parts/into-field.tsx'
 import { keptForm } from '../../../pages/parts/kept-form.tsx'
 import { fieldsUrl } from '../../../pages/parts/node-fields.tsx'
 import { type AtNode, NodePath, readAtNode } from '../../../pages/parts/node-head.tsx'
 import { whatChanged } from '../../../pages/parts/overtaken.ts'
 import { mayPropose, maySave } from '../../../pages/parts/rights.ts'
 import { WhoMerges } from '../../../pages/parts/who-merges.tsx'
+import { intoIn, proposePages } from '../../../pages/proposing.ts'
 import { withProperties } from '../../../pages/text/json-members.ts'
 import { connectionsOf, fieldsOf } from '../../../pages/text/type-labels.ts'
 
@@ -56,6 +58,11 @@ export async function takeFields(visit: PageContext): Promise<PageResult> {
   try {
     const commit = await commitOf(before, sent)
     if (commit.changes.length === 0) return redirect(303, urls.node(org.id, node.id, node.title))
+    const into = visit.form.get('act') === 'propose' && intoIn((name) => form.get(name), commit.message)
+    if (into) {
+      const item = { id: node.id, expected_head: head, ...commit }
+      return redirect(303, urls.inSet(org.id, await proposePages(visit.api, org.id, into, { nodes: [item] }), node.id))
+    }
     const number = await store(before, commit)
     return redirect(
       303,
@@ -203,6 +210,7 @@ function formPage({ visit, at, type, head, states, links }: Form, refusal?: Fiel
           <input type="hidden" name="head" value={head} />
           <FieldInputs {...{ urls, states, links, wrongs }} org={org.id} />
           <Rest {...{ wrongs, states, links }} />
+          <IntoField org={org} sent={visit.form} />
           <ActButtons acts={acts}>
             <a class="btn quiet" href={urls.node(org.id, node.id, node.title)}>
               Cancel

@@ -8,7 +8,7 @@ import { unlessBusy } from '../../../pages/parts/degraded.ts'
 import { fieldsUrl } from '../../../pages/parts/node-fields.tsx'
 import { countOpen, OrgTabs } from '../../../pages/parts/org-tabs.tsx'
 import { Pages, pageOffset } from '../../../pages/parts/paging.tsx'
-import { mayPropose, mayWrite } from '../../../pages/parts/rights.ts'
+import { mayPropose } from '../../../pages/parts/rights.ts'
 import { pluralOf } from '../../../pages/parts/type-links.tsx'
 import { ProblemList } from '../../../pages/parts/type-problems.tsx'
 import type { Urls } from '../../../pages/urls.ts'
@@ -139,7 +139,7 @@ function TypeHead({ urls, org: { id, role }, type, problems = 0 }: HeadProps) {
         </a>
       )}
       {role !== undefined && <a href={typeUrl(urls, id, name)}>Settings of this type</a>}
-      {mayWrite(role) && (
+      {mayPropose(role) && (
         <a class="btn small go" href={urls.newNode(id, { type: name })}>
           {`New ${inSentence(definition.title)}`}
         </a>
