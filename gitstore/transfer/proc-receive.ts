@@ -22,6 +22,8 @@ export interface Push {
 /** The outcome of a push: refusals by ref, and lines for the client's user. */
 export interface PushReport {
   readonly refused: ReadonlyMap<string, string>
+  /** The refs that were moved instead of those that the client named. Git shows their names since version 2.29. */
+  readonly renamed?: ReadonlyMap<string, string>
   readonly lines: readonly string[]
 }
 
@@ -35,11 +37,13 @@ export async function procReceive(channel: Duplex, messages: Duplex, judge: Judg
   if (greeting === undefined) return
   channel.write(Buffer.concat([pktLine('version=1\0atomic'), flush]))
   const commands = (await listOf(pkts)).map(parseCommand)
-  const { refused, lines } = await judge({ commands, atomic: / atomic|\0atomic/.test(greeting) })
+  const { refused, renamed, lines } = await judge({ commands, atomic: / atomic|\0atomic/.test(greeting) })
   messages.end(lines.map((line) => `${line}\n`).join(''))
-  const verdicts = commands.map(({ ref }) => {
+  const verdicts = commands.flatMap(({ ref }) => {
     const reason = refused.get(ref)
-    return pktLine(reason === undefined ? `ok ${ref}` : `ng ${ref} ${oneLine(reason)}`)
+    if (reason !== undefined) return [pktLine(`ng ${ref} ${oneLine(reason)}`)]
+    const instead = renamed?.get(ref)
+    return [pktLine(`ok ${ref}`), ...(instead === undefined ? [] : [pktLine(`option refname ${instead}`)])]
   })
   channel.end(Buffer.concat([...verdicts, flush]))
 }

@@ -2,6 +2,8 @@
 
 import express, { type Express, type RequestHandler } from 'express'
 import type { NewCounter } from '../base/counters.ts'
+import type { PushUrls } from '../domain/consent/wording.ts'
+import { cloneUrl } from '../domain/layout.ts'
 import type { Services } from '../domain/services.ts'
 import type { RepositoryAt } from '../domain/targets.ts'
 import { authenticate, authenticateAgain, createCredentialFinder, limitTokens } from '../http/authentication.ts'
@@ -113,7 +115,7 @@ export function createApp(
       requireHttp,
       ...(demo ? [requireLoopbackHost] : []),
       ...cell.steps,
-      gitOverHttp(deps, { findCredential, count: countRequest, proposalUrl }),
+      gitOverHttp(deps, { findCredential, count: countRequest, urlsOf }),
       mcpOverHttp({ ...inProcess, findCredential, countRequest }),
       ...endpoints.map((create) => create(deps, { countRequest, newSharedCounter })),
       backchannelLogout(deps, countRequest),
@@ -147,9 +149,13 @@ export function createApp(
   return app
 }
 
-function proposalUrl(base: string, { org_id: orgId, name }: RepositoryAt, number: number): string {
+function urlsOf(base: string, { org_id: orgId, name }: RepositoryAt): PushUrls {
   const urls = new Urls('', base)
-  return urls.absolute(urls.proposal(orgId, name, number))
+  return {
+    pull: (number) => urls.absolute(urls.proposal(orgId, name, number)),
+    set: (number) => urls.absolute(urls.changeSet(orgId, number)),
+    remote: (nodeId) => cloneUrl(base, orgId, nodeId),
+  }
 }
 
 function closeWhileDraining({ draining }: Services): RequestHandler {

@@ -80,7 +80,7 @@ describe('a place that a rule guards', () => {
     const other = 'git update-ref refs/heads/other $(git commit-tree -p main -m Other draft^{tree})'
     const unproposed = await gitIn(node, bob.session.accessToken, `${other}; git push -q $REMOTE other:main`)
     expect(unproposed.text).to.equal(
-      'remote: main: Push another branch, and open a pull request\n' +
+      'remote: main: Propose it: git push origin HEAD:sets/new\n' +
         ' ! [remote rejected] other -> main (pages below Handbook need a proposal)\n',
     )
     await review(cy, proposal, 'approve')
@@ -112,7 +112,9 @@ describe('a place that a rule guards', () => {
       t=$(printf "100644 blob $n\\tnode.json\\n040000 tree $t\\tparents\\n" | git mktree); c=$(git commit-tree -m First $t)`
     const pushed = await gitIn(node, bob.session.accessToken, `${first}; git push -q $REMOTE $c:refs/heads/main`)
     expect(pushed.text).to.match(/ ! \[remote rejected\] \w+ -> main \(pages below Handbook need a proposal\)\n$/)
-    expect(pushed.text).to.include(`remote: main: Propose it: POST ${change_sets()}\n`)
+    expect(pushed.text).to.include('remote: main: Propose it: git push origin HEAD:sets/new\n')
+    const proposed = await gitIn(node, bob.session.accessToken, `${first}; git push -q $REMOTE $c:refs/heads/sets/new`)
+    expect(proposed.text).to.match(/^remote: Change set \d+ \(draft\), 1 page: /)
     const draft = await gitIn(node, bob.session.accessToken, `${first}; git push -q $REMOTE $c:refs/heads/draft`)
     expect(draft.code, 'another branch publishes nothing').to.equal(0)
     const { status, body } = await bob.post(`${node.at}/branches`, { name: 'main', from: 'draft' })

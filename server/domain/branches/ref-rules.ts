@@ -10,6 +10,7 @@ import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
+import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import { excerpt } from '../../base/excerpt.ts'
 import * as limits from '../../base/limits.ts'
 import { requireRole } from '../access.ts'
@@ -62,7 +63,10 @@ export async function checkLockedRef(context: LockedPush, command: RefCommand): 
 async function checkBranch({ deps, person, access }: PushContext, { ref, from, to }: RefCommand): Promise<void> {
   const { repo, history } = access
   const closed = findClosedMain(access, ref)
-  if (closed !== undefined) throw new PushRejectedError(closed)
+  if (closed !== undefined) {
+    const [item] = await listOpenPulls(deps.index.read, access.node.id)
+    throw new PushRejectedError(item ? `this page is proposed; push to ${excerpt(item.source_branch)}` : closed)
+  }
   if (to === null) {
     if (ref === main) throw new PushRejectedError('`main` cannot be deleted')
     return

@@ -157,7 +157,7 @@ async function attempt(
  *
  * @throws PushRejectedError
  */
-async function foreignCommits(
+export async function foreignCommits(
   person: Person,
   { repo, node }: NodeAccess,
   commands: readonly RefCommand[],

@@ -6,6 +6,7 @@
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
+import { findSetById } from '../../../index/derived/change-sets.ts'
 import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import { excerpt } from '../../base/excerpt.ts'
 import { recheckAccess } from '../access.ts'
@@ -66,6 +67,8 @@ export async function checkLockedRules(context: LockedPush, { ref, from, to }: R
   const into = open.filter(({ target_branch }) => target_branch === branch)
   const found = candidates(into, branch, to, isHead)
   if (found.length === 0) {
+    const item = into.find((one) => one.change_set !== undefined && isHead(one.source_branch) === to)
+    if (item) throw await inSetError(context, item)
     const isGuardedNow = (await rulesOfBranch(deps, org, access.node.id, branch)).length > 0
     throw isGuardedNow ? notProposedError(branch, into) : await placeError(context, 'change', rules)
   }
@@ -84,13 +87,23 @@ async function placeError(
   act: TitledPage['act'],
   rules: readonly HeldRule[],
 ): Promise<PushRejectedError> {
-  const { reason, line } = await wordRefusal(deps, org, { act, title: node.title }, rules)
-  return new PushRejectedError(reason, { linesOf: () => [line], logged: 'rules: the place is guarded' })
+  const { reason } = await wordRefusal(deps, org, { act, title: node.title }, rules)
+  return new PushRejectedError(reason, { linesOf: () => [proposeLine], logged: 'rules: the place is guarded' })
 }
 
+const proposeLine = 'Propose it: git push origin HEAD:sets/new'
 const startLine = 'Begin it at `main` and propose the rest, or ask an owner to create it'
 
-/** Returns the open pull requests into the branch that have this head, by number. */
+async function inSetError(
+  { deps, org }: LockedPush,
+  { number, change_set = '' }: PullRecord,
+): Promise<PushRejectedError> {
+  const set = await findSetById(deps.index.read, org.id, change_set)
+  const named = set ? `change set ${set.number}` : 'its change set'
+  return new PushRejectedError(`pull request ${number} merges with ${named}`, { logged: 'rules: in a change set' })
+}
+
+/** Returns the open pull requests into the branch that have this head, by number. Items merge only with their set. */
 function candidates(
   open: readonly PullRecord[],
   branch: string,
@@ -98,8 +111,8 @@ function candidates(
   headOf: (source: string) => Oid | null,
 ): PullRecord[] {
   return open.filter(
-    ({ is_draft, source_branch, target_branch }) =>
-      !is_draft && target_branch === branch && headOf(source_branch) === to,
+    ({ is_draft, change_set, source_branch, target_branch }) =>
+      !is_draft && change_set === undefined && target_branch === branch && headOf(source_branch) === to,
   )
 }
 

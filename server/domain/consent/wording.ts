@@ -19,6 +19,15 @@ import {
 /** Returns the URL of the page of a pull request. */
 export type PullPage = (number: number) => string
 
+/** The URLs that the answer to a push names. */
+export interface PushUrls {
+  readonly pull: PullPage
+  /** The page of a change set. */
+  readonly set: PullPage
+  /** The remote of a node. */
+  remote(nodeId: string): string
+}
+
 /** A refusal for one reason. */
 export interface Refusal {
   /** The rest of a sentence that begins with the pull request: `needs 1 more approval`. */
@@ -117,8 +126,6 @@ export interface PlaceRefusal {
   readonly detail: string
   /** For git's report, in lower case. */
   readonly reason: string
-  /** A line for the terminal. */
-  readonly line: string
 }
 
 /** @param under the title of the page below which the rule holds. Undefined: it holds for all pages */
@@ -132,8 +139,7 @@ export function wordPlace(act: PlaceAct, title: string, under: string | undefine
   }[act]
   const way = act === 'move' ? '' : `: send ${act === 'create' ? 'the page' : 'it'} to POST ${path}`
   const place = under === undefined ? 'new pages' : `pages below ${excerpt(under)}`
-  const line = act === 'move' ? 'Push another branch, and open a pull request' : `Propose it: POST ${path}`
-  return { detail: `${sentence}${way}`, reason: `${place} need a proposal`, line }
+  return { detail: `${sentence}${way}`, reason: `${place} need a proposal` }
 }
 
 function counted(count: number, one: string, many: string): string {

@@ -16,7 +16,7 @@ import type { Person } from '../actor.ts'
 import { PushRejectedError } from '../branches/push-context.ts'
 import { findRefProblem } from '../branches/ref-rules.ts'
 import { applyRefUpdates } from '../branches/ref-updates.ts'
-import type { PullPage } from '../consent/wording.ts'
+import type { PullPage, PushUrls } from '../consent/wording.ts'
 import { toProblemLine } from '../format/path-problem.ts'
 import { printable } from '../format/text-rules.ts'
 import { authorizeFresh } from '../indexing/freshness.ts'
@@ -25,6 +25,7 @@ import { branchName, branchRefs, main, nodeRepo } from '../layout.ts'
 import type { Reconciled } from '../ledger/reconcile.ts'
 import type { Ctx, Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
+import { describeSets, joinsSet, pushIntoSet } from './joining.ts'
 import { describeMovedSources } from './moved-sources.ts'
 import { describeTypeAdvice } from './type-advice.ts'
 
@@ -52,8 +53,9 @@ export async function receivePush(
   ctx: Ctx<Person>,
   at: NodeAt,
   { commands, atomic }: Push,
-  pageOf: PullPage,
+  urls: PushUrls,
 ): Promise<PushOutcome> {
+  const pageOf = urls.pull
   const repo = nodeRepo(ctx.store, at.org_id, at.node_id)
   let access: NodeAccess
   try {
@@ -72,11 +74,22 @@ export async function receivePush(
       if (!refused.has(ref)) refused.set(ref, nameTaken.reason)
       reasons.add(nameTaken.reason)
     }
+    for (const { ref } of commands.length > 1 ? commands.filter(joinsSet) : [])
+      refused.set(ref, 'push this branch without --atomic, because its change set moves with it')
     refuseRest(refused, commands)
   }
+  const renamed = new Map<string, string>()
+  const joined = new Set<number>()
   const named = commands.filter(({ ref }) => !refused.has(ref))
   for (const group of atomic ? [sorted(named)] : groupsOf(named)) {
+    const joining = group.find(joinsSet)
     try {
+      if (joining) {
+        const { ref, number } = await pushIntoSet(ctx, access, joining)
+        if (ref !== joining.ref) renamed.set(joining.ref, ref)
+        joined.add(number)
+        continue
+      }
       const outcome = await applyRefUpdates(ctx, access, group, atomic ? 'all or none' : 'each that may')
       lines.push(...linesOf(outcome.events))
       for (const [ref, cause] of outcome.refused) {
@@ -102,9 +115,10 @@ export async function receivePush(
   }
   const moved = named.filter(({ ref }) => !refused.has(ref))
   lines.push(...(await describeTypeAdvice(ctx, access, moved)))
+  lines.push(...(await describeSets(ctx, access, { joined, moved }, urls.set)))
   lines.push(...(await describeMovedSources(ctx, access, moved, pageOf)))
   const hints = isProposed(access.node) ? [] : advice(ctx, repo, commands, refused)
-  return { refused, lines: [...lines, ...hints], reasons: [...reasons] }
+  return { refused, renamed, lines: [...lines, ...hints], reasons: [...reasons] }
 }
 
 /** Describes the push. Returns nothing if the storage fails: the refs have moved, and their report must not be lost. */
@@ -133,7 +147,7 @@ function sorted(commands: readonly RefCommand[]): RefCommand[] {
  */
 function groupsOf(commands: readonly RefCommand[]): RefCommand[][] {
   const related = relatedRefs(commands)
-  const isSingle = ({ ref }: RefCommand) => ref === main || related.has(ref)
+  const isSingle = (command: RefCommand) => command.ref === main || joinsSet(command) || related.has(command.ref)
   const independent = commands.filter((command) => !isSingle(command))
   const single = commands.filter(isSingle)
   const ordered = sorted(single.sort((a, b) => Number(a.to !== null) - Number(b.to !== null)))

@@ -29,7 +29,7 @@ import { findRefProblem } from '../branches/ref-rules.ts'
 import { tagsOnMain } from '../branches/tags.ts'
 import { type Audience, audienceOf, listVisibleRefs, visiblePlaces } from '../branches/visible-refs.ts'
 import { openPushRoom, requireBytesLeft } from '../byte-quota.ts'
-import type { PullPage } from '../consent/wording.ts'
+import type { PushUrls } from '../consent/wording.ts'
 import { diskFullError } from '../disk-reserve.ts'
 import { authorizeFresh, authorizeFreshOrg } from '../indexing/freshness.ts'
 import { main, maintenanceFile, orgRepo } from '../layout.ts'
@@ -92,7 +92,6 @@ const fetchLimitBytes: Readonly<Record<Audience, number>> = {
 /**
  * Opens the repository if the caller may use the service on it.
  *
- * @param pageOf the page of a pull request of the node
  * @throws AppError unauthenticated, org_not_found, node_not_found, forbidden, token_scope, quota_exceeded; GitError as
  *   authorizeNode
  */
@@ -101,7 +100,7 @@ export async function openSmartHttp(
   credential: Credential | undefined,
   at: RepositoryAt,
   service: GitService,
-  pageOf: PullPage,
+  urls: PushUrls,
 ): Promise<SmartHttp> {
   const { org_id: orgId, name } = at
   if (credential?.scope !== undefined) requireScope(credential.scope, at, service)
@@ -121,7 +120,7 @@ export async function openSmartHttp(
     const access = await authorizeFresh({ ...deps, actor }, node, 'contributor', true)
     refuseReadOnly(access.repo)
     await requireBytesLeft(deps, orgId)
-    return pushService(deps, access, (push) => receivePush({ ...deps, actor }, node, push, pageOf))
+    return pushService(deps, access, (push) => receivePush({ ...deps, actor }, node, push, urls))
   }
   const access = await authorizeFresh({ ...deps, actor }, node, 'public', true)
   await awaitMoves(deps.store, { repo: access.repo, ref: main })

@@ -13,15 +13,15 @@ import { branchRef, main } from '../layout.ts'
 import { changedBy } from '../ledger/changed-by.ts'
 import { type PullAct, type PullRecord, readLastNumber, readPull } from '../ledger/ledger.ts'
 import { openPullsAt, withHeads } from '../ledger/pull-ledger.ts'
-import type { SetRecord } from '../ledger/set-ledger.ts'
+import type { Act, SetRecord } from '../ledger/set-ledger.ts'
 import { type CompleteNode, completeNode } from '../nodes/new-nodes.ts'
 import { openedRecord } from '../pulls/pulls.ts'
 import type { Ctx } from '../services.ts'
 import { actOf, branchOfItem, type ChangeItem, isFreeIn, type JoinedItem, type NewItem } from './items.ts'
-import type { Part } from './set-changes.ts'
+import type { LockedPage, Part, PartOutcome } from './set-changes.ts'
 
 /** The set that items are put into. */
-type Into = Pick<SetRecord, 'id' | 'title' | 'is_draft'>
+export type Into = Pick<SetRecord, 'id' | 'title' | 'is_draft'>
 
 /** Returns the fields of an item's pull request. The set has the description. */
 function pullOf({ id, title, is_draft }: Into, source_branch: string) {
@@ -54,22 +54,47 @@ export function partOfChange(ctx: Ctx<Person>, org: OrgAccess, set: Into, item: 
   return {
     access,
     refs: [name],
-    decide: async ({ ledger, current, rights }) => {
-      requireRole(rights, { ref: name.ref })
-      await requireMaker(ctx, access, { branch, to: head }, rights)
-      await refuseOtherSet(ctx, access, ledger)
-      if (current(name) !== null) throw new AppError('branch_exists', `A branch ${branch} has just been made`)
-      if (countRefRoom(repo, 'heads') <= 0)
-        throw new AppError('too_many_branches', `The node ${tooManyRefsMessage('heads')}`)
-      const number = (await readLastNumber(repo, ledger)) + 1
-      const opened = openedRecord(ctx, number, head, pullOf(set, branch))
-      const record = await withHeads(history, opened, from, from)
-      return {
-        acts: [{ event: 'open', record: { ...record, source_commit: head, commits_ahead: 1 } }],
-        moves: [{ ...name, to: head }],
-        item: { node_id: access.node.id, number, act },
+    decide: async (locked) => {
+      requireRole(locked.rights, { ref: name.ref })
+      await requireMaker(ctx, access, { branch, to: head }, locked.rights)
+      if (locked.current(name) !== null) throw new AppError('branch_exists', `A branch ${branch} has just been made`)
+      // The head is not saved yet.
+      const headsOf = async (opened: PullRecord) => {
+        const record = await withHeads(history, opened, from, from)
+        return { ...record, source_commit: head, commits_ahead: 1 }
       }
+      return openItem(ctx, set, access, { branch, head, act, headsOf }, locked)
     },
+  }
+}
+
+/** The branch of a new item. */
+interface ItemBranch {
+  readonly branch: string
+  readonly head: Oid
+  readonly act: Act
+  /** Adds the commits to its pull request. */
+  headsOf(opened: PullRecord): Promise<PullRecord>
+}
+
+/** Opens the pull request of a new branch. The caller has checked the branch. @throws AppError item_exists */
+export async function openItem(
+  ctx: Ctx<Person>,
+  set: Into,
+  access: NodeAccess,
+  { branch, head, act, headsOf }: ItemBranch,
+  { ledger }: Pick<LockedPage, 'ledger'>,
+): Promise<PartOutcome> {
+  const { repo, node } = access
+  await refuseOtherSet(ctx, access, ledger)
+  if (countRefRoom(repo, 'heads') <= 0)
+    throw new AppError('too_many_branches', `The node ${tooManyRefsMessage('heads')}`)
+  const number = (await readLastNumber(repo, ledger)) + 1
+  const record = await headsOf(openedRecord(ctx, number, head, pullOf(set, branch)))
+  return {
+    acts: [{ event: 'open', record }],
+    moves: [{ repo, ref: branchRef(branch), to: head }],
+    item: { node_id: node.id, number, act },
   }
 }
 
@@ -97,7 +122,7 @@ export function partOfJoined(ctx: Ctx<Person>, set: Into, { access, number }: Jo
 }
 
 /** True if the page has no `main` yet. */
-function isNewPage(repo: NodeAccess['repo']): boolean {
+export function isNewPage(repo: NodeAccess['repo']): boolean {
   return readRef(repo, main) === null
 }
 

@@ -104,7 +104,7 @@ interface Given {
 }
 
 /** The event of the patch, with the record after it. Undefined if nothing changes. */
-function eventOf(
+export function eventOf(
   ctx: Ctx<Person>,
   before: SetRecord,
   { title, description, is_draft, status, remove = [], add }: SetPatch,

@@ -10,7 +10,15 @@ import { requireRoomFor, type TakeRoom, withByteRoom } from '../byte-quota.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { readResult } from '../indexing/index-node.ts'
 import { changedBy } from '../ledger/changed-by.ts'
-import { findSetNumber, nextSetNumber, readSet, type SetItem, type SetRecord, setsOf } from '../ledger/set-ledger.ts'
+import {
+  findSetNumber,
+  nextSetNumber,
+  readSet,
+  type SetAct,
+  type SetItem,
+  type SetRecord,
+  setsOf,
+} from '../ledger/set-ledger.ts'
 import { semaphore } from '../nodes/batch-input.ts'
 import { type CompleteNode, createOrder } from '../nodes/new-nodes.ts'
 import { requireReviewers, withSince } from '../pulls/reviewers.ts'
@@ -19,7 +27,7 @@ import type { Ctx, RequestCtx } from '../services.ts'
 import type { Body, OrgAt, Path } from '../targets.ts'
 import { completeNew, partOfChange, partOfJoined } from './adding.ts'
 import { type BuiltItems, buildItems, type ItemsInput, type Outcome } from './items.ts'
-import { changeSet, type SetChange } from './set-changes.ts'
+import { changeSet, type LockedSets, type SetChange } from './set-changes.ts'
 import { type ChangeSet, findSet, settleSets, toChangeSet } from './views.ts'
 
 export interface NewSet extends ItemsInput {
@@ -61,25 +69,34 @@ export async function openChangeSet(
     await refuseManySets(ctx, access)
     const { is_draft, title } = body
     const reviewers = await requireReviewers(ctx, path, body.reviewers ?? [], ctx.actor.id)
-    const record = await write(ctx, access, { id, is_draft, title }, built, async ({ repo, sets }, items) => {
+    const record = await write(ctx, access, { id, is_draft, title }, built, (sets, items) => {
       if (items.length === 0) throw new AppError('no_changes', 'Every page has exactly this content already')
-      const event = changedBy(ctx, ctx.actor)
-      const { description } = body
-      return {
-        event: 'open',
-        record: {
-          ...{ id, number: await nextSetNumber(repo, sets), title, description, status: 'open', is_draft },
-          ...{ author: event.by, author_id: ctx.actor.id, created_at: event.at, ...event },
-          ...(event.via && { opened_via: event.via }),
-          ...(reviewers.length > 0 && { reviewers: withSince(reviewers, [], event.at) }),
-          items,
-        },
-      }
+      return openedSet(ctx, sets, { id, title, description: body.description, is_draft, items }, reviewers)
     })
     if (record === undefined) throw new Error('The set was not written')
     const change_set = await readResult(ctx, () => findShown(ctx, access, record))
     return { change_set, nodes: built.outcomes }
   })
+}
+
+/** Returns the event that opens a set. The caller holds the lock of the ledger. */
+export async function openedSet(
+  ctx: Ctx<Person>,
+  { repo, sets }: LockedSets,
+  { id, title, description, is_draft, items }: Pick<SetRecord, 'id' | 'title' | 'description' | 'is_draft' | 'items'>,
+  reviewers: Parameters<typeof withSince>[0] = [],
+): Promise<SetAct> {
+  const event = changedBy(ctx, ctx.actor)
+  return {
+    event: 'open',
+    record: {
+      ...{ id, number: await nextSetNumber(repo, sets), title, description, status: 'open', is_draft },
+      ...{ author: event.by, author_id: ctx.actor.id, created_at: event.at, ...event },
+      ...(event.via && { opened_via: event.via }),
+      ...(reviewers.length > 0 && { reviewers: withSince(reviewers, [], event.at) }),
+      items,
+    },
+  }
 }
 
 async function findKnown(ctx: Ctx<Person>, access: OrgAccess, id: string): Promise<ChangeSet | undefined> {
@@ -100,7 +117,7 @@ export async function findShown(
 }
 
 /** @throws AppError too_many_change_sets */
-async function refuseManySets(ctx: Ctx<Person>, { org }: OrgAccess): Promise<void> {
+export async function refuseManySets(ctx: Ctx<Person>, { org }: OrgAccess): Promise<void> {
   const { all, own } = await countOpenSets(ctx.index.read, org.id, ctx.actor.id)
   const most = 'Merge or close some of them first'
   if (all >= limits.openChangeSets)

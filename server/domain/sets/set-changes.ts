@@ -28,18 +28,18 @@ export interface Part {
   decide(locked: LockedPage): Promise<PartOutcome>
 }
 
-interface LockedPage {
+export interface LockedPage {
   readonly ledger: Oid
   readonly current: Current
   readonly rights: Rights
 }
 
-interface PartOutcome {
+export interface PartOutcome {
   /** The events that the ledger of the page records. */
   readonly acts?: readonly PullAct[]
   /** The entries that it records instead of events. */
   readonly entries?: EntryAct
-  /** The commit that the ledger moves to, if it is saved already. */
+  /** A saved commit of the ledger, which the events follow. Default: the locked one. */
   readonly ledger?: Oid
   /** The moves of other refs of the page, before the ledger. */
   readonly moves: readonly Move[]
@@ -96,9 +96,8 @@ export async function changeSet(ctx: Ctx<Person>, change: SetChange): Promise<Se
         item,
       } = await decide({ ledger, current, rights })
       const draft = newObjectBatch(repo)
-      if (saved !== ledger) ledgers.push({ repo, ref: ledgerRef, to: saved })
-      if (acts.length > 0) ledgers.push({ repo, ref: ledgerRef, to: await addEvents(draft, ledger, acts) })
-      if (entries) ledgers.push({ repo, ref: ledgerRef, to: await addEntries(draft, ledger, entries) })
+      const to = entries ? await addEntries(draft, saved, entries) : await addEvents(draft, saved, acts)
+      if (to !== ledger) ledgers.push({ repo, ref: ledgerRef, to })
       refs.push(...moves)
       late.push(...after)
       drafts.push(draft)

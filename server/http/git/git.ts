@@ -11,7 +11,7 @@ import { isMeantAsToken } from '../../domain/accounts/tokens.ts'
 import { anonymous } from '../../domain/actor.ts'
 import { auditFetch, auditGitRefusal } from '../../domain/audit/git-use.ts'
 import { auditFirstUse } from '../../domain/audit/token-use.ts'
-import type { PullPage } from '../../domain/consent/wording.ts'
+import type { PushUrls } from '../../domain/consent/wording.ts'
 import { canonicalId } from '../../domain/layout.ts'
 import {
   type GitBody,
@@ -44,16 +44,16 @@ export function isGitRequest(req: Request): boolean {
   return req.originalUrl.startsWith('/git/')
 }
 
-/** Returns the URL of a page. @param base the base URL of the service */
-type ProposalUrl = (base: string, at: RepositoryAt, number: number) => string
+/** Returns the URLs that the answer to a push names. @param base the base URL of the service */
+type UrlsOf = (base: string, at: RepositoryAt) => PushUrls
 
 interface GitParts {
   readonly findCredential: FindCredential
   readonly count: CountRequest
-  readonly proposalUrl: ProposalUrl
+  readonly urlsOf: UrlsOf
 }
 
-export function gitOverHttp(deps: Services, { findCredential, count, proposalUrl }: GitParts): RequestHandler {
+export function gitOverHttp(deps: Services, { findCredential, count, urlsOf }: GitParts): RequestHandler {
   const exchanges = exchangesUntil(deps.draining, deps.rounds)
   return async (req, res, next) => {
     if (!isGitRequest(req)) {
@@ -79,12 +79,11 @@ export function gitOverHttp(deps: Services, { findCredential, count, proposalUrl
       stateOf(req).pushReport = (reason) => reportOf(req, res, body, reason)
     await count(req, res, credential?.person.id)
     const base = baseUrl(deps.config.publicUrl, req)
-    const pageOf: PullPage = (number) => proposalUrl(base, route, number)
     const placed = {
       ...(await isOfOrganisation(deps, route.org_id)),
       origin: originOf(req),
     }
-    const { smartHttp, refuse, fetch } = await openAudited(placed, credential, route, service, pageOf)
+    const { smartHttp, refuse, fetch } = await openAudited(placed, credential, route, service, urlsOf(base, route))
     const caller = {
       key: credential === undefined ? `address ${networkOf(req)}` : `person ${credential.person.id}`,
       isAnonymous: credential === undefined,
@@ -139,7 +138,7 @@ async function openAudited(deps: Services, ...asked: Asked): Promise<Audited> {
   return { smartHttp, refuse, fetch: () => auditFetch({ ...deps, actor }, route) }
 }
 
-type Asked = [credential: Credential | undefined, route: Route, service: GitService, pageOf: PullPage]
+type Asked = [credential: Credential | undefined, route: Route, service: GitService, urls: PushUrls]
 
 interface Audited {
   readonly smartHttp: SmartHttp
