@@ -84,7 +84,7 @@ describe('the draft proposal of a visitor', () => {
     const form = await open(at)
     expect(buttonsIn(form)).to.deep.equal(['create-proposal'])
     expect(mainOf(form)).to.include('You propose a new page here, and an editor merges it.')
-    expect(choicesIn(form)).to.deep.equal(['as its own proposal', 'add to a new one'])
+    expect(choicesIn(form)).to.deep.equal(['As its own proposal', 'Add to a new one'])
     const fields = newFields('Seals', { into: 'new', into_title: 'Sea mammals' })
     const { number, anchor } = ledToSet(await send(at, fields))
     expect(anchor).to.equal(fields.id)
@@ -92,7 +92,7 @@ describe('the draft proposal of a visitor', () => {
     expect((await setsOf())[0]).to.include({ number, title: 'Sea mammals', is_draft: true, num_items: 1 })
     const into = `${number}`
     const edit = await open(`${pageOf(whales)}/edit`)
-    expect(choicesIn(edit)).to.include('add to: “Sea mammals” (1 page)')
+    expect(choicesIn(edit)).to.include('Add to: “Sea mammals” (1 page)')
     const change = { head: await headOf(whales), title: 'Whales', text: 'Whales dive.\n', message: '', into }
     expect(ledToSet(await send(`${pageOf(whales)}/edit`, { ...change, act: 'propose' }))).to.deep.equal({
       number,

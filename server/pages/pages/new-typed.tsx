@@ -190,7 +190,6 @@ function newPage(making: Making, refusal?: FieldRefusal): Page {
           <Begin title={title} />
           <FieldInputs {...{ urls, states, links, wrongs }} org={org.id} />
           <End {...{ text, tags }} />
-          <IntoField org={org} sent={visit.form} />
           <div class="editor-acts">
             {maySaveIt && (
               <>
@@ -205,6 +204,7 @@ function newPage(making: Making, refusal?: FieldRefusal): Page {
             <button class={maySaveIt ? 'btn' : 'btn go'} type="submit" name="act" value="propose">
               Propose
             </button>
+            <IntoField org={org} sent={visit.form} />
             <a class="btn quiet" href={urls.table(org.id, {}, type.name)}>
               Cancel
             </a>

@@ -78,8 +78,7 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
       <p class="problem" role="alert" data-problem hidden={problem === undefined}>
         {problem}
       </p>
-      {into}
-      <Acts acts={acts} back={back} />
+      <Acts {...{ acts, back, into }} />
     </form>
   )
 }
@@ -117,7 +116,7 @@ function Writing({ text, isFocused }: { readonly text: string; readonly isFocuse
 }
 
 /** The buttons of the form. If there are two, a line says what each does. */
-function Acts({ acts, back }: Pick<FormProps, 'acts' | 'back'>) {
+function Acts({ acts, back, into }: Pick<FormProps, 'acts' | 'back' | 'into'>) {
   return (
     <>
       {acts.length > 1 && (
@@ -134,6 +133,7 @@ function Acts({ acts, back }: Pick<FormProps, 'acts' | 'back'>) {
             {label}
           </button>
         ))}
+        {into}
         <a class="btn quiet" href={back}>
           Cancel
         </a>

@@ -9,36 +9,31 @@ interface Props {
   readonly org: Pick<AnswerOf<'getOrg'>, 'draft_change_sets'>
   /** The form as it was sent. */
   readonly sent: URLSearchParams
-  readonly label?: string
   /** The words for no other proposal. */
   readonly alone?: string
 }
 
-export function IntoField({ org, sent, label = 'Propose', alone = 'as its own proposal' }: Props) {
+export function IntoField({ org, sent, alone = 'As its own proposal' }: Props) {
   const chosen = sent.get('into') ?? ''
+  const name = 'Name of the new proposal'
   const option = (value: string, says: string) => (
     <option value={value} selected={chosen === value}>
       {says}
     </option>
   )
   return (
-    <div class="into">
-      <label>
-        {label}
-        <select name="into">
-          {option('', alone)}
-          {(org.draft_change_sets ?? []).map(({ number, title, num_items }) =>
-            option(`${number}`, `add to: “${excerpt(title)}” (${plural(num_items, 'page')})`),
-          )}
-          {option('new', 'add to a new one')}
-        </select>
-      </label>
-      <label class="into-title">
-        Name of the new proposal
-        <input
-          {...{ name: 'into_title', value: sent.get('into_title') ?? '', maxLength: limits.title, autocomplete: 'off' }}
-        />
-      </label>
-    </div>
+    <span class="into">
+      <select name="into" aria-label="Proposal">
+        {option('', alone)}
+        {(org.draft_change_sets ?? []).map(({ number, title, num_items }) =>
+          option(`${number}`, `Add to: “${excerpt(title)}” (${plural(num_items, 'page')})`),
+        )}
+        {option('new', 'Add to a new one')}
+      </select>
+      <input
+        {...{ name: 'into_title', value: sent.get('into_title') ?? '', maxLength: limits.title, autocomplete: 'off' }}
+        {...{ 'aria-label': name, placeholder: name }}
+      />
+    </span>
   )
 }

@@ -33,8 +33,7 @@ export function DeleteSection({ settings }: { readonly settings: Settings }) {
         </p>
       )}
       <SettingsForm settings={settings} name="delete" class="plain">
-        {at.node.head !== undefined && <IntoField org={at.org} sent={visit.form} />}
-        <div class="editor-acts">
+        <div class="into">
           {may.delete && (
             <button class="btn stop" type="submit" name="act" value="delete">
               Delete this page
@@ -45,6 +44,7 @@ export function DeleteSection({ settings }: { readonly settings: Settings }) {
               Propose to delete this page
             </button>
           )}
+          {at.node.head !== undefined && <IntoField org={at.org} sent={visit.form} />}
         </div>
       </SettingsForm>
     </Section>

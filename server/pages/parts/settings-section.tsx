@@ -110,14 +110,14 @@ export function SettingsForm({ settings, name, hasFiles = false, class: style, c
       {...(hasFiles ? { enctype: 'multipart/form-data' } : {})}
     >
       <input type="hidden" name="head" value={at.node.head ?? ''} />
-      {children}
       {hasChoice && (
         <IntoField
           org={at.org}
           sent={typedIn(settings, name) ?? new URLSearchParams()}
-          {...(may.save && { label: 'Save', alone: 'at once' })}
+          {...(may.save && { alone: 'Save at once' })}
         />
       )}
+      {children}
     </form>
   )
 }

@@ -210,8 +210,8 @@ function formPage({ visit, at, type, head, states, links }: Form, refusal?: Fiel
           <input type="hidden" name="head" value={head} />
           <FieldInputs {...{ urls, states, links, wrongs }} org={org.id} />
           <Rest {...{ wrongs, states, links }} />
-          <IntoField org={org} sent={visit.form} />
           <ActButtons acts={acts}>
+            <IntoField org={org} sent={visit.form} />
             <a class="btn quiet" href={urls.node(org.id, node.id, node.title)}>
               Cancel
             </a>
