@@ -177,6 +177,16 @@ export async function listBodies(db: IndexDb, nodeId: string, keys: readonly Ent
   return rows
 }
 
+/** Lists the verdicts on pages that a review of a change set has given. */
+export async function listVerdictsOfReview(db: IndexDb, nodeIds: readonly string[], review: string) {
+  const { rows } = await sql<EntryKey & { readonly node_id: string }>`
+    select one.node_id, one.number, one.entry
+    from json_each(${JSON.stringify(nodeIds)}) as node
+      cross join review_entry one on one.node_id = node.value and one.verdict is not null
+    where one.body ->> 'review' = ${review}`.execute(db)
+  return rows
+}
+
 /** True if an entry was written on this head. */
 export async function hasEntryOn(db: IndexDb, nodeId: string, head: string): Promise<boolean> {
   const found = await db

@@ -57,12 +57,18 @@ export interface OrgAccess extends Rights {
   readonly onlyNode?: string
 }
 
-export interface NodeAccess extends OrgAccess {
+/** Access to a ledger: that of a node, or that of an organisation's change sets. */
+export interface LedgerAccess extends OrgAccess {
+  /** For change sets, it has the id of the organisation. */
+  readonly node: Pick<NodeRow, 'id' | 'ledger' | 'proposed_in'>
+  readonly repo: Repo
+  readonly history: History
+}
+
+export interface NodeAccess extends LedgerAccess {
   /** True if the caller sees only tags of commits on `main`. A rule holds for `main`, and they are not a member. */
   readonly hidesTags: boolean
   readonly node: NodeRow
-  readonly repo: Repo
-  readonly history: History
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Names of files in the data folder, and of refs with a meaning. */
 import { basename, dirname, join } from 'node:path'
+import type { RefName } from '../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../gitstore/repo.ts'
 import { branchRefs, main } from '../../gitstore/repo-folders.ts'
 import type { Store } from '../../gitstore/store.ts'
@@ -97,6 +98,16 @@ export function orgRepo(store: Pick<Store, 'root'>, orgId: string): Repo {
 
 export function nodeRepo(store: Pick<Store, 'root'>, orgId: string, nodeId: string): Repo {
   return { dir: join(store.root, orgId, `${nodeId}.git`) }
+}
+
+/** Returns the ledger in a repository: of the node, or of the organisation's change sets. */
+export function ledgerIn(repo: Repo): RefName {
+  return { repo, ref: basename(repo.dir) === orgRepository ? setsRef : ledgerRef }
+}
+
+/** Returns the repository of a node, or of the organisation for its own id. */
+export function ownerRepo(store: Pick<Store, 'root'>, orgId: string, ownerId: string): Repo {
+  return ownerId === orgId ? orgRepo(store, orgId) : nodeRepo(store, orgId, ownerId)
 }
 
 /** Returns the id of a node's repository, or of the organisation for its own. */

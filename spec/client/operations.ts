@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = '2af41c92e9e9'
+export const revision = '107b30fd5669'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',

@@ -3025,6 +3025,11 @@ export interface components {
             readonly open_threads: number;
             /** @description The number of its pages. */
             readonly num_items: number;
+            /**
+             * @description The path of the conversation about the whole, for the operations on comments, threads, reviews, the timeline
+             *     and the read mark of a pull request.
+             */
+            readonly conversation: string;
             /** @description How it was opened. Absent for a session. */
             readonly opened_via?: components["schemas"]["RecordedVia"];
             /** @description How it was merged or closed. Absent for a session. */
@@ -4827,7 +4832,7 @@ export interface components {
             /** @description The path of the organisation. */
             readonly source: string;
             readonly type: components["schemas"]["EventType"];
-            /** @description The node, as `nodes/` and its id. Absent for an event of the organisation. */
+            /** @description The node, as `nodes/` and its id, or the change set, as `change-sets/` and its number. Absent for an event of the organisation. */
             readonly subject?: string;
             /**
              * Format: date-time
@@ -5159,6 +5164,11 @@ export interface components {
         readonly org_id: string;
         /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
         readonly node_id: components["schemas"]["AnyId"];
+        /**
+         * @description The node's id. An unknown id is 404, even if it is not a UUID. The conversation of a change set has the id of the
+         *     organisation here, and the number of the change set.
+         */
+        readonly conversation_node: components["schemas"]["AnyId"];
         /** @description The parent's id. The parent is another node of the same organisation. */
         readonly parent_id: components["schemas"]["AnyId"];
         /** @description The connection's id. This node holds the connection. */
@@ -9033,8 +9043,11 @@ export interface operations {
             readonly path: {
                 /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
-                readonly node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID. The conversation of a change set has the id of the
+                 *     organisation here, and the number of the change set.
+                 */
+                readonly node_id: components["parameters"]["conversation_node"];
                 /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
             };
@@ -9073,8 +9086,11 @@ export interface operations {
             readonly path: {
                 /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
-                readonly node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID. The conversation of a change set has the id of the
+                 *     organisation here, and the number of the change set.
+                 */
+                readonly node_id: components["parameters"]["conversation_node"];
                 /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
             };
@@ -9102,8 +9118,11 @@ export interface operations {
             readonly path: {
                 /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
-                readonly node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID. The conversation of a change set has the id of the
+                 *     organisation here, and the number of the change set.
+                 */
+                readonly node_id: components["parameters"]["conversation_node"];
                 /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
                 /** @description The number of a comment or review, which counts from 1 in each pull request. */
@@ -9136,8 +9155,11 @@ export interface operations {
             readonly path: {
                 /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
-                readonly node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID. The conversation of a change set has the id of the
+                 *     organisation here, and the number of the change set.
+                 */
+                readonly node_id: components["parameters"]["conversation_node"];
                 /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
             };
@@ -9168,8 +9190,11 @@ export interface operations {
             readonly path: {
                 /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
-                readonly node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID. The conversation of a change set has the id of the
+                 *     organisation here, and the number of the change set.
+                 */
+                readonly node_id: components["parameters"]["conversation_node"];
                 /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
                 /** @description The number of a comment or review, which counts from 1 in each pull request. */
@@ -9198,8 +9223,11 @@ export interface operations {
             readonly path: {
                 /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
-                readonly node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID. The conversation of a change set has the id of the
+                 *     organisation here, and the number of the change set.
+                 */
+                readonly node_id: components["parameters"]["conversation_node"];
                 /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
                 /** @description The number of a comment or review, which counts from 1 in each pull request. */
@@ -9225,8 +9253,11 @@ export interface operations {
             readonly path: {
                 /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
-                readonly node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID. The conversation of a change set has the id of the
+                 *     organisation here, and the number of the change set.
+                 */
+                readonly node_id: components["parameters"]["conversation_node"];
                 /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
                 /** @description The number of a comment or review, which counts from 1 in each pull request. */
@@ -9296,8 +9327,11 @@ export interface operations {
             readonly path: {
                 /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
-                readonly node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID. The conversation of a change set has the id of the
+                 *     organisation here, and the number of the change set.
+                 */
+                readonly node_id: components["parameters"]["conversation_node"];
                 /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
             };
@@ -9325,8 +9359,11 @@ export interface operations {
             readonly path: {
                 /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
-                readonly node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID. The conversation of a change set has the id of the
+                 *     organisation here, and the number of the change set.
+                 */
+                readonly node_id: components["parameters"]["conversation_node"];
                 /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
             };
@@ -9357,8 +9394,11 @@ export interface operations {
             readonly path: {
                 /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
-                readonly node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID. The conversation of a change set has the id of the
+                 *     organisation here, and the number of the change set.
+                 */
+                readonly node_id: components["parameters"]["conversation_node"];
                 /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
                 /** @description The number of a comment or review, which counts from 1 in each pull request. */
@@ -9387,8 +9427,11 @@ export interface operations {
             readonly path: {
                 /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
-                readonly node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID. The conversation of a change set has the id of the
+                 *     organisation here, and the number of the change set.
+                 */
+                readonly node_id: components["parameters"]["conversation_node"];
                 /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
                 /** @description The number of a comment or review, which counts from 1 in each pull request. */
@@ -9421,8 +9464,11 @@ export interface operations {
             readonly path: {
                 /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
-                readonly node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID. The conversation of a change set has the id of the
+                 *     organisation here, and the number of the change set.
+                 */
+                readonly node_id: components["parameters"]["conversation_node"];
                 /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
                 /** @description The number of a comment or review, which counts from 1 in each pull request. */
@@ -9454,8 +9500,11 @@ export interface operations {
             readonly path: {
                 /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
-                readonly node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID. The conversation of a change set has the id of the
+                 *     organisation here, and the number of the change set.
+                 */
+                readonly node_id: components["parameters"]["conversation_node"];
                 /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
             };

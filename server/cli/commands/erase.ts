@@ -1,4 +1,5 @@
 /** `grove erase`: erases words, names or reviewed heads from the history of ledgers. */
+import { readRef } from '../../../gitstore/refs/refs.ts'
 import { isOid } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { AppError, statusOf } from '../../base/errors.ts'
@@ -7,7 +8,7 @@ import { operator } from '../../domain/actor.ts'
 import { audit } from '../../domain/audit/audit.ts'
 import { authorOf } from '../../domain/format/signatures.ts'
 import { listNodes, listOrgs } from '../../domain/indexing/stored-repositories.ts'
-import { isId, nodeRepo } from '../../domain/layout.ts'
+import { isId, ledgerIn, orgRepo, ownerRepo } from '../../domain/layout.ts'
 import { type ErasureTarget, wasErased } from '../../domain/review/erased-list.ts'
 import { eraseFromLedger } from '../../domain/review/erasure.ts'
 import { requireTarget } from '../../domain/review/erasure-targets.ts'
@@ -83,7 +84,7 @@ type Outcome = 'erased' | 'erased before' | 'refused' | 'absent'
 
 async function eraseOne(deps: Services, at: NodeAt, target: ErasureTarget, signal: AbortSignal): Promise<Outcome> {
   const name = `${at.org_id}/${at.node_id}`
-  const repo = nodeRepo(deps.store, at.org_id, at.node_id)
+  const repo = ownerRepo(deps.store, at.org_id, at.node_id)
   await requireTarget(repo, target)
   const { rewritten, removed, heldBy } = await eraseFromLedger(deps, at, {
     target,
@@ -140,7 +141,9 @@ async function nodesOf(deps: Services, { node, org }: EraseOptions): Promise<Nod
   if (org !== undefined) {
     const orgId = requireOrgId(org)
     const ids = await listNodes(deps, orgId)
-    const found = ids.map((node_id) => ({ org_id: orgId, node_id })).filter((at) => isHere(deps, at))
+    const { repo, ref } = ledgerIn(orgRepo(deps.store, orgId))
+    const sets = repoExists(repo) && readRef(repo, ref) !== null ? [orgId] : []
+    const found = [...ids, ...sets].map((node_id) => ({ org_id: orgId, node_id })).filter((at) => isHere(deps, at))
     if (found.length === 0) throw new UsageError(`There is no node of ${orgId} in this data folder`)
     return found
   }
@@ -158,5 +161,5 @@ async function nodesOf(deps: Services, { node, org }: EraseOptions): Promise<Nod
 }
 
 function isHere({ store }: Services, { org_id: orgId, node_id: nodeId }: NodeAt): boolean {
-  return repoExists(nodeRepo(store, orgId, nodeId))
+  return repoExists(ownerRepo(store, orgId, nodeId))
 }

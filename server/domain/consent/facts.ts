@@ -3,7 +3,7 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import type { CheckRow } from '../../../index/derived/checks.ts'
 import { listObjections, type NodeOverlay, readFactsWith, type VerdictRow } from '../../../index/derived/entries.ts'
 import { findEntriesLedger } from '../../../index/derived/node-queries.ts'
-import type { NodeAccess } from '../access.ts'
+import type { LedgerAccess, NodeAccess } from '../access.ts'
 import { checksAt } from '../ledger/checks.ts'
 import { readEntryRows } from '../ledger/entries.ts'
 import { changedEntries, diffLedgers } from '../ledger/ledger.ts'
@@ -24,7 +24,7 @@ export interface ConsentFacts {
  */
 export async function readFactsAt(
   { index }: Pick<Services, 'index'>,
-  { org, node, repo }: Pick<NodeAccess, 'org' | 'node' | 'repo'>,
+  { org, node, repo }: Pick<LedgerAccess, 'org' | 'node' | 'repo'>,
   { number, head }: { readonly number: number; readonly head: Oid },
   ledger: Oid,
 ): Promise<ConsentFacts> {

@@ -5,7 +5,7 @@ import { type CheckRow, hasAnyChecks, listChecks } from '../../../index/derived/
 import { listLastVerdicts, listObjections, listReviewerRows, type VerdictRow } from '../../../index/derived/entries.ts'
 import { findLastMerge, type PullRow } from '../../../index/derived/pulls.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
-import type { NodeAccess } from '../access.ts'
+import type { LedgerAccess, NodeAccess } from '../access.ts'
 import { comparableEmail, hashOfEmail, parseHiddenEmail } from '../format/hidden-emails.ts'
 import { maxFormerEmails } from '../format/org-format.ts'
 import { branchRef } from '../layout.ts'
@@ -37,7 +37,7 @@ type RowsByHead<T> = ReadonlyMap<Oid, readonly T[]>
 /** Reads the facts of several pull requests of a node. Takes four statements, or five if the node has checks. */
 export async function readReviewFacts(
   { index }: Pick<Services, 'index'>,
-  { org, node, repo }: Pick<NodeAccess, 'org' | 'node' | 'repo'>,
+  { org, node, repo }: Pick<LedgerAccess, 'org' | 'node' | 'repo'>,
   rows: readonly PullRow[],
 ): Promise<(number: number) => ReviewFacts> {
   const numbers = rows.map(({ number }) => number)
@@ -77,7 +77,7 @@ export interface Judged
 }
 
 /** The node of a pull request to judge. */
-export type JudgedNode = Pick<NodeAccess, 'org' | 'node' | 'repo' | 'history'>
+export type JudgedNode = Pick<LedgerAccess, 'org' | 'node' | 'repo' | 'history'>
 
 /** A verdict with what decides whether it counts, except for the rules. */
 export interface StatedVerdict {

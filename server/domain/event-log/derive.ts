@@ -9,7 +9,6 @@ import { creationOf, describeLedger } from './describe-node.ts'
 import { commitEvents } from './describe-org.ts'
 import type { EventFacts } from './event-facts.ts'
 import { encodeEvent } from './event-json.ts'
-import { setEvents } from './ledger-events.ts'
 import { listNewCommits } from './ledger-walk.ts'
 
 interface Derived {
@@ -41,7 +40,7 @@ export async function deriveEvents(
     for (const oid of (await listNewCommits(repo, null, head)).commits)
       add(null, await commitEvents(repo, oid, undefined))
   const sets = readRef(repo, setsRef)
-  if (sets) for (const oid of (await listNewCommits(repo, null, sets)).commits) add(null, await setEvents(repo, oid))
+  if (sets) add(null, await describeLedger(repo, (await listNewCommits(repo, null, sets)).commits, () => undefined))
   for (const nodeId of (await listRepos(orgFolder(store, orgId))).filter(isId)) {
     signal.throwIfAborted()
     try {

@@ -17,9 +17,11 @@ import {
   branchName,
   branchRefs,
   deletionRef,
+  ledgerIn,
   ledgerRef,
   main,
   parseTrashedNode,
+  setsRef,
   tagRefs,
   trashedNodeRepo,
   trashFolder,
@@ -346,15 +348,22 @@ async function openFrom({ index }: Services, { node_id: nodeId }: NodeAt, branch
   return (await listOpenPulls(index.read, nodeId)).filter(({ source_branch }) => source_branch === branch)
 }
 
+/** The change set that an event of their ledger is about. An erasure of a user is about none. */
+function setOf({ data: { number } }: EventFacts): Pick<EventFacts, 'set'> {
+  return typeof number === 'number' ? { set: number } : {}
+}
+
 /** Describes commits of a ledger, oldest first. */
 export async function describeLedger(repo: Repo, commits: readonly Oid[], intentOf: IntentOf): Promise<EventFacts[]> {
+  const { ref } = ledgerIn(repo)
+  const isOfSets = ref === setsRef
   const described: EventFacts[][] = []
   let how: How = {}
   let identity = ''
   for (const oid of [...commits].reverse()) {
     const { committer, message } = await readCommit(repo, oid)
     const { name, email, timestamp } = committer
-    const intent = intentOf(ledgerRef, oid)
+    const intent = intentOf(ref, oid)
     const own = [name, email, timestamp].join('\n')
     // A move of several commits has its intent at the last of them.
     if (intent) how = howOf(intent)
@@ -366,7 +375,7 @@ export async function describeLedger(repo: Repo, commits: readonly Oid[], intent
       ? [{ ...sealed.facts, key: oid, at: timeOf(committer), ...(actor && { actor }) }]
       : await ledgerEvents(repo, oid)
     const came = how
-    described.push(facts.map((event) => ({ ...event, ...came })))
+    described.push(facts.map((event) => ({ ...event, ...came, ...(isOfSets && setOf(event)) })))
   }
   return described.reverse().flat()
 }

@@ -12,10 +12,10 @@ import { timeOf } from '../format/signatures.ts'
 import { main, orgRepo, setsRef } from '../layout.ts'
 import type { Services } from '../services.ts'
 import { listVersions } from '../types/stored-types.ts'
-import type { Described } from './describe-node.ts'
+import { type Described, describeLedger } from './describe-node.ts'
 import type { EventActor, EventFacts } from './event-facts.ts'
 import { type How, howOf, type KnownIntent, readIntents } from './intents.ts'
-import { actorOf, setEvents } from './ledger-events.ts'
+import { actorOf } from './ledger-events.ts'
 import { listNewCommits } from './ledger-walk.ts'
 import { readRecordedRefs } from './recorded-refs.ts'
 
@@ -80,17 +80,15 @@ async function describeSets(
 ): Promise<Described | undefined> {
   const known = (await readRecordedRefs(deps, state)).get(setsRef) ?? null
   if (sets === null || sets === known) return undefined
-  const { commits, isReset } = await listNewCommits(repo, known, sets)
+  const { commits, isReset, erased } = await listNewCommits(repo, known, sets)
   const some = isReset ? [] : commits.slice(0, commitsAtOnce)
   const intentOf = await readIntents(deps, state.node_id, some)
-  const events: EventFacts[] = []
-  for (const oid of some)
-    for (const event of await setEvents(repo, oid))
-      events.push({ ...event, ...who(intentOf(setsRef, oid), event.actor) })
+  const events = await describeLedger(repo, some, intentOf)
   const isWhole = isReset || some.length === commits.length
   const last = isWhole ? sets : (some.at(-1) ?? sets)
   const after = { ...step, ledger: state.ledger, digest: '', gone: 0, putRefs: new Map([[setsRef, last]]) } as const
-  return { step: after, events, isWhole, linked: [] }
+  const erasedPulls = some.flatMap((oid) => erased.get(oid) ?? [])
+  return { step: after, events, isWhole, linked: [], erasedPulls }
 }
 
 function described(step: RecordedStep, events: readonly EventFacts[]): Described {

@@ -33,6 +33,8 @@ export interface EventFacts {
   readonly origin?: string
   /** The id of the change set that it comes from. Its pages are recorded together. */
   readonly mergedWith?: string
+  /** The number of the change set that it is about. */
+  readonly set?: number
   /** Ids, names and object ids. Never a text that can be erased, and never an e-mail address. */
   readonly data: Readonly<Record<string, unknown>>
 }

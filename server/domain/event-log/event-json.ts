@@ -9,9 +9,10 @@ const maxDataBytes = 16_384
 /** The most items of a list in an event. */
 const maxItems = 50
 
-/** Encodes an event of an organisation, or of one of its nodes. */
+/** Encodes an event of an organisation, or of one of its nodes. A change set is of the "node" that is the organisation. */
 export function encodeEvent(orgId: string, nodeId: string | null, facts: EventFacts): NewEvent {
-  const { type, key, at, actor, via, program, origin = null } = facts
+  const { type, key, at, actor, via, program, set, origin = null } = facts
+  const subject = nodeId === null ? set && `change-sets/${set}` : `nodes/${nodeId}`
   const id = createHash('sha256')
     .update([orgId, nodeId ?? '', type, key].join('\n'))
     .digest('hex')
@@ -25,14 +26,14 @@ export function encodeEvent(orgId: string, nodeId: string | null, facts: EventFa
       id,
       source: `/orgs/${orgId}`,
       type,
-      ...(nodeId !== null && { subject: `nodes/${nodeId}` }),
+      ...(subject !== undefined && { subject }),
       time: at,
       datacontenttype: 'application/json',
       ...(seq !== undefined && { seq }),
       ...(via !== undefined && { via }),
       data,
     })
-  return { id, nodeId, type, at, isPublic, origin, render }
+  return { id, nodeId: set === undefined ? nodeId : orgId, type, at, isPublic, origin, render }
 }
 
 /** Cuts lists, and texts of commits, so that the data stays small. A cut list is marked by `truncated`. */

@@ -7,6 +7,7 @@ import { createYielder } from '../../../gitstore/yielder.ts'
 import type { EventType } from '../../base/event-types.ts'
 import { parseChecksFile, parseEntryFile, pullsFolder } from '../format/paths.ts'
 import { timeOf } from '../format/signatures.ts'
+import { ledgerIn, setsRef } from '../layout.ts'
 import { parseChecks, readChecksText } from '../ledger/checks.ts'
 import {
   type CommentRecord,
@@ -23,12 +24,13 @@ import type { EventActor, EventFacts } from './event-facts.ts'
 /** The most files of one commit that are compared. The service writes a few; a review has at most 101. */
 const mostFiles = { entries: 200_000, characters: 2_000_000 }
 
-/** Describes the difference between a ledger commit and its first parent. */
+/** Describes the difference between a ledger commit and its first parent. Only that of change sets begins with an act. */
 export async function ledgerEvents(repo: Repo, commit: Oid): Promise<EventFacts[]> {
   const { tree, parents, committer, message } = await readCommit(repo, commit)
   const [parent] = parents
-  if (parent === undefined || message.trimEnd() === pushedSubject) return []
-  const before = (await readCommit(repo, parent)).tree
+  const isOfSets = ledgerIn(repo).ref === setsRef
+  if ((parent === undefined && !isOfSets) || message.trimEnd() === pushedSubject) return []
+  const before = parent === undefined ? null : (await readCommit(repo, parent)).tree
   const changes = (await diffTrees(repo, before, tree, createYielder(), mostFiles)).map(withFilesOnly)
   const found: EventFacts[] = []
   const users = new Map<number, EntryUser>()
@@ -40,7 +42,8 @@ export async function ledgerEvents(repo: Repo, commit: Oid): Promise<EventFacts[
     else if (now) found.push(...entryEvents({ commit, ...at }, old, now))
   }
   for (const change of changes) {
-    if (change.path.startsWith(`${pullsFolder}/`)) found.push(...(await pullEvents(repo, commit, change, users)))
+    if (change.path.startsWith(`${pullsFolder}/`))
+      found.push(...(await (isOfSets ? setEvents : pullEvents)(repo, commit, change, users)))
     const checked = parseChecksFile(change.path)
     if (checked !== undefined) found.push(...(await checkEvents(repo, commit, checked, change)))
   }
@@ -111,25 +114,17 @@ function commentEvents(make: Make, before: CommentRecord | undefined, now: Comme
 /** The most pages that an event of a change set lists. */
 const mostItems = 50
 
-/** Describes the difference between a commit of the ledger of change sets and its parent. */
-export async function setEvents(repo: Repo, commit: Oid): Promise<EventFacts[]> {
-  const { tree, parents } = await readCommit(repo, commit)
-  const before = parents[0] === undefined ? null : (await readCommit(repo, parents[0])).tree
-  const changes = (await diffTrees(repo, before, tree, createYielder(), mostFiles)).map(withFilesOnly)
-  const users = new Map<number, EntryUser>()
-  for (const change of changes) {
-    const at = parseEntryFile(change.path)
-    const now = at && (await readSide(repo, change, 'new'))
-    if (at && now?.kind === 'event') users.set(at.number, now.by)
-  }
-  const found: EventFacts[] = []
-  for (const { path, old, new: file } of changes) {
-    if (!path.startsWith(`${pullsFolder}/`) || !file) continue
-    const now = await readRecordFile<SetRecord>(repo, file.oid)
-    const known = old ? await readRecordFile<SetRecord>(repo, old.oid) : undefined
-    if (now) found.push(setEvent(commit, known, now, users.get(now.number)))
-  }
-  return found
+async function setEvents(
+  repo: Repo,
+  commit: Oid,
+  { old, new: file }: TreeChange,
+  users: ReadonlyMap<number, EntryUser>,
+): Promise<EventFacts[]> {
+  const now = file ? await readRecordFile<SetRecord>(repo, file.oid) : undefined
+  if (!now) return []
+  const before = old ? await readRecordFile<SetRecord>(repo, old.oid) : undefined
+  const event = setEvent(commit, before, now, users.get(now.number))
+  return [event, ...reviewRequests(event, before, now)]
 }
 
 function setEvent(commit: Oid, before: SetRecord | undefined, now: SetRecord, user: EntryUser | undefined): EventFacts {
@@ -165,7 +160,6 @@ async function pullEvents(
   const opener = type === 'pull_request.opened' ? now.author_id : undefined
   const userId = known?.id ?? opener
   const actor = actorOf({ name: now.by.name, ...(userId !== undefined && { id: userId }) })
-  const asked = now.reviewers?.filter(({ id: user }) => !before?.reviewers?.some((one) => one.id === user)) ?? []
   const facts = {
     ...{ number, id, title, source_branch, target_branch, is_draft, source_commit, target_commit: target_before },
     ...(type === 'pull_request.merged' && now.overridden && { overridden: true }),
@@ -174,13 +168,20 @@ async function pullEvents(
   const found: EventFacts[] = []
   const mergedWith = type === 'pull_request.merged' && now.change_set
   if (type !== undefined) found.push({ ...base, type, data: facts, ...(mergedWith && { mergedWith }) })
-  if (asked.length > 0)
-    found.push({
-      ...base,
-      type: 'review.requested',
-      data: { number, id, title, reviewers: asked.map((one) => one.id) },
-    })
-  return found
+  return [...found, ...reviewRequests(base, before, now)]
+}
+
+type Reviewed = Pick<PullRecord, 'number' | 'id' | 'title' | 'reviewers'>
+
+/** The event for new reviewers, if there are any. */
+function reviewRequests(
+  { key, at, actor }: Pick<EventFacts, 'key' | 'at' | 'actor'>,
+  before: Reviewed | undefined,
+  { number, id, title, reviewers = [] }: Reviewed,
+): EventFacts[] {
+  const asked = reviewers.map((one) => one.id).filter((user) => !before?.reviewers?.some((one) => one.id === user))
+  if (asked.length === 0) return []
+  return [{ key, at, ...(actor && { actor }), type: 'review.requested', data: { number, id, title, reviewers: asked } }]
 }
 
 /** Undefined if only the reviewers differ, or nothing that an event shows. */

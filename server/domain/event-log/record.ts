@@ -125,10 +125,9 @@ export async function recordNewNodes(
 /** Records what happened to an organisation itself. @throws the errors of recordNodes */
 export async function recordOrg(deps: Services, orgId: string): Promise<void> {
   await untilWhole(deps, orgId, async (log) => {
-    const [found] = await describeOwn(deps, orgId, log)
-    if (!found) return true
-    await append(deps, log, [found])
-    return found.isWhole
+    const found = await describeOwn(deps, orgId, log)
+    await append(deps, log, found)
+    return found.every(({ isWhole }) => isWhole)
   })
 }
 
@@ -240,6 +239,7 @@ async function recordStates(recording: Recording, log: Log, nodes: readonly Stat
 async function describeOwn(deps: Services, orgId: string, log: Log) {
   const state = (await findRecordedRepos(deps.events.read, [orgId])).get(orgId)
   const found = await describeOrg(deps, { orgId, state, log })
+  await eraseRecordedTitles(deps, { org_id: orgId, node_id: orgId }, found?.erasedPulls ?? [])
   return found ? [{ nodeId: null, ...found }] : []
 }
 
@@ -302,6 +302,7 @@ async function append(
   described: Log,
   found: readonly (Described & { readonly nodeId: string | null })[],
 ): Promise<void> {
+  if (found.length === 0) return
   const orgId = described.org_id
   const events = found.flatMap((one) => one.events.map((facts) => encodeEvent(orgId, one.nodeId, facts)))
   const added = await deps.events.write(async (trx) => {

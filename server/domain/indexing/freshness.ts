@@ -19,6 +19,7 @@ import {
   findSeenOrg,
   isOpenTo,
   isShownTo,
+  type LedgerAccess,
   type Need,
   type NodeAccess,
   type OrgAccess,
@@ -146,7 +147,7 @@ export async function authorizeNodeInOrg(
 }
 
 /** Returns the access with the node's current row. The index is up to date. @throws errors of `authorizeNodeInOrg` */
-export async function reloadNode(deps: Services, access: NodeAccess, need: Need): Promise<NodeAccess> {
+export async function reloadNode(deps: Services, access: LedgerAccess, need: Need): Promise<NodeAccess> {
   const { org, node } = access
   return toNodeAccess(deps, access, await settleNode(deps, org, node.id), need, isProposed(node))
 }

@@ -22,7 +22,7 @@ import { recordNodes } from '../event-log/record.ts'
 import { historiesOf } from '../history.ts'
 import { changedPulls, diffLedgers } from '../ledger/ledger.ts'
 import { toPullRows } from '../ledger/pull-ledger.ts'
-import { type SetRecord, setsOf } from '../ledger/set-ledger.ts'
+import { asPull, type SetRecord, setsOf } from '../ledger/set-ledger.ts'
 import type { Services } from '../services.ts'
 import { entryParts, logDamagedEntries } from './entry-rows.ts'
 import {
@@ -145,13 +145,11 @@ async function writeTogether(
   return true
 }
 
-/** Returns the rows of a change set. Columns about branches have no meaning for it. */
-function toSetRows(orgId: string, { items, ...record }: SetRecord): SetRows {
-  const none = { source_commit: '', target_before: '', commits_ahead: 0, commits_behind: 0 }
-  const branches = { source_branch: `sets/${record.number}`, target_branch: 'main' }
+/** Returns the rows of a change set. */
+function toSetRows(orgId: string, record: SetRecord): SetRows {
   return {
-    ...toPullRows({ org_id: orgId, node_id: orgId }, { ...record, ...none, ...branches }),
-    items: items.map(({ node_id, number, act }) => ({
+    ...toPullRows({ org_id: orgId, node_id: orgId }, asPull(record)),
+    items: record.items.map(({ node_id, number, act }) => ({
       org_id: orgId,
       number: record.number,
       node_id,

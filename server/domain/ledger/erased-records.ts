@@ -15,7 +15,7 @@ const deletedName = 'Deleted person'
 /** The keys that an erased comment or verdict keeps. A key of a later version may hold text. */
 const keptKeys = [
   ...['kind', 'id', 'by', 'at', 'via', 'head', 'thread', 'edited', 'deleted', 'resolved', 'applied'],
-  ...['verdict', 'base', 'target_branch', 'comments', 'withdrawn', 'dismissed', 'event', 'changes'],
+  ...['verdict', 'base', 'target_branch', 'comments', 'withdrawn', 'dismissed', 'event', 'changes', 'review', 'items'],
 ]
 const keptAnchorKeys = ['commit', 'path', 'first_line', 'num_lines', 'pointer']
 const keptActKeys = ['by', 'at', 'commit']

@@ -56,6 +56,12 @@ export interface SetRecord
 
 export type SetAct = LedgerAct<SetRecord>
 
+/** Returns a set as the pull request of its organisation. Fields about branches have no meaning for it. */
+export function asPull({ items: _, ...record }: SetRecord): PullRecord {
+  const none = { source_commit: '', target_before: '', commits_ahead: 0, commits_behind: 0 }
+  return { ...record, ...none, source_branch: `sets/${record.number}`, target_branch: 'main' }
+}
+
 /** Returns the name of the ledger of an organisation's change sets. */
 export function setsOf({ store }: Pick<Services, 'store'>, orgId: string): RefName {
   return { repo: orgRepo(store, orgId), ref: setsRef }

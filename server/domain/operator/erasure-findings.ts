@@ -12,14 +12,13 @@ const named = 20
 /** @throws system errors */
 export async function examineErasures(root: string, { path, orgId, nodeId }: StoredRepository): Promise<Finding[]> {
   try {
-    if (nodeId !== undefined) {
-      const isUnfinished = (await listErasing({ dir: join(root, path) })).length > 0
-      const reason = 'an erasure is running or was interrupted; run `grove erase` again, or wait for the maintenance'
-      return isUnfinished ? [damageFinding('repository', path, reason)] : []
-    }
+    const isUnfinished = (await listErasing({ dir: join(root, path) })).length > 0
+    const reason = 'an erasure is running or was interrupted; run `grove erase` again, or wait for the maintenance'
+    const findings = isUnfinished ? [damageFinding('repository', path, reason)] : []
+    if (nodeId !== undefined) return findings
     const returned = await listReturned({ root }, orgId)
-    const findings = returned.slice(0, named).map((one) => damageFinding('repository', path, describe(one)))
-    const others = returned.length - findings.length
+    for (const one of returned.slice(0, named)) findings.push(damageFinding('repository', path, describe(one)))
+    const others = returned.length - named
     if (others > 0) findings.push(damageFinding('repository', path, `${others} more erased texts are back`))
     return findings
   } catch (error) {

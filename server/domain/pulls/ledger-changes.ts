@@ -1,7 +1,7 @@
 /** Changes the ledger of a node under its lock, then indexes the node. */
 import { type Decision, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import { type Need, type NodeAccess, recheckAccess } from '../access.ts'
+import { type LedgerAccess, type Need, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { withIntent } from '../event-log/note-intents.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
@@ -15,7 +15,7 @@ import type { Ctx } from '../services.ts'
  */
 export async function changeLedger<T>(
   ctx: Ctx<Person>,
-  { repo, org, node }: NodeAccess,
+  { repo, org, node }: LedgerAccess,
   need: Need,
   decide: (ledger: Oid) => Promise<Decision<T>>,
   also: readonly { repo: Repo; ref: string }[] = [],

@@ -1,6 +1,6 @@
 /** Checks the anchor of a new comment against the commits of the pull request. */
 
-import type { NodeAccess } from '../access.ts'
+import type { LedgerAccess } from '../access.ts'
 import { completeAnchor } from '../anchors/complete-anchor.ts'
 import { headMovedError } from '../branches/branch-commits.ts'
 import type { AnchorInput } from '../format/anchors.ts'
@@ -8,7 +8,7 @@ import type { CommentAnchor } from '../ledger/entries.ts'
 import { findPullRow } from '../pulls/pulls.ts'
 import type { Services } from '../services.ts'
 import type { PullAt } from '../targets.ts'
-import { sourceHead } from './write-entries.ts'
+import { presentHead } from './conversations.ts'
 
 /**
  * Returns the anchor to store. Its commit is the source's head or an ancestor of it. So it may be the merge base, whose
@@ -19,12 +19,12 @@ import { sourceHead } from './write-entries.ts'
  */
 export async function resolveAnchor(
   deps: Services,
-  access: NodeAccess,
+  access: LedgerAccess,
   at: PullAt,
   loc: readonly (string | number)[],
   input: AnchorInput,
 ): Promise<CommentAnchor> {
-  const head = sourceHead(access, await findPullRow(deps, at))
+  const head = await presentHead(deps, access, await findPullRow(deps, at))
   if (!(await access.history.contains(head, input.commit)))
     throw headMovedError(
       'The commit of the anchor is not in the history of the source branch, which was rewritten or is another one. Read the proposal again',

@@ -3,17 +3,17 @@ import { v7 as newId } from 'uuid'
 import { findEntryById, findEntryRow } from '../../../index/derived/entries.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
-import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
+import { type LedgerAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { requireRoomFor } from '../byte-quota.ts'
 import type { AnchorInput } from '../format/anchors.ts'
-import { reloadNode } from '../indexing/freshness.ts'
 import { readResult } from '../indexing/index-node.ts'
 import { type CommentAnchor, type CommentRecord, parseEntry } from '../ledger/entries.ts'
 import { findPullRow } from '../pulls/pulls.ts'
 import type { Ctx, Services } from '../services.ts'
 import type { Body, EntryAt, Path, PullAt } from '../targets.ts'
 import { resolveAnchor } from './anchor-input.ts'
+import { authorizeOwner, isOfSets, presentHead, reloadOwner } from './conversations.ts'
 import { type Comment, commentOf } from './entry-views.ts'
 import { resolveMentions } from './mentions.ts'
 import {
@@ -23,7 +23,7 @@ import {
   requireSuggestible,
   requireSuggestibleThread,
 } from './suggestible.ts'
-import { entryAt, findById, type LockedLedger, requireRoom, sourceHead, writeEntries } from './write-entries.ts'
+import { entryAt, findById, type LockedLedger, requireRoom, writeEntries } from './write-entries.ts'
 
 type Loc = readonly (string | number)[]
 
@@ -61,7 +61,7 @@ export async function createComment(
   ctx: Ctx<Person>,
   { path, body }: Path<PullAt> & Body<NewComment>,
 ): Promise<Comment> {
-  const access = await authorizeNode(ctx, path, 'reader')
+  const access = await authorizeOwner(ctx, path, 'reader')
   await findPullRow(ctx, path)
   const id = body.id?.toLowerCase() ?? newId()
   // The anchor of a repeated request may be gone by now.
@@ -75,7 +75,7 @@ export async function createComment(
     if (body.suggestion !== undefined) requireOpen(ledger.pull)
     requireRoom(ledger, 1)
     await requireThread(access, ledger, ['body'], body)
-    const head = sourceHead(access, ledger.pull)
+    const head = await presentHead(ctx, access, ledger.pull)
     const record = toRecord({ id, ledger, head, actor: ctx.actor, checked, input: body })
     const entries = [{ entry: ledger.next, record }]
     return { value: ledger.next, message: `comment ${path.number} ${ledger.next}`, entries, head }
@@ -102,13 +102,15 @@ export interface CheckedComment {
 /** Checks a comment before the lock is held. @throws ValidationError, AppError head_moved, merged, closed */
 export async function checkComment(
   deps: Services,
-  access: NodeAccess,
+  access: LedgerAccess,
   at: PullAt,
   loc: Loc,
   { text, thread, anchor, suggestion, mentions }: CommentInput,
 ): Promise<CheckedComment> {
   if (suggestion === undefined) refuseBlank([...loc, 'text'], text)
   refuseLongComment([...loc, 'text'], text)
+  if (isOfSets(access) && (anchor ?? suggestion) !== undefined)
+    throw wholeOnly([...loc, anchor ? 'anchor' : 'suggestion'])
   if (thread !== undefined && anchor)
     throw invalid([...loc, 'anchor'], 'Only the first comment of a thread has an anchor; leave out thread or anchor')
   const resolved = anchor && (await resolveAnchor(deps, access, at, [...loc, 'anchor'], anchor))
@@ -124,6 +126,13 @@ export async function checkComment(
     ...(suggestion !== undefined && { suggestion }),
     mentions: await resolveMentions(deps, at, [...loc, 'mentions'], text, mentions),
   }
+}
+
+function wholeOnly(loc: Loc): Error {
+  return invalid(
+    loc,
+    'A comment on a change set is about all of it; comment on content at the pull request of its page',
+  )
 }
 
 function refuseBlank(loc: Loc, text: string): void {
@@ -142,7 +151,7 @@ export function refuseLongComment(loc: Loc, text: string): void {
  * @throws ValidationError the named comment is itself an answer, or deleted and without words that a text can replace
  */
 export async function requireThread(
-  access: NodeAccess,
+  access: LedgerAccess,
   ledger: LockedLedger,
   loc: Loc,
   { thread, suggestion }: Pick<CommentInput, 'thread' | 'suggestion'>,
@@ -179,7 +188,7 @@ export function toRecord({ id, ledger, head, actor, checked, input }: RecordPart
 
 /** Reads a comment. @throws AppError comment_not_found */
 export async function getComment(ctx: Ctx<Person>, { path }: Path<EntryAt>): Promise<Comment> {
-  await authorizeNode(ctx, path, 'reader')
+  await authorizeOwner(ctx, path, 'reader')
   await findPullRow(ctx, path)
   return findComment(ctx, path)
 }
@@ -197,9 +206,9 @@ export function commentNotFoundError(entry?: number): AppError {
 }
 
 /** Reads a comment after a change. @throws the errors of readResult */
-function commentAfter(deps: Services, access: NodeAccess, at: EntryAt): Promise<Comment> {
+function commentAfter(deps: Services, access: LedgerAccess, at: EntryAt): Promise<Comment> {
   return readResult(deps, async () => {
-    await reloadNode(deps, access, 'reader')
+    await reloadOwner(deps, access)
     return findComment(deps, at)
   })
 }
@@ -214,7 +223,7 @@ export async function updateComment(
   ctx: Ctx<Person>,
   { path, body }: Path<EntryAt> & Body<CommentPatch>,
 ): Promise<Comment> {
-  const access = await authorizeNode(ctx, path, 'reader')
+  const access = await authorizeOwner(ctx, path, 'reader')
   await findPullRow(ctx, path)
   const { text } = body
   if (text !== undefined) refuseLongComment(['body', 'text'], text)
@@ -259,7 +268,12 @@ function changed(before: CommentRecord, patch: CommentPatch, named: readonly str
 }
 
 /** Checks a new suggestion of a comment that exists. @throws AppError merged, closed; ValidationError */
-async function checkNewSuggestion(deps: Services, access: NodeAccess, at: EntryAt, patch: CommentPatch): Promise<void> {
+async function checkNewSuggestion(
+  deps: Services,
+  access: LedgerAccess,
+  at: EntryAt,
+  patch: CommentPatch,
+): Promise<void> {
   const row = await findEntryRow(deps.index.read, at.node_id, at.number, at.entry)
   const record = row && parseEntry(row.body)
   const { suggestion } = patch
@@ -284,7 +298,7 @@ function refuseApplied({ applied }: CommentRecord): void {
  * @throws AppError comment_not_found, applied, forbidden
  */
 export async function deleteComment(ctx: Ctx<Person>, { path }: Path<EntryAt>): Promise<void> {
-  const access = await authorizeNode(ctx, path, 'reader')
+  const access = await authorizeOwner(ctx, path, 'reader')
   await findPullRow(ctx, path)
   await writeEntries(ctx, access, path, async (ledger) => {
     const before = await requireComment(access, ledger, path.entry)
@@ -307,7 +321,7 @@ function emptied(
 }
 
 /** Reads a comment at the locked commit. @throws AppError comment_not_found */
-async function requireComment(access: NodeAccess, ledger: LockedLedger, entry: number): Promise<CommentRecord> {
+async function requireComment(access: LedgerAccess, ledger: LockedLedger, entry: number): Promise<CommentRecord> {
   const record = await entryAt(access, ledger, entry)
   if (record?.kind !== 'comment') throw commentNotFoundError()
   return record

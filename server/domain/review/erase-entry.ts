@@ -2,15 +2,16 @@
 import { runGitOrThrow } from '../../../gitstore/native.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
-import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
+import { type LedgerAccess, recheckAccess } from '../access.ts'
 import { callerOf, type Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { authorOf } from '../format/signatures.ts'
-import { ledgerRef } from '../layout.ts'
+import { ledgerIn } from '../layout.ts'
 import { parseEntry } from '../ledger/entries.ts'
 import type { RequestCtx } from '../services.ts'
 import type { Body, EntryAt, Path } from '../targets.ts'
+import { authorizeOwner } from './conversations.ts'
 import { eraseFromLedger, finishErasures } from './erasure.ts'
 import { readTargetEntry } from './erasure-targets.ts'
 
@@ -51,7 +52,7 @@ export async function eraseEntry(
   ctx: RequestCtx<Person>,
   { path, body: { reason } }: Path<EntryAt> & Body<{ readonly reason?: string }>,
 ): Promise<Erasure> {
-  const access = await authorizeNode(ctx, path, 'owner')
+  const access = await authorizeOwner(ctx, path, 'owner')
   const { number, entry } = path
   const file = await readTargetEntry(access.repo, path)
   await refuseLongLedger(access)
@@ -89,11 +90,11 @@ function isErased(body: string): boolean {
 }
 
 /** @throws AppError too_many_commits */
-async function refuseLongLedger({ repo }: NodeAccess): Promise<void> {
-  const args = ['rev-list', '--first-parent', '--count', `--max-count=${limits.erasedCommits + 1}`, ledgerRef]
+async function refuseLongLedger({ repo }: LedgerAccess): Promise<void> {
+  const args = ['rev-list', '--first-parent', '--count', `--max-count=${limits.erasedCommits + 1}`, ledgerIn(repo).ref]
   if (Number((await runGitOrThrow(repo, args)).toString()) > limits.erasedCommits)
     throw new AppError(
       'too_many_commits',
-      `The ledger of this node has more than ${limits.erasedCommits} commits; ask the operator to run grove erase`,
+      `This ledger has more than ${limits.erasedCommits} commits; ask the operator to run grove erase`,
     )
 }

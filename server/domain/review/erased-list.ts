@@ -1,6 +1,6 @@
 /**
- * The list of what was erased from a node's ledger, `erased/<node id>.json` in org.git. A restored backup may have it
- * again. Older versions keep the file, and nothing else reads it.
+ * The list of what was erased from a ledger, `erased/<node id>.json` in org.git. That of change sets has the id of
+ * the organisation. A restored backup may have it again. Older versions keep the file, and nothing else reads it.
  */
 import { z } from 'zod'
 import { runGitOrThrow } from '../../../gitstore/native.ts'
@@ -16,7 +16,7 @@ import { isOid } from '../../../gitstore/repo.ts'
 import * as limits from '../../base/limits.ts'
 import { erasedFile, erasedFolder } from '../format/paths.ts'
 import { type Author, asJson, signature } from '../format/signatures.ts'
-import { isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
+import { isId, ledgerIn, main, orgRepo, ownerRepo } from '../layout.ts'
 import { indexChangedOrg } from '../orgs/org-changes.ts'
 import type { Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
@@ -111,8 +111,8 @@ export async function listReturned(store: Pick<Services['store'], 'root'>, orgId
   const found: Returned[] = []
   for (const { name } of folder?.mode === '040000' ? await readTree(repo, folder.oid) : []) {
     const nodeId = name.replace(/\.json$/, '')
-    const node = nodeRepo(store, orgId, nodeId)
-    const ledger = isId(nodeId) ? readRef(node, ledgerRef) : null
+    const node = ownerRepo(store, orgId, nodeId)
+    const ledger = isId(nodeId) ? readRef(node, ledgerIn(node).ref) : null
     if (!ledger) continue
     const done = await erasuresOf(node, ledger)
     for (const { at, ...target } of await readList(repo, tree, nodeId))
@@ -128,7 +128,7 @@ export function commandOf({ org_id: orgId, node_id: nodeId, target }: Returned):
 
 /** True if the ledger's history says that exactly this was erased. */
 export async function wasErased(repo: Repo, target: ErasureTarget): Promise<boolean> {
-  const ledger = readRef(repo, ledgerRef)
+  const ledger = readRef(repo, ledgerIn(repo).ref)
   return ledger !== null && (await erasuresOf(repo, ledger)).has(subjectOf(target))
 }
 

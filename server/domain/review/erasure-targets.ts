@@ -8,7 +8,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { listErasing } from '../../../gitstore/upkeep/forget.ts'
 import { AppError } from '../../base/errors.ts'
 import { entryFile, pullFile } from '../format/paths.ts'
-import { ledgerRef } from '../layout.ts'
+import { ledgerIn } from '../layout.ts'
 import { type ErasureTarget, wasErased } from './erased-list.ts'
 
 /** The most reads of a ledger that other erasures rewrite at the same time. */
@@ -61,12 +61,13 @@ async function requireHead(repo: Repo, target: { readonly head: Oid }): Promise<
 /** Reads the ledger's tree, and once more if an erasure removes what it reads. */
 async function readLedger<R>(repo: Repo, read: (tree: Oid) => Promise<R>): Promise<R> {
   for (let round = 1; ; round++) {
-    const tip = readRef(repo, ledgerRef)
+    const tip = readRef(repo, ledgerIn(repo).ref)
     if (!tip) throw new AppError('node_not_found', 'Node not found')
     try {
       return await read((await readCommit(repo, tip)).tree)
     } catch (error) {
-      if (!isGitError(error, 'object_missing') || readRef(repo, ledgerRef) === tip || round === reads) throw error
+      if (!isGitError(error, 'object_missing') || readRef(repo, ledgerIn(repo).ref) === tip || round === reads)
+        throw error
     }
   }
 }

@@ -19,8 +19,7 @@ import { hiddenEmail } from '../format/hidden-emails.ts'
 import { entriesFolder, entryFile, pullFile } from '../format/paths.ts'
 import { signature } from '../format/signatures.ts'
 import { correctBytes } from '../indexing/byte-counts.ts'
-import { tryIndexNode } from '../indexing/index-node.ts'
-import { ledgerRef, maintenanceRef, nodeRepo } from '../layout.ts'
+import { ledgerIn, maintenanceRef, ownerRepo } from '../layout.ts'
 import type { EntryUser, Erased } from '../ledger/entries.ts'
 import {
   collectEmails,
@@ -33,6 +32,7 @@ import {
 import { diffLedgers } from '../ledger/ledger.ts'
 import type { Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
+import { tryIndexOwner } from './conversations.ts'
 import { type ErasureTarget, listErased, subjectOf } from './erased-list.ts'
 
 /** The commits that are rewritten while the ledger is locked. */
@@ -63,20 +63,20 @@ export interface ErasureResult {
 }
 
 /**
- * Erases from the ledger of a node, then removes the old objects. May be repeated.
+ * Erases from a ledger, then removes the old objects. May be repeated.
  *
  * @throws AppError busy: the ledger or the repository is in use; repeat it. GitError native_failed, storage_*
  */
 export async function eraseFromLedger(deps: Services, at: NodeAt, input: ErasureInput): Promise<ErasureResult> {
-  const repo = nodeRepo(deps.store, at.org_id, at.node_id)
+  const repo = ownerRepo(deps.store, at.org_id, at.node_id)
   const { target } = input
   const heldBy = 'head' in target ? await refsThatReach(repo, target.head) : []
   if (heldBy.length > 0) return { rewritten: 0, removed: 0, heldBy }
   // The log of events cannot follow commits that it has not recorded before they are rewritten.
-  await tryIndexNode(deps, at.org_id, at.node_id)
+  await tryIndexOwner(deps, at)
   const rewritten = await translateStorageErrors(deps.store, [{ repo }], () => rewriteLedger(deps, at, repo, input))
   // This also removes the title of a pull request from its events.
-  if (rewritten > 0) await tryIndexNode(deps, at.org_id, at.node_id)
+  if (rewritten > 0) await tryIndexOwner(deps, at)
   // Nothing may have kept the head, such as one without comments.
   if ('head' in target && (await hasObject(repo, target.head))) await markErasing(repo, target.head)
   const removed = await finishErasures(deps, repo, input)
@@ -91,7 +91,7 @@ async function rewriteLedger(deps: Services, at: NodeAt, repo: Repo, input: Eras
   let isFresh = true
   for (let round = 0; round < rounds; round++) {
     signal.throwIfAborted()
-    const tip = readRef(repo, ledgerRef)
+    const tip = readLedger(repo)
     if (!tip) throw new AppError('node_not_found', 'Node not found')
     try {
       const built = await rewriting.extend(tip, signal)
@@ -103,7 +103,7 @@ async function rewriteLedger(deps: Services, at: NodeAt, repo: Repo, input: Eras
     } catch (error) {
       // Another erasure may have removed what this one was reading.
       if (!isGitError(error, 'object_missing', 'native_failed')) throw error
-      if (isFresh && readRef(repo, ledgerRef) === tip) throw error
+      if (isFresh && readLedger(repo) === tip) throw error
       rewriting = startRewriting(repo, edits)
       isFresh = true
     }
@@ -118,7 +118,7 @@ async function moveLedger(
   rewriting: Rewriting,
   { built, by, target, signal, recheck }: ErasureInput & { readonly built: Oid },
 ): Promise<number | undefined> {
-  const ledger = { repo, ref: ledgerRef }
+  const ledger = ledgerIn(repo)
   return updateRefs<number | undefined>(store, [ledger], async (current) => {
     await recheck?.()
     const from = current(ledger)
@@ -151,7 +151,7 @@ export async function finishErasures(
     try {
       return await withRefLock(store, { repo, ref: maintenanceRef }, '', async () => {
         const tips = await listMoved(store, repo)
-        const removed = await forget(repo, tips, [ledgerRef], signal)
+        const removed = await forget(repo, tips, [ledgerIn(repo).ref], signal)
         for (const tip of tips) await unmarkErasing(repo, tip)
         return removed
       })
@@ -166,14 +166,18 @@ export async function finishErasures(
 async function listMoved(store: Services['store'], repo: Repo): Promise<Oid[]> {
   const moved: Oid[] = []
   for (const tip of await listErasing(repo)) {
-    if (readRef(repo, ledgerRef) !== tip) moved.push(tip)
+    if (readLedger(repo) !== tip) moved.push(tip)
     // The move has not happened yet, or its process has died. Nobody who is about to move holds this lock.
     else
-      await withRefLock(store, { repo, ref: ledgerRef }, '', async () => {
-        if (readRef(repo, ledgerRef) === tip) await unmarkErasing(repo, tip)
+      await withRefLock(store, ledgerIn(repo), '', async () => {
+        if (readLedger(repo) === tip) await unmarkErasing(repo, tip)
       })
   }
   return moved
+}
+
+function readLedger(repo: Repo): Oid | null {
+  return readRef(repo, ledgerIn(repo).ref)
 }
 
 async function editsFor(deps: Services, repo: Repo, { target, by, reason, signal }: ErasureInput): Promise<Edits> {
@@ -211,7 +215,7 @@ async function findPerson({ credentials }: Services, repo: Repo, id: string): Pr
   const emails = new Set([hiddenEmail(id)])
   const account = await findAccountById(credentials.read, id)
   if (account) emails.add(account.email.toLowerCase())
-  const ledger = readRef(repo, ledgerRef)
+  const ledger = readLedger(repo)
   const { changes } = ledger ? await diffLedgers(repo, null, ledger) : { changes: [] }
   const blobs = changes.flatMap(({ path, new: file }) => (file && path.includes('/') ? [file.oid] : []))
   for (let at = 0; at < blobs.length; at += readsAtOnce) {
@@ -226,7 +230,7 @@ const unchanged: Edits = { touches: () => false, file: (_, content) => content }
 /** Drops the second parents that are the head or have it in their history. */
 async function editsOfHead(repo: Repo, head: Oid, signal: AbortSignal): Promise<Edits> {
   const options = { signal, timeoutMs: 10 * 60_000 }
-  const listed = await runGitOrThrow(repo, ['rev-list', '--first-parent', '--parents', ledgerRef], options)
+  const listed = await runGitOrThrow(repo, ['rev-list', '--first-parent', '--parents', ledgerIn(repo).ref], options)
   const chain = listed
     .toString('latin1')
     .split('\n')
@@ -257,5 +261,5 @@ async function refsThatReach(repo: Repo, commit: Oid): Promise<string[]> {
   return out
     .toString()
     .split('\n')
-    .filter((ref) => ref !== '' && ref !== ledgerRef)
+    .filter((ref) => ref !== '' && ref !== ledgerIn(repo).ref)
 }

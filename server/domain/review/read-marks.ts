@@ -1,10 +1,10 @@
 /** How far users have read conversations. These marks are the only part that does not follow from Git. */
 import { deleteReadMarksUntil, setReadMark } from '../../../index/credentials/read-marks.ts'
-import { authorizeNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { findPullRow } from '../pulls/pulls.ts'
 import type { Ctx, Services } from '../services.ts'
 import type { Body, Path, PullAt } from '../targets.ts'
+import { authorizeOwner } from './conversations.ts'
 
 export interface ReadMarkInput {
   /** The number of the last entry that was read. */
@@ -17,7 +17,7 @@ export const unseenMs = 90 * 24 * 60 * 60 * 1000
 
 /** Marks the entries up to a number as read. A mark never goes back, nor beyond the last entry. */
 export async function putReadMark(ctx: Ctx<Person>, { path, body }: Path<PullAt> & Body<ReadMarkInput>): Promise<void> {
-  await authorizeNode(ctx, path, 'reader')
+  await authorizeOwner(ctx, path, 'reader')
   const { last_entry } = await findPullRow(ctx, path)
   const mark = {
     ...{ account_id: ctx.actor.id, org_id: path.org_id, node_id: path.node_id, number: path.number },

@@ -3,15 +3,15 @@ import { v7 as newId } from 'uuid'
 import { findEntryRow, listLastVerdicts, listReviewRows } from '../../../index/derived/entries.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
 import { AppError, invalid } from '../../base/errors.ts'
-import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
+import { authorizeNode, type LedgerAccess, type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { headMovedError } from '../branches/branch-commits.ts'
 import { requireRoomFor } from '../byte-quota.ts'
 import type { VerdictState } from '../consent/judge.ts'
 import { readVerdicts } from '../consent/verdicts.ts'
 import { isOpener, type Opened } from '../format/ownership.ts'
-import { reloadNode } from '../indexing/freshness.ts'
 import { readResult } from '../indexing/index-node.ts'
+import { changedBy } from '../ledger/changed-by.ts'
 import { type EntryRecord, parseEntry, type VerdictRecord } from '../ledger/entries.ts'
 import type { PullRecord } from '../ledger/ledger.ts'
 import { fromRow } from '../ledger/pull-ledger.ts'
@@ -19,6 +19,8 @@ import { type Page, pageOf } from '../pagination.ts'
 import { readPresentChange } from '../pulls/present-change.ts'
 import { findPullRow } from '../pulls/pulls.ts'
 import type { Ctx, Services } from '../services.ts'
+import type { Part } from '../sets/set-changes.ts'
+import { partsOff, stateOfSetReview } from '../sets/verdicts.ts'
 import type { Body, EntryAt, Path, PullAt, Query } from '../targets.ts'
 import {
   type CheckedComment,
@@ -28,6 +30,7 @@ import {
   requireThread,
   toRecord,
 } from './comments.ts'
+import { authorizeOwner, isOfSets, reloadOwner } from './conversations.ts'
 import { type ReviewText, toReviewText } from './entry-views.ts'
 import { entryAt, findById, type LockedLedger, requireRoom, writeEntries } from './write-entries.ts'
 
@@ -145,23 +148,27 @@ async function requireReviewed(
 
 /** Lists the reviews, oldest first. */
 export async function listReviews(ctx: Ctx<Person>, { path, query }: Path<PullAt> & Query<Page>) {
-  const access = await authorizeNode(ctx, path, 'reader')
+  const access = await authorizeOwner(ctx, path, 'reader')
   const pull = await findPullRow(ctx, path)
   const { rows, total } = await listReviewRows(ctx.index.read, path.node_id, path.number, query)
   const stateOf = await readStates(ctx, access, pull)
-  const reviews = rows.flatMap(({ entry, body }) => toReview(entry, body, stateOf) ?? [])
+  const reviews: Review[] = []
+  for (const { entry, body } of rows) {
+    const review = await toReview(entry, body, stateOf)
+    if (review) reviews.push(review)
+  }
   return { reviews, ...pageOf(query, total) }
 }
 
 /** Reads a review. @throws AppError review_not_found */
 export async function getReview(ctx: Ctx<Person>, { path }: Path<EntryAt>): Promise<Review> {
-  return findReview(ctx, await authorizeNode(ctx, path, 'reader'), path)
+  return findReview(ctx, await authorizeOwner(ctx, path, 'reader'), path)
 }
 
-async function findReview(deps: Services, access: NodeAccess, at: EntryAt): Promise<Review> {
+async function findReview(deps: Services, access: LedgerAccess, at: EntryAt): Promise<Review> {
   const pull = await findPullRow(deps, at)
   const row = await findEntryRow(deps.index.read, at.node_id, at.number, at.entry)
-  const review = row && toReview(row.entry, row.body, await readStates(deps, access, pull))
+  const review = row && (await toReview(row.entry, row.body, await readStates(deps, access, pull)))
   if (!review) throw reviewNotFoundError()
   return review
 }
@@ -171,32 +178,36 @@ function reviewNotFoundError(): AppError {
 }
 
 /** Reads a review after a change. @throws the errors of readResult */
-function reviewAfter(deps: Services, access: NodeAccess, at: EntryAt): Promise<Review> {
-  return readResult(deps, async () => findReview(deps, await reloadNode(deps, access, 'reader'), at))
+function reviewAfter(deps: Services, access: LedgerAccess, at: EntryAt): Promise<Review> {
+  return readResult(deps, async () => findReview(deps, await reloadOwner(deps, access), at))
 }
 
 /** The state of a review, by its entry and record. */
-type StateOf = (entry: number, record: VerdictRecord) => ReviewState
+type StateOf = (entry: number, record: VerdictRecord) => ReviewState | Promise<ReviewState>
 
-export async function readStates(deps: Services, access: NodeAccess, pull: PullRow): Promise<StateOf> {
+export async function readStates(deps: Services, access: LedgerAccess, pull: PullRow): Promise<StateOf> {
+  if (isOfSets(access)) return (_, record) => offState(record) ?? stateOfSetReview(deps, access, record)
   const rows = await listLastVerdicts(deps.index.read, access.org.id, access.node.id, [pull.number])
   const verdicts = await readVerdicts(deps, access, pull, rows, () => readPresentChange(access, pull))
   const byEntry = new Map(verdicts.map((verdict) => [verdict.row.entry, verdict]))
-  return (entry, { verdict, withdrawn, dismissed }) => {
-    if (withdrawn) return 'withdrawn'
-    if (dismissed) return 'dismissed'
-    return verdict === 'comment' ? 'current' : (byEntry.get(entry)?.state ?? 'superseded')
-  }
+  return (entry, record) => offState(record) ?? byEntry.get(entry)?.state ?? 'superseded'
 }
 
-function toReview(entry: number, body: string, stateOf: StateOf): Review | undefined {
+/** The state of a review that gives no verdict, or no longer. */
+function offState({ verdict, withdrawn, dismissed }: VerdictRecord): ReviewState | undefined {
+  if (withdrawn) return 'withdrawn'
+  if (dismissed) return 'dismissed'
+  return verdict === 'comment' ? 'current' : undefined
+}
+
+async function toReview(entry: number, body: string, stateOf: StateOf): Promise<Review | undefined> {
   const record = parseEntry(body)
-  return record.kind === 'verdict' ? { ...toReviewText(entry, record), state: stateOf(entry, record) } : undefined
+  return record.kind === 'verdict' ? { ...toReviewText(entry, record), state: await stateOf(entry, record) } : undefined
 }
 
 /**
  * Withdraws an own review, or dismisses another's, for which a maintainer gives a reason. A review that is off stays as
- * it is.
+ * it is. That of a change set takes its verdicts on the pages with it.
  *
  * @throws AppError review_not_found, forbidden, merged, closed; ValidationError
  */
@@ -204,12 +215,17 @@ export async function updateReview(
   ctx: Ctx<Person>,
   { path, body }: Path<EntryAt> & Body<ReviewPatch>,
 ): Promise<Review> {
-  const access = await authorizeNode(ctx, path, 'reader')
+  const access = await authorizeOwner(ctx, path, 'reader')
   await findPullRow(ctx, path)
   const reason = body.reason?.trim() ?? ''
   if (body.state === 'dismissed' && reason === '') throw invalid(['body', 'reason'], 'Say why the review is dismissed')
   refuseLongComment(['body', 'reason'], reason)
-  await writeEntries(ctx, access, path, async (ledger) => {
+  const event = changedBy(ctx, ctx.actor)
+  const { at } = event
+  const by = { id: ctx.actor.id, ...event.by }
+  const off = body.state === 'withdrawn' ? { withdrawn: { at } } : { dismissed: { by, at, reason } }
+  const parts = isOfSets(access) ? await partsOfReview(ctx, access, path, { off, event }) : []
+  const decide = async (ledger: LockedLedger) => {
     const before = await entryAt(access, ledger, path.entry)
     if (before?.kind !== 'verdict') throw reviewNotFoundError()
     if (body.state === 'dismissed') await recheckAccess(ctx, path.org_id, 'maintainer')
@@ -218,10 +234,21 @@ export async function updateReview(
     if (before.withdrawn || before.dismissed) return { value: undefined }
     if (ledger.pull.status !== 'open')
       throw new AppError(ledger.pull.status, `The pull request is ${ledger.pull.status}; its reviews are final`)
-    const { user, at: now } = ledger
-    const off = body.state === 'withdrawn' ? { withdrawn: { at: now } } : { dismissed: { by: user, at: now, reason } }
     const message = `${body.state === 'withdrawn' ? 'withdraw' : 'dismiss'} ${path.number} ${path.entry}`
     return { value: undefined, message, entries: [{ entry: path.entry, record: { ...before, ...off } }] }
-  })
+  }
+  await writeEntries(ctx, access, path, decide, parts)
   return reviewAfter(ctx, access, path)
+}
+
+/** The pages of a change set whose verdicts go with a review. Other entries have none. */
+async function partsOfReview(
+  deps: Services,
+  access: LedgerAccess,
+  { node_id: nodeId, number, entry }: EntryAt,
+  how: Parameters<typeof partsOff>[3],
+): Promise<Part[]> {
+  const row = await findEntryRow(deps.index.read, nodeId, number, entry)
+  const review = row && parseEntry(row.body)
+  return review?.kind === 'verdict' ? partsOff(deps, access, review, how) : []
 }

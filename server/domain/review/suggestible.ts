@@ -2,7 +2,7 @@
 import { findEntryRow } from '../../../index/derived/entries.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
-import type { NodeAccess } from '../access.ts'
+import type { LedgerAccess } from '../access.ts'
 import { placeAnchors } from '../anchors/place-anchors.ts'
 import { placeEdits } from '../anchors/suggested-edits.ts'
 import { type CommentAnchor, type CommentRecord, parseEntry } from '../ledger/entries.ts'
@@ -42,7 +42,7 @@ function requireLines(loc: Loc, anchor: CommentAnchor | undefined): asserts anch
  */
 export async function requireSuggestible(
   deps: Services,
-  access: NodeAccess,
+  access: LedgerAccess,
   at: PullAt,
   loc: Loc,
   { anchor, text }: { readonly anchor: CommentAnchor | undefined; readonly text: string },

@@ -1,11 +1,11 @@
 /** The threads of a pull request, placed on its current head. */
 import { findEntryRow, listAnswers, listThreadRows, type ThreadState } from '../../../index/derived/entries.ts'
+import type { PullRow } from '../../../index/derived/pulls.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
+import { type LedgerAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { type Placed, placeAnchors } from '../anchors/place-anchors.ts'
 import { isOpener } from '../format/ownership.ts'
-import { reloadNode } from '../indexing/freshness.ts'
 import { readResult } from '../indexing/index-node.ts'
 import type { CommentRecord } from '../ledger/entries.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -13,6 +13,7 @@ import { readPresentChange } from '../pulls/present-change.ts'
 import { findPullRow } from '../pulls/pulls.ts'
 import type { Ctx, Services } from '../services.ts'
 import type { Body, EntryAt, Path, PullAt, Query } from '../targets.ts'
+import { authorizeOwner, reloadOwner } from './conversations.ts'
 import { type Comment, commentOf } from './entry-views.ts'
 import { entryAt, writeEntries } from './write-entries.ts'
 
@@ -45,7 +46,7 @@ const listedComments = 100
 
 /** Lists the threads by their first comments. */
 export async function listThreads(ctx: Ctx<Person>, { path: at, query }: Path<PullAt> & Query<ThreadQuery>) {
-  const access = await authorizeNode(ctx, at, 'reader')
+  const access = await authorizeOwner(ctx, at, 'reader')
   const pull = await findPullRow(ctx, at)
   const { state = 'all', path } = query
   const filter = { state, ...(path !== undefined && { path }) }
@@ -66,7 +67,7 @@ export async function listThreads(ctx: Ctx<Person>, { path: at, query }: Path<Pu
   }
   const places = await placeOn(
     access,
-    await readPresentChange(access, pull),
+    pull,
     firsts.map(({ first }) => first),
   )
   const threads = firsts.map(({ first, count }, n): Thread => {
@@ -83,15 +84,16 @@ export async function listThreads(ctx: Ctx<Person>, { path: at, query }: Path<Pu
   return { threads, ...pageOf(query, total) }
 }
 
-type PresentChange = Awaited<ReturnType<typeof readPresentChange>>
-
 /** Places the anchors of these comments; undefined for those that have none. */
 async function placeOn(
-  { repo, history }: NodeAccess,
-  { base, head }: PresentChange,
+  access: LedgerAccess,
+  pull: PullRow,
   comments: readonly Comment[],
-): Promise<(Placed | undefined)[]> {
+): Promise<readonly (Placed | undefined)[]> {
   const anchored = comments.filter(({ anchor }) => anchor !== undefined)
+  if (anchored.length === 0) return []
+  const { repo, history } = access
+  const { base, head } = await readPresentChange(access, pull)
   const anchors = anchored.flatMap(({ anchor }) => anchor ?? [])
   const isInBase = async (commit: string) => base !== null && (await history.contains(base, commit))
   const places = await placeAnchors(repo, { head, base, isInBase }, anchors)
@@ -114,7 +116,7 @@ export async function updateThread(
   ctx: Ctx<Person>,
   { path, body: { resolved } }: Path<EntryAt> & Body<{ readonly resolved: boolean }>,
 ): Promise<Comment> {
-  const access = await authorizeNode(ctx, path, 'reader')
+  const access = await authorizeOwner(ctx, path, 'reader')
   await findPullRow(ctx, path)
   await writeEntries(ctx, access, path, async (ledger) => {
     const before = await entryAt(access, ledger, path.entry)
@@ -128,7 +130,7 @@ export async function updateThread(
     return { value: undefined, message, entries: [{ entry: path.entry, record }] }
   })
   return readResult(ctx, async () => {
-    await reloadNode(ctx, access, 'reader')
+    await reloadOwner(ctx, access)
     return findFirst(ctx, path)
   })
 }

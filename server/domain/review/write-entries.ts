@@ -1,21 +1,31 @@
 /** Writes comments and reviews to the ledger, in one commit for each act. */
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
-import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
+import { findSetsCommit } from '../../../index/derived/change-sets.ts'
 import { findEntryById, hasEntryOn } from '../../../index/derived/entries.ts'
 import { findEntriesLedger } from '../../../index/derived/node-queries.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
-import type { NodeAccess } from '../access.ts'
+import type { LedgerAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
-import { branchRef, ledgerRef } from '../layout.ts'
+import { ledgerRef } from '../layout.ts'
 import { changedBy } from '../ledger/changed-by.ts'
 import { type EntryRecord, type EntryUser, nextEntry, parseEntry, readEntry, readEntryText } from '../ledger/entries.ts'
-import { appendEntries, changedEntries, diffLedgers, type PullRecord, readPull } from '../ledger/ledger.ts'
+import {
+  appendEntries,
+  changedEntries,
+  diffLedgers,
+  type EntryAct,
+  type PullRecord,
+  readPull,
+} from '../ledger/ledger.ts'
 import type { ChangedBy } from '../ledger/reconcile.ts'
+import { asPull } from '../ledger/set-ledger.ts'
 import { changeLedger } from '../pulls/ledger-changes.ts'
 import type { Ctx, Services } from '../services.ts'
+import { changeSet, type LockedSets, type Part, readLocked } from '../sets/set-changes.ts'
 import type { PullAt } from '../targets.ts'
+import { isOfSets } from './conversations.ts'
 
 /** The ledger while its lock is held. */
 export interface LockedLedger extends ChangedBy {
@@ -39,31 +49,46 @@ export interface Written<T> {
 }
 
 /**
- * Runs `decide` under the ledger's lock, writes the entries, and indexes the node. Any member may write, unless `decide`
+ * Runs `decide` under the ledger's lock, writes the entries, and indexes them. Any member may write, unless `decide`
  * refuses.
  *
+ * @param parts for a change set, the pages that change with it
  * @throws AppError pull_request_not_found; the errors of changeLedger and `decide`
  */
-export function writeEntries<T>(
+export async function writeEntries<T>(
   ctx: Ctx<Person>,
-  access: NodeAccess,
+  access: LedgerAccess,
   { number }: PullAt,
   decide: (ledger: LockedLedger) => Promise<Written<T>>,
+  parts: readonly Part[] = [],
 ): Promise<T> {
-  const { repo, node } = access
-  return changeLedger(ctx, access, 'reader', async (commit) => {
+  const { repo, node, org } = access
+  const write = async (commit: Oid, pull: PullRecord): Promise<{ readonly value: T; readonly act?: EntryAct }> => {
     const { tree } = await readCommit(repo, commit)
-    const pull = await readPull(repo, commit, number)
     const by = changedBy(ctx, ctx.actor)
     const user = { id: ctx.actor.id, ...by.by }
     const next = await nextEntry(repo, tree, number)
     const { value, message, entries = [], head } = await decide({ ...by, commit, tree, pull, user, next })
-    if (message === undefined || entries.length === 0) return { moves: [], value }
+    if (message === undefined || entries.length === 0) return { value }
     const isNew = head !== undefined && !(await hasEntryOn(ctx.index.read, node.id, head))
     const keep = isNew ? await findCommit(repo, head) : undefined
-    const act = { number, message, entries, ...by, ...(keep && { keep: keep.oid }) }
-    return { moves: [{ repo, ref: ledgerRef, to: await appendEntries(repo, commit, act) }], value }
-  })
+    return { value, act: { number, message, entries, ...by, ...(keep && { keep: keep.oid }) } }
+  }
+  if (!isOfSets(access))
+    return changeLedger(ctx, access, 'reader', async (commit) => {
+      const { value, act } = await write(commit, await readPull(repo, commit, number))
+      const moves = act ? [{ repo, ref: ledgerRef, to: await appendEntries(repo, commit, act) }] : []
+      return { moves, value }
+    })
+  const values: T[] = []
+  const decideSet = async (locked: LockedSets) => {
+    const record = await readLocked(locked, number)
+    const { value, act } = await write(locked.sets ?? '', asPull(record))
+    values.push(value)
+    return act && { record, entries: act }
+  }
+  await changeSet(ctx, { orgId: org.id, need: 'reader', parts, drafts: [], decide: decideSet })
+  return values[0] as T // `decideSet` has run
 }
 
 /** Refuses entries above the limit. @throws AppError too_many_comments */
@@ -75,24 +100,16 @@ export function requireRoom({ next }: LockedLedger, count: number): void {
     )
 }
 
-/** Reads the source's head. For a pull request that has ended, it is the last one. */
-export function sourceHead(
-  { repo }: NodeAccess,
-  pull: Pick<PullRecord, 'status' | 'source_branch' | 'source_commit'>,
-): Oid {
-  if (pull.status !== 'open') return pull.source_commit
-  return readRef(repo, branchRef(pull.source_branch)) ?? pull.source_commit
-}
-
 /**
  * Finds an entry with this UUID in the node. Reads entries of the ledger that have no rows yet.
  *
  * @returns the pull request and the number of the entry
  */
-export async function findById(deps: Services, { repo, node }: NodeAccess, ledger: Oid, id: string) {
+export async function findById(deps: Services, access: LedgerAccess, ledger: Oid, id: string) {
+  const { repo, node } = access
   const { read } = deps.index
   // Reads the commit before the rows. Newer rows only add entries.
-  const indexed = await findEntriesLedger(read, node.id)
+  const indexed = await (isOfSets(access) ? findSetsCommit : findEntriesLedger)(read, node.id)
   const found = await findEntryById(read, node.id, id)
   if (found || indexed === ledger) return found
   for (const { blob, number, entry } of changedEntries(await diffLedgers(repo, indexed ?? null, ledger)).put) {
@@ -104,6 +121,6 @@ export async function findById(deps: Services, { repo, node }: NodeAccess, ledge
 }
 
 /** Reads an entry at the locked commit. */
-export function entryAt({ repo }: NodeAccess, { tree, pull }: LockedLedger, entry: number) {
+export function entryAt({ repo }: LedgerAccess, { tree, pull }: LockedLedger, entry: number) {
   return readEntry(repo, tree, pull.number, entry)
 }

@@ -26,7 +26,7 @@ import { type Act, versionOf } from '../ledger/set-ledger.ts'
 import { judgeGraph, type NodeMove } from '../nodes/batch-graph.ts'
 import { wouldEndRule } from '../nodes/kept-rules.ts'
 import { judgeRow, type PullState, stateOf } from '../pulls/pull-state.ts'
-import type { Ctx } from '../services.ts'
+import type { Ctx, Services } from '../services.ts'
 import { actOf } from './items.ts'
 
 /** An item whose pull request is open. */
@@ -170,9 +170,9 @@ async function readItem(ctx: Ctx, org: OrgAccess, row: SetItemRow): Promise<Load
 }
 
 /** Finds a page of the set, which may only be proposed. Undefined: it is gone. @throws errors of authorizeNodeInOrg */
-export async function findPage(ctx: Ctx, org: OrgAccess, nodeId: string): Promise<NodeAccess | undefined> {
+export async function findPage(deps: Services, org: OrgAccess, nodeId: string): Promise<NodeAccess | undefined> {
   try {
-    return await authorizeNodeInOrg(ctx, org, nodeId, 'reader', true)
+    return await authorizeNodeInOrg(deps, org, nodeId, 'reader', true)
   } catch (error) {
     if (error instanceof AppError && error.code === 'node_not_found') return undefined
     throw error

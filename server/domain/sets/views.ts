@@ -62,6 +62,8 @@ interface ShownItem {
 }
 
 export interface ChangeSet extends SetSummary {
+  /** The path of its conversation. */
+  readonly conversation: string
   readonly description: string
   readonly reviewers: readonly { readonly user_id: string; readonly name: string; readonly requested_at: string }[]
   readonly version: string
@@ -133,6 +135,7 @@ export async function toChangeSet(ctx: Ctx, org: OrgAccess, row: PullRow): Promi
   return {
     ...toSummary(row, items.length),
     description: row.description,
+    conversation: `/orgs/${row.org_id}/nodes/${row.org_id}/pull-requests/${row.number}`,
     reviewers: reviewers.map(({ user_id, name, since }) => ({ user_id, name, requested_at: since })),
     version: state.version,
     can_merge: state.reasons.length === 0,

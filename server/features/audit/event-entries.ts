@@ -21,7 +21,7 @@ export function eventView({ org_id, seq, recorded_ms, body, origin }: RecordedEv
   const { actor = { kind: 'unknown' }, via: program, ...rest } = data
   const { request_id, token_id, connection_id, ...from } = parseOrigin(origin)
   const credential = connection_id ?? token_id
-  const nodeId = subject?.replace(/^nodes\//, '')
+  const nodeId = subject?.match(/^nodes\/(.+)/)?.[1]
   return {
     id,
     at: new Date(recorded_ms).toISOString(),

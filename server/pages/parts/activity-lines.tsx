@@ -93,19 +93,20 @@ function WithPages({ urls, org, names, act, count, children }: Said & { readonly
 type AtPage = Pick<Said, 'urls' | 'org' | 'names' | 'event'>
 
 /** A link to the act's page, with its title. A deleted one has no link. */
-function ThePage({ urls, org, names, event: { node = '' } }: AtPage) {
+function ThePage({ urls, org, names, event: { node } }: AtPage) {
+  if (node === undefined) return <>several pages</>
   const title = names.pages[node]
   if (names.deleted.includes(node)) return title === undefined ? <>a deleted page</> : <em>{title}</em>
   return <a href={urls.node(org, node, title)}>{title ?? 'a page'}</a>
 }
 
 /** The proposal of the act. `entry`: leads to this comment or review. */
-function Proposal({ urls, org, names, event: { node = '', data } }: AtPage) {
+function Proposal({ urls, org, names, event: { node, data } }: AtPage) {
   const { number = 0, entry } = data
   const title = names.proposals[proposalKey(node, number)]
   const words = `#${number}${title === undefined ? '' : ` ${title}`}`
-  if (names.deleted.includes(node)) return <>proposal {words}</>
-  const href = urls.proposal(org, node, number, names.pages[node])
+  if (node !== undefined && names.deleted.includes(node)) return <>proposal {words}</>
+  const href = node === undefined ? urls.changeSet(org, number) : urls.proposal(org, node, number, names.pages[node])
   return (
     <>
       proposal <a href={entry === undefined ? href : `${href}${entryLink(entry)}`}>{words}</a>

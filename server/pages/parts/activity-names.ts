@@ -23,7 +23,7 @@ export type PageNames = Pick<ActivityNames, 'pages' | 'deleted'>
 /** `listed`: items of the lists of pages and proposals. `single`: other pages, which are read one by one. `orgs`: of entries of an account. */
 const most = { listed: 200, single: 20, orgs: 5 } as const
 
-export const proposalKey = (node: string, number: number) => `${node} ${number}`
+export const proposalKey = (node: string | undefined, number: number) => `${node} ${number}`
 
 /** Reads the names that the lines need. Titles that cannot be read are those of the events. */
 export async function readNames(visit: PageContext, org_id: string, acts: readonly Act[]): Promise<ActivityNames> {
@@ -42,8 +42,7 @@ export async function readNames(visit: PageContext, org_id: string, acts: readon
   const proposals: Record<string, string> = {}
   // Newest first, so that an older title replaces nothing.
   for (const { node, data } of events)
-    if (node !== undefined && data.number !== undefined && data.title !== undefined)
-      proposals[proposalKey(node, data.number)] ??= data.title
+    if (data.number !== undefined && data.title !== undefined) proposals[proposalKey(node, data.number)] ??= data.title
   for (const { node_id, number, title } of pull_requests) proposals[proposalKey(node_id, number)] = title
   const names = Object.fromEntries(members.map(({ user_id, name }) => [user_id, name]))
   return { ...pages, proposals, members: names }

@@ -39,7 +39,7 @@ interface EventData {
 
 export interface ActivityEvent extends Pick<OrgEvent, 'id' | 'seq' | 'time' | 'via'> {
   readonly type: EventType
-  /** The node; undefined for an event of the organisation. */
+  /** The node; undefined for an event of the organisation, or of a proposal of several pages. */
   readonly node: string | undefined
   readonly data: EventData
 }
@@ -56,7 +56,7 @@ const longestPause = 6 * 3_600_000
 
 export function asActivity({ id, seq, time, via, type, subject, data }: OrgEvent): ActivityEvent {
   const known = { type: type as EventType, data: data as EventData } // the page asks for types that it knows
-  return { id, seq, time, ...(via !== undefined && { via }), node: subject?.replace('nodes/', ''), ...known }
+  return { id, seq, time, ...(via !== undefined && { via }), node: subject?.match(/^nodes\/(.+)/)?.[1], ...known }
 }
 
 /** True if `one` says a part of what `other` says. They are of one node, and not far apart. */
