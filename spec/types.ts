@@ -2187,6 +2187,8 @@ export interface components {
             deleted_by?: string;
             /** @description Until then, it can be restored. Later, the next `grove purge` of the operator removes it for good. */
             kept_until: components["schemas"]["UtcTime"];
+            /** @description The number of the closed change set that proposed it. Reopen the change set to get it back. Absent for a node that was created. */
+            change_set?: number;
         };
         /** @description A page of deleted nodes. */
         TrashPage: {
@@ -2841,18 +2843,28 @@ export interface components {
             reviewers?: components["schemas"]["UserIds"];
             nodes?: components["schemas"]["ChangeSetNodes"];
             deletions?: components["schemas"]["ChangeSetDeletions"];
+            restorations?: components["schemas"]["ChangeSetRestorations"];
             pull_requests?: components["schemas"]["ChangeSetPulls"];
+            /**
+             * @description Opens nothing if new pages or changes could not merge because of their content. The answer is 422 with the
+             *     problems. Approvals and checks are not judged.
+             * @default false
+             */
+            require_mergeable: boolean;
         };
         /** @description Pages to put into a change set. */
         ChangeSetItems: {
             nodes?: components["schemas"]["ChangeSetNodes"];
             deletions?: components["schemas"]["ChangeSetDeletions"];
+            restorations?: components["schemas"]["ChangeSetRestorations"];
             pull_requests?: components["schemas"]["ChangeSetPulls"];
         };
         /** @description New pages, and changes of existing ones. */
         ChangeSetNodes: components["schemas"]["ChangeSetNode"][];
         /** @description Pages to delete. */
         ChangeSetDeletions: components["schemas"]["ChangeSetDeletion"][];
+        /** @description Deleted pages that come back from the trash. Requires the `maintainer` role. */
+        ChangeSetRestorations: components["schemas"]["ChangeSetRestoration"][];
         /** @description Open pull requests into `main` that become items. */
         ChangeSetPulls: components["schemas"]["ChangeSetPull"][];
         /**
@@ -2891,6 +2903,10 @@ export interface components {
             /** @description The head of `main` that was read. If `main` has moved, nothing is proposed. */
             expected_head?: components["schemas"]["Oid"];
         };
+        /** @description A deleted page to restore, from its newest copy in the trash. */
+        ChangeSetRestoration: {
+            node_id: components["schemas"]["Uuid"];
+        };
         /** @description An open pull request into `main`. */
         ChangeSetPull: {
             node_id: components["schemas"]["Uuid"];
@@ -2926,6 +2942,21 @@ export interface components {
                 /** @description Why the rules are overridden. It is recorded. */
                 reason: string;
             };
+        };
+        /** @description The change set that undoes another. */
+        ChangeSetUndo: {
+            /** @description By default `Undo:` and the title of the change set. */
+            title?: components["schemas"]["Title"];
+        };
+        /** @description The change set that undoes another. */
+        UndoneChangeSet: {
+            change_set: components["schemas"]["ChangeSet"];
+            /** @description Pages in which nothing is left to undo. */
+            left_out: {
+                node_id: components["schemas"]["Uuid"];
+                /** @description Why nothing is left. */
+                reason: string;
+            }[];
         };
         /** @description A review of a change set. It needs a text, unless it approves. */
         NewChangeSetReview: {
@@ -3075,7 +3106,7 @@ export interface components {
              * @description The effect of the item on the page.
              * @enum {string}
              */
-            act: "change" | "create" | "delete";
+            act: "change" | "create" | "delete" | "restore";
             /** @description The title that the page has after the merge; a page to delete has its current one. */
             title: string;
             /**
@@ -4882,7 +4913,7 @@ export interface components {
             current_head?: components["schemas"]["Oid"];
             /** @description With `pull_request_exists` and `item_exists`, the number of the open pull request. */
             number?: number;
-            /** @description With `item_exists`, the number of the change set that has the page. */
+            /** @description With `item_exists` and `in_change_set`, the number of the change set that has the page. */
             change_set?: number;
             /**
              * @description With a reason why a change set cannot merge, the pages that are held up. With `merge_conflict` of a change
@@ -8546,6 +8577,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChangeSetBody"];
+                };
+            };
+        };
+    };
+    undoChangeSet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                org_id: components["parameters"]["org_id"];
+                /** @description The change set's number. An unknown number is 404. */
+                number: components["parameters"]["set_number"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ChangeSetUndo"];
+            };
+        };
+        responses: {
+            /** @description The new change set. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UndoneChangeSet"];
                 };
             };
         };

@@ -101,7 +101,7 @@ export async function countOpenSets(db: IndexDb, orgId: string, authorId: string
     select count(*) as "all", coalesce(sum(author_id = ${authorId}), 0) as own, (
       select count(*) from change_set_item item
         join pull mine on mine.node_id = item.org_id and mine.number = item.number
-      where item.org_id = ${orgId} and item.act = 'create' and mine.status = 'open' and mine.author_id = ${authorId}
+      where item.org_id = ${orgId} and item.act in ('create', 'restore') and mine.status = 'open' and mine.author_id = ${authorId}
     ) as proposed
     from pull where node_id = ${orgId} and status = 'open'`.execute(db)
   return rows[0] ?? { all: 0, own: 0, proposed: 0 }

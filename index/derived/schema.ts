@@ -309,7 +309,7 @@ export interface ChangeSetItemTable {
   node_id: string
   /** The number of the pull request. */
   pull: number
-  act: 'change' | 'create' | 'delete'
+  act: 'change' | 'create' | 'delete' | 'restore'
 }
 
 /** A comment, verdict or event of a pull request: one file of the ledger. */

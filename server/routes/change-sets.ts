@@ -4,6 +4,7 @@ import { getChangeSetImpact } from '../domain/sets/impact.ts'
 import { mergeChangeSet } from '../domain/sets/merge.ts'
 import { openChangeSet } from '../domain/sets/open.ts'
 import { submitSetReview } from '../domain/sets/reviews.ts'
+import { undoChangeSet } from '../domain/sets/undo.ts'
 import { updateChangeSetBranches } from '../domain/sets/update.ts'
 import { getChangeSet, listChangeSets } from '../domain/sets/views.ts'
 import type { Handlers } from '../http/contract/operations.ts'
@@ -17,5 +18,6 @@ export const changeSetRoutes = {
   updateChangeSet,
   mergeChangeSet,
   updateChangeSetBranches,
+  undoChangeSet: createdAt('/orgs/{org_id}/change-sets/{change_set.number}', undoChangeSet),
   submitChangeSetReview: createdAt('/orgs/{org_id}/change-sets/{number}', submitSetReview),
 } satisfies Partial<Handlers>

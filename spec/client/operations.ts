@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = '107b30fd5669'
+export const revision = 'bdcc1380e204'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',
@@ -117,6 +117,7 @@ export const operations = {
   getChangeSetImpact: 'GET /orgs/{org_id}/change-sets/{number}/impact',
   mergeChangeSet: 'POST /orgs/{org_id}/change-sets/{number}/merge',
   updateChangeSetBranches: 'POST /orgs/{org_id}/change-sets/{number}/update-branch',
+  undoChangeSet: 'POST /orgs/{org_id}/change-sets/{number}/undo',
   submitChangeSetReview: 'POST /orgs/{org_id}/change-sets/{number}/reviews',
   listOrgPulls: 'GET /orgs/{org_id}/pull-requests',
   openPull: 'POST /orgs/{org_id}/nodes/{node_id}/pull-requests',

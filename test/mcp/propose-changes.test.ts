@@ -52,17 +52,16 @@ describe('propose_changes of /mcp', () => {
     expect(content).to.equal('Whales eat krill.\n')
   })
 
-  it('says what holds it up, by its node', async () => {
+  it('proposes nothing that could not merge, and names the item', async () => {
     const seals = await page('Seals')
     const items = [
       { node_id: seals, changes: [{ path: `parents/${seals}.json`, content: '{}' }] },
       { ref: 'lions', title: 'Sea lions' },
     ]
-    const answer = await model.ask('propose_changes', { org_id, title: 'Seals', items })
-    expect(parted(answer).outside).to.match(/can_merge: false \(invalid_content\)/)
-    const [, held] = factsIn(answer, 'nodes')
-    expect(held).to.deep.include({ node_id: seals, act: 'change' })
-    expect(JSON.stringify(held?.problems)).to.match(/cannot be its own parent/)
+    const before = await sets()
+    const answer = await model.refused('propose_changes', { org_id, title: 'Seals', items })
+    expect(answer).to.match(/nodes\.0[^]*cannot be its own parent/)
+    expect(await sets()).to.equal(before)
   })
 
   it('refuses an item that is no new node, no change and no deletion, and leaves nothing', async () => {

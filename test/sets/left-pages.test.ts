@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { gitIn } from '../support/git.ts'
 import { expecting } from '../support/node.ts'
 import { type Client, client, type PersonClient } from '../support/people.ts'
 import { proposeNode } from '../support/proposed.ts'
@@ -79,5 +80,41 @@ describe('pages left by change sets', () => {
     await grove.settled()
     expect(existsSync(folderOf(lost.id))).to.equal(false)
     expect(existsSync(folderOf(set.items[0].node_id))).to.equal(true)
+  })
+
+  it('go to the trash 30 days after their set closed, and come back when it reopens', async () => {
+    const { change_set: set } = await open(maintainer, { nodes: [{ title: 'Plankton', text_content: 'It drifts.\n' }] })
+    const id = set.items[0].node_id
+    const path = `${sets}/${set.number}`
+    await maintainer.patch(path, { status: 'closed' }).then(expecting(200))
+    time += 29 * 86_400_000
+    await grove.settled()
+    expect(existsSync(folderOf(id))).to.equal(true)
+    time += 2 * 86_400_000
+    await grove.settled()
+    expect(existsSync(folderOf(id))).to.equal(false)
+    const copy = (await trash()).find((one: { id: string }) => one.id === id)
+    expect(copy).to.include({ title: 'Plankton', change_set: set.number })
+    const refused = await owner.post(`/orgs/${ann.org}/trash/${id}/restore`).then(expecting(409))
+    expect(refused.body).to.include({ code: 'in_change_set', change_set: set.number })
+    await maintainer.patch(path, { status: 'open' }).then(expecting(200))
+    await maintainer.post(`${path}/merge`).then(expecting(200))
+    expect((await owner.get(pageAt(id)).then(expecting(200))).body.title).to.equal('Plankton')
+  })
+
+  it('go back to the trash after an hour if the process died that was about to restore them', async () => {
+    const { id } = (await owner.post(`/orgs/${ann.org}/nodes`, { title: 'Squids' }).then(expecting(201))).body
+    await owner.delete(pageAt(id)).then(expecting(204))
+    const { change_set: set } = await open(maintainer, { restorations: [{ node_id: id }] })
+    // As if the set had never been written: its ledger goes back to the commit before.
+    const org = gitIn(grove, ann.org, 'org')
+    org.say('update-ref', 'refs/grove/sets', 'refs/grove/sets^')
+    time += 1_800_000
+    await grove.settled()
+    expect(existsSync(folderOf(id)), set.title).to.equal(true)
+    time += 2 * 3_600_000
+    await grove.settled()
+    expect(existsSync(folderOf(id))).to.equal(false)
+    await owner.post(`/orgs/${ann.org}/trash/${id}/restore`).then(expecting(200))
   })
 })

@@ -498,6 +498,14 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     attempt: onChangeSet,
     own: async ({ org, members: { contributor } }) => ({ params: { number: await makeChangeSet(contributor, org) } }),
   },
+  undoChangeSet: {
+    need: 'editor',
+    attempt: async (world) => {
+      const attempt = await onChangeSet(world)
+      await made(world.owner.post(`/orgs/${world.org}/change-sets/${attempt.params?.number}/merge`, {}))
+      return attempt
+    },
+  },
   submitChangeSetReview: {
     need: 'reader',
     attempt: async (world) => {

@@ -34,13 +34,14 @@ export async function proposedFields(
   return { ...contentFields(content, text), proposed_in, title, tags, created_at, updated_at, head }
 }
 
-/** The source's head of the first open pull request, else of the last one. Null without one. */
+/** The head of the open item, or of another pull request. Null without one. */
 async function proposedHead(
   repo: Repo,
   ledger: Oid,
-  [first]: readonly PullRecord[],
+  open: readonly PullRecord[],
   headOf: (branch: string) => Oid | null,
 ): Promise<Oid | null> {
+  const first = open.find(({ change_set }) => change_set !== undefined) ?? open[0]
   if (first) return headOf(first.source_branch) ?? first.source_commit
   const last = await readLastNumber(repo, ledger)
   return last === 0 ? null : (await readPull(repo, ledger, last)).source_commit

@@ -15,7 +15,7 @@ import type { Services } from '../services.ts'
 import { addEvents, type LedgerAct, type PullRecord, readLastNumber, readRecordAt } from './ledger.ts'
 
 /** The effect of an item on its page. It follows from the page and the tree of the item's head. */
-export type Act = 'change' | 'create' | 'delete'
+export type Act = 'change' | 'create' | 'delete' | 'restore'
 
 /** An item: a pull request of a page, into `main`. */
 export interface SetItem {

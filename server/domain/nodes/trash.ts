@@ -4,12 +4,14 @@ import { join } from 'node:path'
 import { isDamage, isGitError } from '../../../gitstore/errors.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
+import { emptyTree } from '../../../gitstore/objects/trees.ts'
 import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
-import type { Repo } from '../../../gitstore/repo.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { moveRepo, repoExists } from '../../../gitstore/repo-folders.ts'
 import type { Store } from '../../../gitstore/store.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
+import { findSetById } from '../../../index/derived/change-sets.ts'
 import { isAncestor } from '../../../index/derived/edges.ts'
 import { findNode, readOrgsOf } from '../../../index/derived/node-queries.ts'
 import { wholeOrg } from '../../../index/derived/sees.ts'
@@ -30,7 +32,7 @@ import { indexNode, readResult } from '../indexing/index-node.ts'
 import { listTrashed, type TrashedNode } from '../indexing/stored-repositories.ts'
 import { isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
 import { readDeletion } from '../ledger/deletions.ts'
-import { addNodeRecord, readNodeRecord } from '../ledger/ledger.ts'
+import { addNodeRecord, type NodeRecord, readNodeRecord } from '../ledger/ledger.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { withRoomForNodes } from '../quotas.ts'
 import type { Ctx, Services } from '../services.ts'
@@ -45,7 +47,7 @@ export async function listTrash(ctx: Ctx, { path, query }: Path<OrgAt> & Query<P
   const all = await listTrashed(ctx.store, path.org_id)
   const nodes = []
   for (const one of newestOf(all, query)) {
-    const read = await readTrashed(one)
+    const read = await readTrashed(ctx, path.org_id, one)
     // It was restored or purged since the folder was read.
     if (read !== undefined) nodes.push({ ...read, kept_until: keptUntil(ctx, one) })
   }
@@ -58,7 +60,7 @@ export async function listTrash(ctx: Ctx, { path, query }: Path<OrgAt> & Query<P
  *
  * @param input.deleted_at the copy of that time; default: the newest
  * @throws AppError node_not_found (it is not in the trash), node_exists, org_not_found, outcome_unknown,
- *   pull_request_required, quota_exceeded, rule_would_end
+ *   in_change_set, pull_request_required, quota_exceeded, rule_would_end
  * @throws ValidationError one of its parents is now below it
  */
 export async function restoreNode(
@@ -110,6 +112,7 @@ export async function putBack(
   const { org_id: orgId, node_id: nodeId } = at
   const repo = nodeRepo(deps.store, orgId, nodeId)
   await withGraphLockOn(deps, orgId, [nodeId], async () => {
+    await refuseProposed(deps, orgId, copy.repo)
     const content = await readMain(copy.repo)
     await check(content)
     const owner = (await readOrgsOf((deps.wholeIndex ?? deps.index).read, [nodeId])).get(nodeId)
@@ -132,26 +135,73 @@ export async function putBack(
   throw nodeTakenError(nodeId)
 }
 
+/** Refuses a page that was only proposed. It comes back with its change set. @throws AppError in_change_set */
+async function refuseProposed(deps: Services, orgId: string, repo: Repo): Promise<void> {
+  const number = await proposingSet(deps, orgId, repo)
+  if (number === undefined) return
+  const detail = `This page was proposed by change set ${number}, which was closed. Reopen the change set to get it back`
+  throw new AppError('in_change_set', detail, { change_set: number })
+}
+
+/** Returns the number of the change set that proposed the node. Undefined for a node that readers had. */
+async function proposingSet(
+  { index }: Pick<Services, 'index'>,
+  orgId: string,
+  repo: Repo,
+): Promise<number | undefined> {
+  const ledger = readRef(repo, ledgerRef)
+  if (ledger === null) return undefined
+  const { state, proposed_in: set = '' } = await readNodeRecord(repo, ledger)
+  return state === 'proposed' ? (await findSetById(index.read, orgId, set))?.number : undefined
+}
+
 /** Undoes the deletion by a change set. Main gets its earlier tree again, and the ledger says that the node is there. */
-async function undoDeletion({ store, now }: Services, repo: Repo, by: Author): Promise<void> {
-  const names = { head: { repo, ref: main }, ledger: { repo, ref: ledgerRef } }
+async function undoDeletion(deps: Services, repo: Repo, by: Author): Promise<void> {
   const ledger = readRef(repo, ledgerRef)
   if (ledger === null || (await readNodeRecord(repo, ledger)).state !== 'deleted') return
+  await rewriteNode(deps, repo, by, 'restore', async ({ state: _, proposed_in: __, ...record }, head) => ({
+    record,
+    first: { tree: await treeBefore(repo, head), message: `Restore ${record.title}` },
+  }))
+}
+
+/** Returns the tree that a page had before the commit that deleted it. */
+export async function treeBefore(repo: Repo, head: Oid): Promise<Oid> {
+  const { tree, parents } = await readCommit(repo, head)
+  return tree === emptyTree && parents[0] ? (await readCommit(repo, parents[0])).tree : tree
+}
+
+/** The record of a node, and the next commit of its main. */
+interface Rewritten {
+  readonly record: NodeRecord
+  readonly first?: { readonly tree: Oid; readonly message: string }
+}
+
+/**
+ * Moves main and the ledger of a node that nobody sees, in one transaction. Does nothing without a main.
+ *
+ * @param subject of the ledger commit
+ */
+export async function rewriteNode(
+  { store, now }: Pick<Services, 'store' | 'now'>,
+  repo: Repo,
+  by: Author,
+  subject: string,
+  decide: (record: NodeRecord, head: Oid) => Promise<Rewritten>,
+): Promise<void> {
+  const names = { head: { repo, ref: main }, ledger: { repo, ref: ledgerRef } }
   await updateRefs(store, [names.head, names.ledger], async (current) => {
     const [head, from] = [current(names.head), current(names.ledger)]
     if (head === null || from === null) return { moves: [], value: undefined }
-    const { state: _, proposed_in: __, ...record } = await readNodeRecord(repo, from)
-    const { parents } = await readCommit(repo, head)
-    const { tree } = await readCommit(repo, parents[0] ?? head)
+    const { record, first } = await decide(await readNodeRecord(repo, from), head)
     const draft = newObjectBatch(repo)
+    if (first?.tree === emptyTree) await draft.tree([])
     const at = now().toISOString()
     const person = signature(by, at)
-    const message = `Restore ${record.title}`
-    const to = await draft.commit({ tree, parents: [head], author: person, committer: person, message })
-    const after = await addNodeRecord(draft, from, record, { by: authorOf(by), at, message: 'restore' })
+    const next = first && { ...first, parents: [head], author: person, committer: person }
     const moves = [
-      { ...names.head, to },
-      { ...names.ledger, to: after },
+      ...(next ? [{ ...names.head, to: await draft.commit(next) }] : []),
+      { ...names.ledger, to: await addNodeRecord(draft, from, record, { by: authorOf(by), at, message: subject }) },
     ]
     return { moves, value: undefined, save: draft.save }
   })
@@ -168,7 +218,7 @@ async function indexRestored(deps: Services, { org_id: orgId, node_id: nodeId }:
 }
 
 /** Turns the faults of a race into refusals. The organisation, the copy or the node's place has changed. */
-function refusalOf(
+export function refusalOf(
   { store }: Pick<Services, 'store'>,
   { org_id: orgId, node_id: nodeId }: NodeAt,
   error: unknown,
@@ -180,17 +230,14 @@ function refusalOf(
   return isThere() ? nodeExistsError(orgId, nodeId) : notInTrash()
 }
 
-function notInTrash(): AppError {
+export function notInTrash(): AppError {
   return new AppError('node_not_found', 'The trash of this organisation does not have this node')
 }
 
 /** Reads the content that the node gets back. A change set deletes it by a commit without files. */
 async function readMain(repo: Repo) {
-  const [head, ledger] = [readRef(repo, main), readRef(repo, ledgerRef)]
-  if (head === null) return readContent(repo, null)
-  const { tree, parents } = await readCommit(repo, head)
-  const isDeleted = ledger !== null && (await readNodeRecord(repo, ledger)).state === 'deleted'
-  return readContent(repo, isDeleted && parents[0] ? (await readCommit(repo, parents[0])).tree : tree)
+  const head = readRef(repo, main)
+  return readContent(repo, head === null ? null : await treeBefore(repo, head))
 }
 
 /** Finds parents of the deleted node that other nodes have put below it since. */
@@ -236,11 +283,13 @@ function keptUntil({ config }: Pick<Services, 'config'>, { deletedMs }: TrashedN
 const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /** Reads what the list says of a deleted node. Undefined if it has been restored or purged. */
-async function readTrashed({ nodeId, deletedMs, repo }: TrashedNode) {
+async function readTrashed(deps: Services, orgId: string, { nodeId, deletedMs, repo }: TrashedNode) {
   const about = { id: nodeId, deleted_at: new Date(deletedMs).toISOString() }
   try {
     const deletion = await readDeletion(repo, deletedMs)
-    return { ...about, ...(deletion ?? { title: await readLastTitle(repo) }) }
+    const change_set = await proposingSet(deps, orgId, repo)
+    const proposed = change_set === undefined ? {} : { change_set }
+    return { ...about, ...(deletion ?? { title: await readLastTitle(repo) }), ...proposed }
   } catch (error) {
     if (isGitError(error, 'repo_missing')) return undefined
     // A damaged repository is listed, so that the maintainer can ask the operator about it.

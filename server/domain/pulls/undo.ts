@@ -57,7 +57,7 @@ export async function undoPull(
   await requireBytesLeft(ctx, path.org_id)
   const onto = targetHead(access, pull)
   await refuseSecond(ctx, access, access.node.ledger, pull, named)
-  const title = body.title ?? titleOf(pull)
+  const title = body.title ?? titleOfUndo(pull)
   const head = await semaphore.run({ caller: callerOf(ctx), signal }, () =>
     reverted(ctx, access, pull, { actor: ctx.actor, onto, title, signal }),
   )
@@ -118,7 +118,7 @@ interface Reverting {
 }
 
 /** Reverts what the pull request changed since it forked from its target. Returns the new commit. */
-async function reverted(
+export async function reverted(
   deps: Services,
   { repo, history }: NodeAccess,
   pull: PullRow,
@@ -207,7 +207,8 @@ function freeName({ repo }: NodeAccess, number: number): BranchName {
   }
 }
 
-function titleOf({ title }: PullRow): string {
+/** Returns the title of the proposal that undoes another. */
+export function titleOfUndo({ title }: Pick<PullRow, 'title'>): string {
   const letters = [...`Undo: ${title}`]
   return letters.length <= limits.title ? letters.join('') : `${letters.slice(0, limits.title - 1).join('')}…`
 }

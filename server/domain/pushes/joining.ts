@@ -5,6 +5,7 @@
  * The branch, its pull request and the set move in one transaction, so no crash leaves a branch that has not joined. A
  * branch of such a name that exists is therefore an ordinary one, unless it is the source of an item.
  */
+
 import { v7 as newId } from 'uuid'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
@@ -21,6 +22,7 @@ import type { Person } from '../actor.ts'
 import { PushRejectedError } from '../branches/push-context.ts'
 import { checkLockedRef, checkRef } from '../branches/ref-rules.ts'
 import { foreignCommits } from '../branches/ref-updates.ts'
+import { findTree } from '../branches/revisions.ts'
 import type { PullPage } from '../consent/wording.ts'
 import { readContent } from '../format/node-format.ts'
 import { nodeFile } from '../format/paths.ts'
@@ -31,7 +33,7 @@ import { appendPushed } from '../ledger/ledger.ts'
 import { fromRow, openPullsAt, withHeads } from '../ledger/pull-ledger.ts'
 import { nextSetNumber, setsOf } from '../ledger/set-ledger.ts'
 import type { Ctx, Services } from '../services.ts'
-import { type Into, isNewPage, openItem } from '../sets/adding.ts'
+import { type Into, openItem } from '../sets/adding.ts'
 import { eventOf } from '../sets/changes.ts'
 import { actOf } from '../sets/items.ts'
 import { openedSet, refuseManySets } from '../sets/open.ts'
@@ -185,7 +187,7 @@ async function partOfPushed(
       const item = {
         branch: branchName(command.ref),
         head: command.to,
-        act: actOf(tree, isNewPage(repo)),
+        act: actOf(await findTree(repo, from), tree),
         headsOf: (opened) => withHeads(history, opened, command.to, from ?? noOid),
       } satisfies Parameters<typeof openItem>[3]
       return { ...(await openItem(ctx, set, access, item, { ledger })), ledger: after }

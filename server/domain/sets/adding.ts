@@ -115,15 +115,11 @@ export function partOfJoined(ctx: Ctx<Person>, set: Into, { access, number }: Jo
       const { is_draft } = set
       const record = { ...before, is_draft, change_set: set.id, ...changedBy(ctx, ctx.actor) }
       const act: PullAct = { event: 'edit', record, userId: ctx.actor.id, changes: draftChange(before, is_draft) }
-      const tree = await findTree(repo, readRef(repo, branchRef(before.source_branch)))
-      return { acts: [act], moves: [], item: { node_id: access.node.id, number, act: actOf(tree, isNewPage(repo)) } }
+      const treeOf = (ref: string) => findTree(repo, readRef(repo, ref))
+      const kind = actOf(await treeOf(main), await treeOf(branchRef(before.source_branch)))
+      return { acts: [act], moves: [], item: { node_id: access.node.id, number, act: kind } }
     },
   }
-}
-
-/** True if the page has no `main` yet. */
-export function isNewPage(repo: NodeAccess['repo']): boolean {
-  return readRef(repo, main) === null
 }
 
 /** The change of `is_draft`, as a timeline shows it. */

@@ -1,5 +1,5 @@
 /** Edits, closes and reopens change sets, and adds and removes their pages. */
-import { listSetItems } from '../../../index/derived/change-sets.ts'
+import { listSetItems, type SetItemRow } from '../../../index/derived/change-sets.ts'
 import { findPull, type PullRow } from '../../../index/derived/pulls.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeOrg, type NodeAccess, type OrgAccess, requireRole } from '../access.ts'
@@ -16,8 +16,10 @@ import { requireReviewers, withSince } from '../pulls/reviewers.ts'
 import type { Ctx, RequestCtx } from '../services.ts'
 import type { Body, Path, SetAt } from '../targets.ts'
 import { draftChange, refuseOtherSet } from './adding.ts'
+import { discardLeft } from './discard.ts'
 import { type BuiltItems, buildItems, type ItemsInput, type Outcome, refuseManyItems } from './items.ts'
 import { findShown, write } from './open.ts'
+import { returnPages } from './restorations.ts'
 import { type LockedSets, type Part, readLocked } from './set-changes.ts'
 import { findPage } from './state.ts'
 import { type ChangeSet, findSet, settleSets } from './views.ts'
@@ -40,7 +42,7 @@ interface Changed {
   readonly nodes?: readonly Outcome[]
 }
 
-const nothing: BuiltItems = { created: [], changed: [], joined: [], outcomes: [] }
+const nothing: BuiltItems = { created: [], changed: [], joined: [], restored: [], outcomes: [] }
 
 /**
  * Changes a set, together with the pull requests of its pages.
@@ -65,11 +67,14 @@ export async function updateChangeSet(
     const title = body.title ?? row.title
     const set = { id: row.id, title, is_draft: body.is_draft ?? row.is_draft === 1 }
     const built = body.add ? await buildItems(ctx, access, body.add, { list: ['body', 'add'], title }) : nothing
-    const parts = await partsOf(ctx, access, path, body)
+    const items = await listSetItems(ctx.index.read, path.org_id, [path.number])
+    if (body.status === 'open') await returnPages(ctx, path.org_id, row, items)
+    const parts = await partsOf(ctx, access, items, body)
     const reviewers = body.reviewers && (await requireReviewers(ctx, path, body.reviewers, row.author_id ?? undefined))
     const decide = async (sets: LockedSets, items: readonly SetItem[]) =>
       eventOf(ctx, await readLocked(sets, path.number), body, { items, reviewers })
     const record = await write(ctx, access, set, built, decide, { need, parts })
+    await returnToTrash(ctx, path.org_id, items, body)
     const change_set = await readResult(ctx, () => findShown(ctx, access, record ?? { number: path.number }))
     return { change_set, ...(body.add?.nodes && { nodes: built.outcomes }) }
   })
@@ -163,10 +168,14 @@ function differencesOf(before: SetRecord, after: SetRecord): NonNullable<SetAct[
 }
 
 /** The pages whose pull requests change with the set. */
-async function partsOf(ctx: Ctx<Person>, access: OrgAccess, at: SetAt, patch: SetPatch): Promise<Part[]> {
+async function partsOf(
+  ctx: Ctx<Person>,
+  access: OrgAccess,
+  items: readonly SetItemRow[],
+  patch: SetPatch,
+): Promise<Part[]> {
   const { status, is_draft, remove = [] } = patch
   if (status === undefined && is_draft === undefined && remove.length === 0) return []
-  const items = await listSetItems(ctx.index.read, at.org_id, [at.number])
   const removed = new Set(remove)
   const known = new Set(items.map(({ node_id }) => node_id))
   const unknown = remove.findIndex((id) => !known.has(id))
@@ -180,6 +189,22 @@ async function partsOf(ctx: Ctx<Person>, access: OrgAccess, at: SetAt, patch: Se
     else if (row && row.status !== 'merged') parts.push(partOfPatched(ctx, page, pull, patch))
   }
   return parts
+}
+
+/** Sends pages back to the trash that the set does not restore any more. */
+async function returnToTrash(
+  ctx: Ctx<Person>,
+  orgId: string,
+  items: readonly SetItemRow[],
+  { status, remove = [] }: SetPatch,
+): Promise<void> {
+  const left = items.filter(
+    ({ node_id, act }) => act === 'restore' && (status === 'closed' || remove.includes(node_id)),
+  )
+  for (const { node_id: nodeId } of left)
+    await discardLeft(ctx, orgId, nodeId).catch((error: unknown) => {
+      ctx.log.warn({ err: error, orgId, nodeId }, 'a page could not go back to the trash; the sweep retries')
+    })
 }
 
 /** An item whose pull request is closed, opened again or edited with the set. */

@@ -57,7 +57,9 @@ export async function getChangeSetImpact(ctx: Ctx<Person>, { path }: Path<SetAt>
   }
   const orphans = orphansOf(pages, parents, stays)
   return {
-    nodes_added: pages.filter(({ act }) => act === 'create').map(({ node_id, title }) => ({ node_id, title })),
+    nodes_added: pages
+      .filter(({ act }) => act === 'create' || act === 'restore')
+      .map(({ node_id, title }) => ({ node_id, title })),
     nodes_removed: leaving.map((node_id) => ({ node_id, title: titles.get(node_id) ?? '' })),
     orphans: orphans.slice(0, limits.impactItems).map((node_id) => ({ node_id, title: titles.get(node_id) ?? '' })),
     edges_added: lists.edges_added.slice(0, limits.impactItems).map((edge) => toImpactEdge(edge, titles)),

@@ -9,12 +9,12 @@ import {
 } from '../../../gitstore/objects/object-batch.ts'
 import { emptyTree } from '../../../gitstore/objects/trees.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
-import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
+import type { Oid, PendingObject, Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { excerpt } from '../../base/excerpt.ts'
 import * as limits from '../../base/limits.ts'
-import { branchPrefixOf, type NodeAccess, type OrgAccess } from '../access.ts'
+import { branchPrefixOf, type NodeAccess, type OrgAccess, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { headMovedError, type Locate, problemOf, refuseProblems } from '../branches/branch-commits.ts'
 import { applyFileChanges, type Change, fileChanges } from '../branches/commit-changes.ts'
@@ -25,13 +25,16 @@ import { signature } from '../format/signatures.ts'
 import { normalizeLineEnds } from '../format/text-rules.ts'
 import { withVia } from '../format/trailers.ts'
 import { authorizeNodeInOrg } from '../indexing/freshness.ts'
+import type { TrashedNode } from '../indexing/stored-repositories.ts'
 import { branchRef, main, nodeRepo } from '../layout.ts'
 import type { Act } from '../ledger/set-ledger.ts'
 import { type InputNode, readItems, type SentNode } from '../nodes/batch-input.ts'
 import type { NewNode } from '../nodes/new-nodes.ts'
-import { refuseTaken } from '../nodes/taken-ids.ts'
+import { nodeExistsError, refuseTaken } from '../nodes/taken-ids.ts'
+import { findCopy, notInTrash } from '../nodes/trash.ts'
 import type { Ctx } from '../services.ts'
 import { trailerOf } from '../via.ts'
+import { type BuiltPage, requireValid } from './required.ts'
 
 /** A new page, or the change of a page. */
 interface SentItem extends SentNode {
@@ -50,6 +53,10 @@ interface SentDeletion {
 export interface ItemsInput {
   readonly nodes?: readonly SentItem[]
   readonly deletions?: readonly SentDeletion[]
+  /** Pages in the trash that come back. */
+  readonly restorations?: readonly { readonly node_id: string }[]
+  /** Refuses content that could not merge, if all rules had their consent. */
+  readonly require_mergeable?: boolean
   /** Open pull requests into `main`. */
   readonly pull_requests?: readonly { readonly node_id: string; readonly number: number }[]
 }
@@ -63,7 +70,7 @@ export interface NewItem {
 
 /** A new commit on the head of `main`, for a new branch. */
 export interface ChangeItem {
-  readonly act: 'change' | 'delete'
+  readonly act: 'change' | 'delete' | 'restore'
   readonly access: NodeAccess
   readonly from: Oid
   readonly head: Oid
@@ -86,10 +93,17 @@ export interface Outcome {
   readonly status: 'proposed' | 'unchanged'
 }
 
+/** A deleted page that comes back. */
+export interface RestoredItem {
+  readonly act: 'return'
+  readonly copy: TrashedNode
+}
+
 export interface BuiltItems {
   readonly created: readonly NewItem[]
   readonly changed: readonly ChangeItem[]
   readonly joined: readonly JoinedItem[]
+  readonly restored: readonly RestoredItem[]
   readonly outcomes: readonly Outcome[]
 }
 
@@ -111,8 +125,8 @@ export async function buildItems(
   input: ItemsInput,
   frame: Frame,
 ): Promise<BuiltItems> {
-  const { nodes: sent = [], deletions = [], pull_requests: pulls = [] } = input
-  refuseManyItems(sent.length + deletions.length + pulls.length)
+  const { nodes: sent = [], deletions = [], restorations = [], pull_requests: pulls = [] } = input
+  refuseManyItems(sent.length + deletions.length + restorations.length + pulls.length)
   refuseRepeated(input, frame)
   const at = { org_id: access.org.id }
   const { nodes, locate, worded } = await readItems(ctx, at, sent, [...frame.list, 'nodes'])
@@ -121,6 +135,7 @@ export async function buildItems(
       const created: NewItem[] = []
       const changed: ChangeItem[] = []
       const outcomes: Outcome[] = []
+      const built: BuiltPage[] = []
       for (const [position, node] of nodes.entries()) {
         const asked = sent[position] ?? {}
         const loc: Locate = (path, steps) => locate(position, path, steps)
@@ -129,6 +144,7 @@ export async function buildItems(
           : await buildNew(ctx, access, node, { asked, frame, loc, position })
         if (item?.act === 'create') created.push(item)
         else if (item) changed.push(item)
+        if (item) built.push({ id: node.id, act: item.act, repo: repoOf(item), move: item.move, loc })
         outcomes.push({
           id: node.id,
           ...(asked.ref !== undefined && { ref: asked.ref }),
@@ -141,14 +157,27 @@ export async function buildItems(
         access.org.id,
         created.map(({ node }) => node.id),
       )
-      for (const one of deletions) changed.push(await buildDeletion(ctx, access, one))
+      for (const [position, one] of deletions.entries()) {
+        const item = await buildDeletion(ctx, access, one)
+        const loc: Locate = () => [...frame.list, 'deletions', position]
+        changed.push(item)
+        built.push({ id: one.node_id, act: item.act, repo: repoOf(item), move: item.move, loc })
+      }
+      if (input.require_mergeable) await requireValid(ctx, access, built)
       refuseManyEdges([...created, ...changed].map(({ move }) => move))
       const joined: JoinedItem[] = []
       for (const { node_id, number } of pulls)
         joined.push({ act: 'join', access: await authorizeNodeInOrg(ctx, access, node_id, 'contributor'), number })
-      return { created, changed, joined, outcomes }
+      const restored: RestoredItem[] = []
+      for (const { node_id } of restorations) restored.push(await findRestored(ctx, access, node_id))
+      return { created, changed, joined, restored, outcomes }
     })(),
   )
+}
+
+/** The repository with the objects of the item. */
+function repoOf(item: NewItem | ChangeItem): Repo {
+  return item.act === 'create' ? item.node.draft.repo : item.draft.repo
 }
 
 /** @throws AppError too_many_items */
@@ -191,10 +220,14 @@ function namesIn({ parents, connections, tags }: NodeContent): ReadonlySet<strin
 }
 
 /** Refuses two items for one page. @throws ValidationError */
-function refuseRepeated({ nodes = [], deletions = [], pull_requests: pulls = [] }: ItemsInput, { list }: Frame): void {
+function refuseRepeated(
+  { nodes = [], deletions = [], restorations = [], pull_requests: pulls = [] }: ItemsInput,
+  { list }: Frame,
+): void {
   const named: [string | undefined, readonly (string | number)[]][] = [
     ...nodes.map(({ id }, at): (typeof named)[number] => [id, ['nodes', at, 'id']]),
     ...deletions.map(({ node_id: id }, at): (typeof named)[number] => [id, ['deletions', at, 'node_id']]),
+    ...restorations.map(({ node_id: id }, at): (typeof named)[number] => [id, ['restorations', at, 'node_id']]),
     ...pulls.map(({ node_id: id }, at): (typeof named)[number] => [id, ['pull_requests', at, 'node_id']]),
   ]
   const seen = new Set<string>()
@@ -268,7 +301,7 @@ function withChanges(
   return changes ? applyFileChanges(draft, tree, fileChanges(changes, within), within) : tree
 }
 
-async function buildDeletion(
+export async function buildDeletion(
   ctx: Ctx<Person>,
   org: OrgAccess,
   { node_id: nodeId, expected_head: expected }: SentDeletion,
@@ -297,16 +330,28 @@ function requireMain({ repo }: NodeAccess, expected: Oid | undefined): Oid {
   return head
 }
 
-function commitOn(ctx: Ctx<Person>, draft: ObjectDraft, from: Oid, tree: Oid, message: string): Promise<Oid> {
+/** Finds the newest copy in the trash. The trash is for maintainers. @throws AppError node_not_found, node_exists */
+export async function findRestored(ctx: Ctx<Person>, access: OrgAccess, nodeId: string): Promise<RestoredItem> {
+  requireRole(access, 'maintainer')
+  const at = { org_id: access.org.id, node_id: nodeId }
+  if (repoExists(nodeRepo(ctx.store, at.org_id, nodeId))) throw nodeExistsError(at.org_id, nodeId)
+  const copy = await findCopy(ctx.store, at)
+  if (copy === undefined || readRef(copy.repo, main) === null) throw notInTrash()
+  return { act: 'return', copy }
+}
+
+export function commitOn(ctx: Ctx<Person>, draft: ObjectDraft, from: Oid, tree: Oid, message: string): Promise<Oid> {
   const person = signature(ctx.actor, ctx.now())
   const text = withVia(normalizeLineEnds(message), trailerOf(ctx, ctx.actor))
   return draft.commit({ tree, parents: [from], author: person, committer: person, message: text })
 }
 
-/** The act of an item whose head has this tree. */
-export function actOf(tree: Oid | null, isNew: boolean): Act {
-  if (isNew) return 'create'
-  return tree === emptyTree ? 'delete' : 'change'
+/** The act of an item. Before: the tree of `main`. Null: there is none. */
+export function actOf(before: Oid | null, after: Oid | null): Act {
+  if (before === null) return 'create'
+  // Only a deleted page has a main without files.
+  if (before === emptyTree) return 'restore'
+  return after === emptyTree ? 'delete' : 'change'
 }
 
 /** Returns the name of the branch that an item of the set gets. */

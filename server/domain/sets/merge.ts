@@ -233,7 +233,7 @@ async function eventsOf(
 function nodeAfter(record: NodeRecord, { act, title }: OpenItem, setId: string, at: string): NodeRecord {
   const { state: _, proposed_in: __, ...known } = record
   if (act === 'delete') return { ...known, state: 'deleted', proposed_in: setId }
-  return { ...known, title, created_at: at }
+  return { ...known, title, ...(act === 'create' && { created_at: at }) }
 }
 
 /** Moves all refs of the ticket, if nothing that it judged has changed since. Returns false if something has. */

@@ -26,7 +26,8 @@ import { withRoomForNodes } from '../quotas.ts'
 import type { Ctx, RequestCtx } from '../services.ts'
 import type { Body, OrgAt, Path } from '../targets.ts'
 import { completeNew, partOfChange, partOfJoined } from './adding.ts'
-import { type BuiltItems, buildItems, type ItemsInput, type Outcome } from './items.ts'
+import { type BuiltItems, buildItems, type ChangeItem, type ItemsInput, type Outcome } from './items.ts'
+import { withRestored } from './restorations.ts'
 import { changeSet, type LockedSets, type SetChange } from './set-changes.ts'
 import { type ChangeSet, findSet, settleSets, toChangeSet } from './views.ts'
 
@@ -66,15 +67,8 @@ export async function openChangeSet(
   const { signal } = ctx.request
   return semaphore.run({ caller: callerOf(ctx), signal }, async () => {
     const built = await buildItems(ctx, access, body, { list: ['body'], title: body.title })
-    await refuseManySets(ctx, access)
-    const { is_draft, title } = body
     const reviewers = await requireReviewers(ctx, path, body.reviewers ?? [], ctx.actor.id)
-    const record = await write(ctx, access, { id, is_draft, title }, built, (sets, items) => {
-      if (items.length === 0) throw new AppError('no_changes', 'Every page has exactly this content already')
-      return openedSet(ctx, sets, { id, title, description: body.description, is_draft, items }, reviewers)
-    })
-    if (record === undefined) throw new Error('The set was not written')
-    const change_set = await readResult(ctx, () => findShown(ctx, access, record))
+    const change_set = await openBuilt(ctx, access, { ...body, id, reviewers }, built)
     return { change_set, nodes: built.outcomes }
   })
 }
@@ -97,6 +91,26 @@ export async function openedSet(
       items,
     },
   }
+}
+
+interface Opening extends Pick<SetRecord, 'id' | 'title' | 'description' | 'is_draft'> {
+  readonly reviewers: Parameters<typeof withSince>[0]
+}
+
+/** Opens a set with built items. @throws AppError no_changes, too_many_change_sets; errors of write */
+export async function openBuilt(
+  ctx: Ctx<Person>,
+  access: OrgAccess,
+  { id, title, description, is_draft, reviewers }: Opening,
+  built: BuiltItems,
+): Promise<ChangeSet> {
+  await refuseManySets(ctx, access)
+  const record = await write(ctx, access, { id, is_draft, title }, built, (sets, items) => {
+    if (items.length === 0) throw new AppError('no_changes', 'Every page has exactly this content already')
+    return openedSet(ctx, sets, { id, title, description, is_draft, items }, reviewers)
+  })
+  if (record === undefined) throw new Error('The set was not written')
+  return readResult(ctx, () => findShown(ctx, access, record))
 }
 
 async function findKnown(ctx: Ctx<Person>, access: OrgAccess, id: string): Promise<ChangeSet | undefined> {
@@ -144,19 +158,20 @@ export async function write(
   ctx: Ctx<Person>,
   access: OrgAccess,
   set: Pick<SetRecord, 'id' | 'title' | 'is_draft'>,
-  { created, changed, joined }: BuiltItems,
+  { created, changed, joined, restored }: BuiltItems,
   decide: SetChange['decide'],
   { need = 'contributor', parts: more = [] }: Partial<Pick<SetChange, 'need' | 'parts'>> = {},
 ): Promise<SetRecord | undefined> {
   const orgId = access.org.id
-  const make = async (take: TakeRoom): Promise<SetRecord | undefined> => {
+  const make = async (take: TakeRoom, returned: readonly ChangeItem[]): Promise<SetRecord | undefined> => {
     const nodes: CompleteNode[] = []
     for (const item of created) nodes.push(await completeNew(ctx, access, set, item))
-    const drafts = changed.map(({ draft }) => draft)
+    const all = [...changed, ...returned]
+    const drafts = all.map(({ draft }) => draft)
     await take([...nodes.flatMap(({ objects }) => [...objects.values()]), ...drafts.flatMap((one) => one.unsaved())])
     const fresh = nodes.map(({ id }): SetItem => ({ node_id: id, number: 1, act: 'create' }))
     const parts = [
-      ...changed.map((item) => partOfChange(ctx, access, set, item)),
+      ...all.map((item) => partOfChange(ctx, access, set, item)),
       ...joined.map((item) => partOfJoined(ctx, set, item)),
       ...more,
     ]
@@ -185,7 +200,9 @@ export async function write(
     else await createOrder(orgId, { deps: ctx, actor: ctx.actor, nodes, judge: async () => {}, need, whole })
     return record
   }
-  if (created.length === 0) return withByteRoom(ctx, orgId, make)
-  await refuseManyPages(ctx, orgId, created.length)
-  return withRoomForNodes(ctx, orgId, created.length, () => withByteRoom(ctx, orgId, make))
+  const added = created.length + restored.length
+  if (added > 0) await refuseManyPages(ctx, orgId, added)
+  return withRestored(ctx, access, set, restored, (returned) =>
+    withRoomForNodes(ctx, orgId, created.length, () => withByteRoom(ctx, orgId, (take) => make(take, returned))),
+  )
 }

@@ -119,11 +119,12 @@ function reasonsOfSet(set: PullRow, open: readonly OpenItem[], ended: readonly E
   return found.flatMap(([reason, holds]) => (holds ? reason : []))
 }
 
-/** The highest role that an item needs. To delete a page needs a maintainer, as without a set. */
+/** The highest role that an item needs. To delete or restore a page needs a maintainer, as without a set. */
 function mergeRoleOfSet(open: readonly OpenItem[]): Role {
   const roles = open.map(({ act, rules }): Role => {
     const least = mergeRoleOf(rules)
-    return act === 'delete' && !includesRole(least, 'maintainer') ? 'maintainer' : least
+    const isTrash = act === 'delete' || act === 'restore'
+    return isTrash && !includesRole(least, 'maintainer') ? 'maintainer' : least
   })
   return roles.reduce((most, one) => (includesRole(one, most) ? one : most), 'editor')
 }
@@ -162,7 +163,7 @@ async function readItem(ctx: Ctx, org: OrgAccess, row: SetItemRow): Promise<Load
   if (head === null) return { row, access, pull, reasons: ['source_branch_missing'] }
   const from = readRef(access.repo, main)
   const [before, after] = [await findTree(access.repo, from), await findTree(access.repo, head)]
-  const act = actOf(after, from === null)
+  const act = actOf(before, after)
   const [known, content] = [await readContent(access.repo, before), await readContent(access.repo, after)]
   const title = (act === 'delete' ? undefined : content.title) ?? access.node.title
   const move = { at: 0, id: row.node_id, before: known, after: content }
@@ -199,8 +200,8 @@ export async function graphProblemsOf(
   items: readonly LoadedItem[],
 ): Promise<ReadonlyMap<string, readonly ContentProblem[]>> {
   const moves = items.map(({ move }, at) => ({ ...move, at }))
-  const idsOf = (act: Act) => new Set(items.flatMap((one) => (one.act === act ? [one.row.node_id] : [])))
-  const { problems } = await judgeGraph(ctx.index.read, org.id, moves, idsOf('create'), idsOf('delete'))
+  const idsOf = (...acts: Act[]) => new Set(items.flatMap((one) => (acts.includes(one.act) ? [one.row.node_id] : [])))
+  const { problems } = await judgeGraph(ctx.index.read, org.id, moves, idsOf('create', 'restore'), idsOf('delete'))
   const byNode = new Map<string, ContentProblem[]>()
   for (const { at, ...problem } of problems) {
     const id = items[at]?.row.node_id ?? ''

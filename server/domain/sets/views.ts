@@ -154,7 +154,7 @@ function inOrder(items: readonly ShownItem[], open: readonly OpenItem[]): ShownI
     (a, b) => a.title.localeCompare(b.title, 'en', { numeric: true }) || (a.node_id < b.node_id ? -1 : 1),
   )
   const parents = new Map(open.map(({ row, move }) => [row.node_id, move.after.parents.map(({ id }) => id)]))
-  const created = sorted.filter(({ act }) => act === 'create')
+  const created = sorted.filter(({ act }) => act === 'create' || act === 'restore')
   const isNew = new Set(created.map(({ node_id }) => node_id))
   const listed = new Set<ShownItem>(sorted.filter(({ act }) => act === 'delete'))
   const listBelow = (parent: string | undefined) => {

@@ -73,7 +73,7 @@ export const proposeChanges = tool({
     const id = idOf([org_id, title, description, body])
     const { change_set } = await session.api.openChangeSet({
       path: { org_id },
-      body: { id, title, description, ...body },
+      body: { id, title, description, require_mergeable: true, ...body },
     })
     return answerOf(session, org_id, change_set, max_chars)
   },

@@ -111,7 +111,11 @@ function Deleted({ urls, org, nodes }: ListProps) {
               {node.deleted_by !== undefined && ` by ${node.deleted_by}`} · kept until <When time={node.kept_until} />
             </small>
           </div>
-          <RestoreForm {...{ urls, org, node }} label="Restore" />
+          {node.change_set === undefined ? (
+            <RestoreForm {...{ urls, org, node }} label="Restore" />
+          ) : (
+            <a href={urls.changeSet(org.id, node.change_set)}>Proposal #{node.change_set}</a>
+          )}
         </li>
       ))}
     </ul>

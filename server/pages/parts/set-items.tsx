@@ -67,7 +67,7 @@ export async function renderItems({ visit, org, set }: SetTalk, contents: Map<st
     const content = contents.get(node_id)
     if (content === undefined || act === 'change') continue
     const file = content.files.find(({ path }) => isText(path))
-    const text = act === 'create' ? file?.after : file?.before
+    const text = act === 'delete' ? file?.before : file?.after
     if (!text?.trim()) continue
     const place = { org: org.id, node: node_id, revision: content.pr.source_commit, isQuoted: true }
     const key = `${act} ${node_id} ${content.pr.source_commit} ${urls.org(org.id)}`
@@ -84,6 +84,7 @@ const acts: Readonly<Record<Item['act'], { icon: IconName; tone: string; says: s
   create: { icon: 'plus', tone: 'add', says: 'New page' },
   change: { icon: 'pen', tone: '', says: 'Change' },
   delete: { icon: 'cross', tone: 'del', says: 'Deletion' },
+  restore: { icon: 'undo', tone: 'add', says: 'Restored page' },
 }
 
 /** The line of a page: its act, title, review and state. */
