@@ -27,7 +27,9 @@ const renewalMs = 5 * 60_000
 export async function setScene(): Promise<Scene> {
   const folder = await newDataDir()
   const faults = prepareFaults()
-  const living = await spawnGrove(folder)
+  // Some operations need a new organisation at each step.
+  const unlimited = { QUOTA_ORGS: '0' }
+  const living = await spawnGrove(folder, unlimited)
   let ann = await signUp(living, 'Ann')
   let signedIn = Date.now()
   await command(folder, 'account', 'admin', ann.user.email)
@@ -41,7 +43,7 @@ export async function setScene(): Promise<Scene> {
     faults,
     suffering: async () => {
       if (grove) return grove
-      const fresh = await spawnGrove(folder, { ...faults.environment, UV_THREADPOOL_SIZE: '1' })
+      const fresh = await spawnGrove(folder, { ...unlimited, ...faults.environment, UV_THREADPOOL_SIZE: '1' })
       void fresh.exited.then(() => {
         grove = undefined
       })
@@ -147,7 +149,7 @@ async function problemsAt(
   }
   // Where all was done before the process died, no other has found its locks yet: the next one that starts does.
   if (fault === 'KILL') await scene.suffering()
-  const left = (await locksIn(dataDir)).filter((lock) => lock.startsWith(subject.git.dir) || lock.includes('/org.git/'))
+  const left = (await locksIn(dataDir)).filter((lock) => lock.includes(subject.id) || lock.includes('/org.git/'))
   for (const lock of left) problems.push(`${lock} is left`)
   return problems.map((problem) => `${fault} at step ${n}${failed ? `, a ${failed}` : ''}: ${problem}`)
 }
