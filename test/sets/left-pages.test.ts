@@ -117,4 +117,17 @@ describe('pages left by change sets', () => {
     expect(existsSync(folderOf(id))).to.equal(false)
     await owner.post(`/orgs/${ann.org}/trash/${id}/restore`).then(expecting(200))
   })
+
+  it('are removed later if their first push was cut off by the end of the process', async () => {
+    const { id, git } = proposeNode(grove, ann.org, { by: ann.user, title: 'Cut', at: new Date(time).toISOString() })
+    const files = { 'node.json': git.say('show', 'refs/grove/ledger:node.json'), last: '0\n' }
+    git.say('update-ref', 'refs/grove/ledger', git.commit({ files, message: 'create', at: time / 1_000 }))
+    git.say('update-ref', '-d', 'refs/heads/sets/7')
+    time += 1.5 * 3_600_000
+    await grove.settled()
+    expect(existsSync(folderOf(id)), 'the push may still run').to.equal(true)
+    time += 3_600_000
+    await grove.settled()
+    expect(existsSync(folderOf(id))).to.equal(false)
+  })
 })

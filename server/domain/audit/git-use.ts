@@ -3,6 +3,7 @@
 import { AppError } from '../../base/errors.ts'
 import type { Actor } from '../actor.ts'
 import { findOrg } from '../indexing/freshness.ts'
+import { isId } from '../layout.ts'
 import type { Origin } from '../origin.ts'
 import type { Ctx, Services } from '../services.ts'
 import type { RepositoryAt } from '../targets.ts'
@@ -55,7 +56,7 @@ export async function auditGitRefusal(
   if (code === undefined) return
   // An unknown organisation or node must not fill the table.
   const orgId = (await findOrg(ctx, at.org_id).catch(() => undefined))?.id
-  const isNode = orgId !== undefined && code !== 'node_not_found' && at.name !== orgName
+  const isNode = orgId !== undefined && code !== 'node_not_found' && isId(at.name)
   await auditRepeat(
     ctx,
     {

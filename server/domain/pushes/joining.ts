@@ -51,7 +51,7 @@ interface SetBranch {
 }
 
 /** Parses the full name of a ref. Undefined for other names. */
-function parseSetRef(ref: string): SetBranch | undefined {
+export function parseSetRef(ref: string): SetBranch | undefined {
   const [, folder, number] = pattern.exec(ref) ?? []
   if (folder === undefined) return undefined
   return { folder, number: number === 'new' ? undefined : Number(number) }
@@ -111,7 +111,7 @@ export async function pushIntoSet(
 }
 
 /** Finds an open set that the caller can change. @throws PushRejectedError */
-async function findOpenSet(ctx: Ctx<Person>, access: OrgAccess, number: number): Promise<Into & { need: Need }> {
+export async function findOpenSet(ctx: Ctx<Person>, access: OrgAccess, number: number): Promise<Into & { need: Need }> {
   await settleSets(ctx, access.org.id)
   try {
     const row = await findSet(ctx, { org_id: access.org.id, number })

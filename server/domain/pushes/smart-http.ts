@@ -8,7 +8,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { ReadOptions } from '../../../gitstore/transfer/bounded-input.ts'
 import type { Exchange } from '../../../gitstore/transfer/exchange.ts'
 import type { FetchRequest } from '../../../gitstore/transfer/fetch-request.ts'
-import { type Judge, oneLine, type Push } from '../../../gitstore/transfer/proc-receive.ts'
+import { type Judge, oneLine } from '../../../gitstore/transfer/proc-receive.ts'
 import { type PushHead, refusalOf } from '../../../gitstore/transfer/push-request.ts'
 import { judgeFetch, withWholeNames } from '../../../gitstore/transfer/reachability.ts'
 import {
@@ -24,7 +24,7 @@ import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { type NodeAccess, requireRole } from '../access.ts'
 import { type Credential, isWithin } from '../accounts/access-tokens.ts'
-import { anonymous, includesAccess } from '../actor.ts'
+import { anonymous, includesAccess, type Person } from '../actor.ts'
 import { findRefProblem } from '../branches/ref-rules.ts'
 import { tagsOnMain } from '../branches/tags.ts'
 import { type Audience, audienceOf, listVisibleRefs, visiblePlaces } from '../branches/visible-refs.ts'
@@ -34,9 +34,10 @@ import { diskFullError } from '../disk-reserve.ts'
 import { authorizeFresh, authorizeFreshOrg } from '../indexing/freshness.ts'
 import { main, maintenanceFile, orgRepo } from '../layout.ts'
 import { maintenanceError } from '../maintenance-mode.ts'
-import type { Services } from '../services.ts'
-import type { RepositoryAt } from '../targets.ts'
-import { type PushOutcome, receivePush } from './receive-push.ts'
+import type { Ctx, Services } from '../services.ts'
+import type { NodeAt, RepositoryAt } from '../targets.ts'
+import { newName, newReceiver, type Receiver } from './new-repository.ts'
+import { receivePush } from './receive-push.ts'
 export type GitService = Exchange['service']
 
 /** The protocol version, the length of the request, and the signals that abort the exchange. */
@@ -113,14 +114,15 @@ export async function openSmartHttp(
   }
   const node = { org_id: orgId, node_id: name }
   if (service === 'git-receive-pack') {
-    const mode = deps.maintenance.current()
+    const { maintenance, reserve } = deps
+    const mode = maintenance.current()
     if (mode !== undefined) throw maintenanceError(mode, deps.now())
-    if (deps.reserve.isFreed()) throw diskFullError()
+    if (reserve.isFreed()) throw diskFullError()
     if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to push')
-    const access = await authorizeFresh({ ...deps, actor }, node, 'contributor', true)
-    refuseReadOnly(access.repo)
+    const ctx = { ...deps, actor }
+    const receiver = name === newName ? await newReceiver(ctx, at, urls) : await nodeReceiver(ctx, node, urls)
     await requireBytesLeft(deps, orgId)
-    return pushService(deps, access, (push) => receivePush({ ...deps, actor }, node, push, urls))
+    return pushService(deps, orgId, receiver)
   }
   const access = await authorizeFresh({ ...deps, actor }, node, 'public', true)
   await awaitMoves(deps.store, { repo: access.repo, ref: main })
@@ -208,6 +210,17 @@ function fetchable(repo: Repo, audience: Audience, tags: Tags): Map<string, Oid>
   return head === undefined ? refs : refs.set('HEAD', head)
 }
 
+async function nodeReceiver(ctx: Ctx<Person>, at: NodeAt, urls: PushUrls): Promise<Receiver> {
+  const access = await authorizeFresh(ctx, at, 'contributor', true)
+  const { repo } = access
+  refuseReadOnly(repo)
+  return {
+    advertised: { repo, shown: visiblePlaces(repo, 'member') },
+    refuse: async (refs) => new Map(refs.map((ref) => [ref, findRefusal(access, ref)])),
+    receive: (serve) => serve(repo, (push) => receivePush(ctx, at, push, urls)),
+  }
+}
+
 /** The reason why this user cannot push to the ref; undefined if they can. It is checked again when the pack is here. */
 function findRefusal(access: NodeAccess, ref: string): string | undefined {
   try {
@@ -248,20 +261,17 @@ function quotaReason(error: unknown): string {
 
 let pushes = 0
 
-function pushService(deps: Services, access: NodeAccess, judge: (push: Push) => Promise<PushOutcome>): SmartHttp {
-  const { repo } = access
+function pushService(deps: Services, orgId: string, { advertised, refuse, receive }: Receiver): SmartHttp {
   const { config, store } = deps
   const conversation = (wire: Wire) =>
-    ({ ...wire, service: 'git-receive-pack', shown: visiblePlaces(repo, 'member') }) satisfies Exchange
+    ({ ...wire, service: 'git-receive-pack', shown: advertised.shown }) satisfies Exchange
   return {
     isPublic: false,
-    advertisement: { work: 'list', answer: (output, wire) => advertise(repo, conversation(wire), output) },
+    advertisement: { work: 'list', answer: (output, wire) => advertise(advertised.repo, conversation(wire), output) },
     read: async ({ input, head: readHead }, wire, hold) => {
       const head = await readHead({ signal: wire.signal, hold, limitBytes: limits.pushedRefListBytes })
       if (head.refs.length === 0) return { work: 'list', answer: async (output) => void output.end() }
-      const refused: ReadonlyMap<string, string | undefined> = new Map(
-        head.refs.map((ref) => [ref, findRefusal(access, ref)]),
-      )
+      const refused = await refuse(head.refs)
       if (isRefusedWhole(refused)) {
         const answer: Send = async (output, later) => {
           await later.refused([...new Set(refused.values())])
@@ -270,33 +280,35 @@ function pushService(deps: Services, access: NodeAccess, judge: (push: Push) => 
         return { work: 'list', answer }
       }
       const answer: Send = async (output, later) => {
-        const noted: Judge = async (push) => {
-          const outcome = await judge(push)
-          if (outcome.reasons.length > 0) await later.refused(outcome.reasons)
-          return outcome
-        }
         let reported: Promise<void> | undefined
         const overspent = (reason: string) => {
           reported = later.refused([reason])
         }
-        const room = await openPushRoom(deps, access.org.id, later.bodyBytes).catch(quotaReason)
+        const room = await openPushRoom(deps, orgId, later.bodyBytes).catch(quotaReason)
         if (typeof room === 'string') {
           await later.refused([room])
           output.end(refusalOfAll(head, room))
           return
         }
-        await markOutcomeUnknown(noted, (watched) =>
-          servePush(repo, conversation(later), head, input, output, {
-            judge: watched,
-            cpuSeconds: config.pushCpuSeconds,
-            overspent,
-            room,
-            gate: {
-              mark: join(store.run, store.process, `push-${++pushes}`),
-              closedBy: join(store.root, maintenanceFile),
-            },
-          }),
-        ).finally(() => {
+        await receive((repo, judge) => {
+          const noted: Judge = async (push) => {
+            const outcome = await judge(push)
+            if (outcome.reasons.length > 0) await later.refused(outcome.reasons)
+            return outcome
+          }
+          return markOutcomeUnknown(noted, (watched) =>
+            servePush(repo, conversation(later), head, input, output, {
+              judge: watched,
+              cpuSeconds: config.pushCpuSeconds,
+              overspent,
+              room,
+              gate: {
+                mark: join(store.run, store.process, `push-${++pushes}`),
+                closedBy: join(store.root, maintenanceFile),
+              },
+            }),
+          )
+        }).finally(() => {
           room?.end()
           return reported
         })

@@ -1,6 +1,7 @@
 /**
  * Removes pages that a change set has deleted, or was about to propose. Nobody sees them before either.
  */
+import { longestGitMs } from '../../../gitstore/native.ts'
 import { readCommit, readMessage } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -11,7 +12,7 @@ import type { Person } from '../actor.ts'
 import { authorOf } from '../format/signatures.ts'
 import { indexNode } from '../indexing/index-node.ts'
 import { ledgerRef, main, nodeRepo } from '../layout.ts'
-import { type NodeRecord, readNodeRecord } from '../ledger/ledger.ts'
+import { type NodeRecord, readLastNumber, readNodeRecord } from '../ledger/ledger.ts'
 import { openPullsAt } from '../ledger/pull-ledger.ts'
 import { findSetNumber, readSet, setsOf } from '../ledger/set-ledger.ts'
 import { moveToTrash } from '../nodes/nodes.ts'
@@ -68,8 +69,12 @@ export async function discardLeft(deps: Services, orgId: string, nodeId: string,
     }))
     return toTrash(deps, left, 'a page that a change set does not restore went back to the trash')
   }
-  if (!isOpen && age >= closedMs) return toTrash(deps, left, 'a page of a closed change set was moved to the trash')
-  if (!isOpen) return
+  // No branch has come yet: a push to `new.git` is running, or its process has died.
+  const isEmpty = (await readLastNumber(repo, ledger)) === 0
+  if (isEmpty && age < 2 * longestGitMs) return
+  if (!isOpen && !isEmpty && age >= closedMs)
+    return toTrash(deps, left, 'a page of a closed change set was moved to the trash')
+  if (!isOpen && !isEmpty) return
   await removeRepo(repo.dir)
   await indexNode(deps, orgId, nodeId)
   deps.log.info({ orgId, nodeId }, 'a proposed page that no change set lists was removed')

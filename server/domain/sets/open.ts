@@ -141,7 +141,7 @@ export async function refuseManySets(ctx: Ctx<Person>, { org }: OrgAccess): Prom
 }
 
 /** @param added the new pages that a set gets @throws AppError too_many_change_sets */
-async function refuseManyPages(ctx: Ctx<Person>, orgId: string, added: number): Promise<void> {
+export async function refuseManyPages(ctx: Ctx<Person>, orgId: string, added: number): Promise<void> {
   const proposed = (await countOpenSets(ctx.index.read, orgId, ctx.actor.id)).proposed + added
   if (proposed <= limits.proposedPages) return
   const detail = `You can propose ${limits.proposedPages} new pages at a time, and this would make ${proposed}. Merge or close some of your change sets first`
