@@ -3107,7 +3107,7 @@ export interface components {
              * @enum {string}
              */
             act: "change" | "create" | "delete" | "restore";
-            /** @description The title that the page has after the merge; a page to delete has its current one. */
+            /** @description The title that the page has after the merge; a page to delete has its current one, and a deleted page its last. `""` once it is gone from the trash. */
             title: string;
             /**
              * @description That of the pull request. `gone`: the page was deleted elsewhere.
@@ -3128,6 +3128,13 @@ export interface components {
             approvals: number;
             /** @description The rules that lack approvals. */
             missing: components["schemas"]["MissingApprovals"][];
+            /** @description The user who opened the pull request. Absent if it is not open, or if an older version opened it. */
+            author_id?: components["schemas"]["Uuid"];
+            /**
+             * @description The verdict of the caller on this version. Absent without one, and if the pull request is not open.
+             * @enum {string}
+             */
+            own_verdict?: "approve" | "request_changes";
             /** @description The number of comments that are not deleted. */
             comments: number;
             /** @description The number of open threads. */

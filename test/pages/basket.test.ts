@@ -69,9 +69,9 @@ describe('the draft proposal of a visitor', () => {
   const buttonsIn = (answer: Answer) =>
     [...mainOf(answer).matchAll(/<button[^>]*name="act"[^>]*value="([^"]+)"/g)].map(([, act]) => act)
   const choicesIn = (answer: Answer) =>
-    [...(/<select name="into"[^>]*>.*?<\/select>/s.exec(mainOf(answer))?.[0].matchAll(/<option[^>]*>([^<]*)/g) ?? [])].map(
-      ([, says]) => says,
-    )
+    [
+      ...(/<select name="into"[^>]*>.*?<\/select>/s.exec(mainOf(answer))?.[0].matchAll(/<option[^>]*>([^<]*)/g) ?? []),
+    ].map(([, says]) => says)
   const newFields = (title: string, fields: object = {}) => ({
     ...{ id: randomUUID(), parent: '', from: '', named: '', title, text: `${title} swim.\n`, message: '' },
     ...{ act: 'create-proposal', ...fields },

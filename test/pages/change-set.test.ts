@@ -160,7 +160,35 @@ describe('the page of a proposal of several pages', () => {
     expect((await ann.get(`/orgs/${ann.org}/nodes/${whales}`)).body.text_content).to.equal('About blue whales.\n')
     const after = await shown(eve, at)
     expect(words(partOf(after, 'merge'))).to.include('All pages were merged together by Bob.')
-    expect(after).to.include('A deleted page').and.not.include('value="review"')
+    expect(after).to.include('Old whales').and.not.include('value="review"')
+  })
+
+  it('is approved in parts, and says what is left', async () => {
+    const { set, whales, old, krill, at } = await aSet()
+    const { open, send } = visit(bob)
+    const asked = { act: 'review', verdict: 'request_changes', text: 'Why?', ...fieldsOf(set, old) }
+    expect(ledTo(await send(at, asked))[0]).to.equal(303)
+    const left = await open(at)
+    expect(words(partOf(mainOf(left), 'consent'))).to.include('You have reviewed 1 of 3 pages.')
+    expect(partOf(mainOf(left), 'consent')).to.include(`?page=${krill}#page-${krill}`)
+    expect(valueIn(left, 'items')).to.equal(`${krill} ${whales}`)
+    await send(at, { act: 'approve', version: set.version, items: `${krill} ${whales}` })
+    const { items } = (await bob.get(`${sets}/${set.number}`)).body.change_set
+    expect(items.map((one: Answer['body']) => one.own_verdict)).to.deep.equal(['request_changes', 'approve', 'approve'])
+    expect(words(await shown(bob, at))).to.not.include('You have reviewed')
+    expect(words(await shown(cy, at)), 'its author').to.not.include('You have reviewed')
+  })
+
+  it('gets another title and description', async () => {
+    const { set, at } = await aSet()
+    expect(await shown(eve, at)).to.not.include('value="edit"')
+    expect(ledTo(await visit(cy).send(at, { act: 'edit', title: 'The sea', text: 'One\r\nTwo' }))).to.deep.equal([
+      303,
+      at,
+    ])
+    expect(await setOf(set)).to.include({ title: 'The sea', description: 'One\nTwo' })
+    const empty = await visit(cy).send(at, { act: 'edit', title: ' ', text: '' })
+    expect(empty.status).to.equal(422)
   })
 
   it('is closed and opened again, asks for reviews, and loses pages', async () => {
@@ -191,8 +219,11 @@ describe('the page of a proposal of several pages', () => {
       expect(await shown(bob, at))
         .to.include('Approve 3 pages')
         .and.not.include('Merge anyway')
-      ledTo(await visit(eve).send(at, { act: 'approve', version: set.version }))
-      expect(words(await shown(eve, at)).match(/approved by you/g)).to.have.length(3)
+      const before = await visit(eve).open(at)
+      expect(words(mainOf(before))).to.include('You have reviewed 0 of 3 pages. Next page Approve 3 pages')
+      const sent = { act: 'approve', version: set.version, items: valueIn(before, 'items') ?? '' }
+      expect(ledTo(await visit(eve).send(at, sent))).to.deep.equal([303, at])
+      expect(words(await shown(eve, at)).match(/approved by you/g)).to.have.length(6)
       expect(await shown(ann, at)).to.include('Merge anyway')
       ledTo(await visit(ann).send(at, { act: 'override', version: set.version, text: 'Urgent.' }))
       expect(words(await shown(eve, at))).to.match(/Merged in spite of: missing approvals, by Ann .*Urgent\./)

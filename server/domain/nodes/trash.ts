@@ -298,6 +298,21 @@ async function readTrashed(deps: Services, orgId: string, { nodeId, deletedMs, r
   }
 }
 
+/** Returns the titles of deleted nodes that the trash still has. */
+export async function readTrashedTitles(
+  deps: Services,
+  orgId: string,
+  ids: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, string>> {
+  const titles = new Map<string, string>()
+  const copies = (await listTrashed(deps.store, orgId)).filter(({ nodeId }) => ids.has(nodeId))
+  for (const copy of copies.sort((a, b) => a.deletedMs - b.deletedMs)) {
+    const read = await readTrashed(deps, orgId, copy)
+    if (read !== undefined) titles.set(copy.nodeId, read.title)
+  }
+  return titles
+}
+
 async function readLastTitle(repo: Repo): Promise<string> {
   const ledger = readRef(repo, ledgerRef)
   const { title } = await readMain(repo)

@@ -8,10 +8,11 @@ import { toConsent } from '../consent/consent.ts'
 import { laterOf } from '../format/signatures.ts'
 import type { Overridden } from '../ledger/ledger.ts'
 import type { Act } from '../ledger/set-ledger.ts'
+import { readTrashedTitles } from '../nodes/trash.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { byAgentOf, provenance, type ShownVia } from '../pulls/provenance.ts'
 import { ending } from '../pulls/pull-state.ts'
-import type { Ctx, Services } from '../services.ts'
+import { type Ctx, isPersons, type Services } from '../services.ts'
 import type { OrgAt, Path, Query, SetAt } from '../targets.ts'
 import { toMergeProblem } from '../types/content-problems.ts'
 import { setNotFoundError, tryIndexSets } from './set-changes.ts'
@@ -57,6 +58,10 @@ interface ShownItem {
   readonly problems: ReturnType<typeof toMergeProblem>[]
   readonly approvals: number
   readonly missing: ReturnType<typeof toConsent>['missing']
+  /** The user who proposed it. Absent if an older version opened the pull request. */
+  readonly author_id?: string
+  /** The caller's verdict on this version. */
+  readonly own_verdict?: 'approve' | 'request_changes'
   readonly comments: number
   readonly open_threads: number
 }
@@ -130,7 +135,12 @@ function toSummary(row: PullRow, num_items: number): SetSummary {
 export async function toChangeSet(ctx: Ctx, org: OrgAccess, row: PullRow): Promise<ChangeSet> {
   const state = await judgeSet(ctx, org, row)
   const reviewers = await listReviewerRows(ctx.index.read, row.node_id, [row.number])
-  const items = [...state.open.map((item) => showOpen(item)), ...state.ended.map((item) => showEnded(item))]
+  const gone = new Set(state.ended.flatMap(({ row, access }) => (access ? [] : row.node_id)))
+  const titles = gone.size > 0 ? await readTrashedTitles(ctx, row.node_id, gone) : undefined
+  const items = [
+    ...state.open.map((item) => showOpen(item, isPersons(ctx) ? ctx.actor.id : undefined)),
+    ...state.ended.map((item) => showEnded(item, titles?.get(item.row.node_id))),
+  ]
   const [merge_reason = 'mergeable' as const] = state.reasons
   return {
     ...toSummary(row, items.length),
@@ -170,19 +180,27 @@ function inOrder(items: readonly ShownItem[], open: readonly OpenItem[]): ShownI
   return [...new Set([...listed, ...created, ...sorted])]
 }
 
-function showOpen({ row, pull, act, title, head, state, judgement, reasons }: OpenItem): ShownItem {
-  const { approvals, missing } = toConsent(judgement)
+/** @param caller the id of a user */
+function showOpen(
+  { row, pull, act, title, head, state, judgement, reasons }: OpenItem,
+  caller: string | undefined,
+): ShownItem {
+  const { approvals, missing, verdicts } = toConsent(judgement)
+  const own = verdicts.find((one) => one.author_id === caller && one.state === 'current')
   return {
     ...{ node_id: row.node_id, number: row.pull, act, title, status: 'open' },
     ...{ source_branch: pull.source_branch, source_commit: head },
     ...{ ready: reasons.length === 0, reasons, problems: state.problems.map(toMergeProblem) },
     ...{ approvals, missing, comments: pull.comments, open_threads: pull.open_threads },
+    ...(pull.author_id !== null && { author_id: pull.author_id }),
+    ...(own && { own_verdict: own.verdict }),
   }
 }
 
-function showEnded({ row, access, pull, reasons }: EndedItem): ShownItem {
+/** @param last the title of a page that is gone */
+function showEnded({ row, access, pull, reasons }: EndedItem, last = ''): ShownItem {
   return {
-    ...{ node_id: row.node_id, number: row.pull, act: row.act, title: access?.node.title ?? '' },
+    ...{ node_id: row.node_id, number: row.pull, act: row.act, title: access?.node.title ?? last },
     status: pull?.status ?? 'gone',
     ...(pull && { source_branch: pull.source_branch, source_commit: pull.source_commit }),
     ...{ ready: false, reasons, problems: [], approvals: 0, missing: [] },

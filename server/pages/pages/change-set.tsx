@@ -2,12 +2,16 @@
 
 import type { VNode } from 'preact'
 import { AppError, statusOf, ValidationError } from '../../base/errors.ts'
+import * as limits from '../../base/limits.ts'
+import { withLineEnds } from '../edits.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
+import { TextArea } from '../parts/comment-form.tsx'
 import { plural } from '../parts/dates.tsx'
 import { EdgeList } from '../parts/impact.tsx'
 import { PathTo } from '../parts/node-head.tsx'
 import { actOnProposal, numberOf } from '../parts/proposal-acts.ts'
 import { actOnReview, type Refusal, refusalOf } from '../parts/review-acts.ts'
+import { mayChangeSet } from '../parts/rights.ts'
 import { SetBox, SetReviewers } from '../parts/set-box.tsx'
 import {
   edgesOfItem,
@@ -111,6 +115,7 @@ function Frame({ talk, problem, tab, children }: FrameProps) {
         what={plural(set.num_items, 'page')}
         counts={set.status === 'open' ? reviewedWords(set) : undefined}
       />
+      {set.status !== 'merged' && mayChangeSet(set, org, visit.person) && <EditForm set={set} />}
       <div class="pr-grid">
         <div>
           <nav class="tabs" aria-label="Proposal">
@@ -129,6 +134,26 @@ function Frame({ talk, problem, tab, children }: FrameProps) {
         </aside>
       </div>
     </main>
+  )
+}
+
+function EditForm({ set }: { readonly set: ChangeSet }) {
+  return (
+    <details class="set-edit">
+      <summary class="btn small">Edit title and description</summary>
+      <form class="fields" method="post">
+        <label>
+          Title
+          <input
+            {...{ name: 'title', value: set.title, maxLength: limits.title, required: true, autocomplete: 'off' }}
+          />
+        </label>
+        <TextArea label="Description" text={set.description} />
+        <button class="btn" type="submit" name="act" value="edit">
+          Save
+        </button>
+      </form>
+    </details>
   )
 }
 
@@ -268,7 +293,10 @@ async function act(visit: PageContext): Promise<void> {
       await api.mergeChangeSet({ path, body: { expected_version, override: { reason } } })
       return
     case 'approve':
-      await api.submitChangeSetReview({ path, body: { verdict: 'approve', expected_version } })
+      await api.submitChangeSetReview({
+        path,
+        body: { verdict: 'approve', expected_version, items: (form.get('items') ?? '').split(' ') },
+      })
       return
     case 'ready':
       await api.updateChangeSet({ path, body: { is_draft: false } })
@@ -281,6 +309,12 @@ async function act(visit: PageContext): Promise<void> {
       return
     case 'ask':
       await api.updateChangeSet({ path, body: { reviewers: [...new Set(form.getAll('reviewer'))] } })
+      return
+    case 'edit':
+      await api.updateChangeSet({
+        path,
+        body: { title: form.get('title') ?? '', description: withLineEnds(reason, false) },
+      })
       return
     case 'remove':
       await api.updateChangeSet({ path, body: { remove: [node] } })

@@ -7,7 +7,7 @@ import { Icon } from './icons.tsx'
 import { ActForm } from './merge-box.tsx'
 import { Overridden, OverrideForm } from './override.tsx'
 import { mayChangeSet, reaches } from './rights.ts'
-import { type ChangeSet, needsOfSet, type SetTalk } from './set-needs.ts'
+import { type ChangeSet, type Item, needsOfSet, type SetTalk } from './set-needs.ts'
 
 /** Pages that are named behind what holds them up. */
 const mostNamed = 5
@@ -125,11 +125,19 @@ function stateOf({ merge_reason, merged_by, closed_by, open_threads }: ChangeSet
   }
 }
 
-/** The members who were asked for a review. */
+/** The pages that the visitor may review, and has not. Their own changes are not among them. */
+function unreviewed({ items, author_id: opener }: ChangeSet, person: string | undefined): readonly Item[] {
+  if (opener === person) return []
+  return items.filter((one) => one.status === 'open' && one.own_verdict === undefined && one.author_id !== person)
+}
+
+/** The members who were asked for a review, and what is left for the visitor. */
 export function SetReviewers({ talk }: { readonly talk: SetTalk }) {
   const { visit, org, set, members } = talk
   const mayAsk = set.status === 'open' && !set.is_draft && mayChangeSet(set, org, visit.person)
   const mergers = mergersOf(set.merge_role)
+  const left = unreviewed(set, visit.person?.id)
+  const [next] = left
   if (set.status !== 'open') return null
   return (
     <section class="box" id="consent">
@@ -141,10 +149,20 @@ export function SetReviewers({ talk }: { readonly talk: SetTalk }) {
         ))}
       </ul>
       <p class="why">An approval is one of each page. {`Merged by ${mergers}.`}</p>
-      {set.author_id !== visit.person?.id && (
-        <ActForm {...{ visit }} act="approve" fields={{ version: set.version }}>
-          Approve {plural(openPages(set), 'page')}
-        </ActForm>
+      {next && (
+        <>
+          <p>
+            You have reviewed {openPages(set) - left.length} of {plural(openPages(set), 'page')}.{' '}
+            <a href={`${visit.urls.changeSet(org.id, set.number, next.node_id)}#page-${next.node_id}`}>Next page</a>
+          </p>
+          <ActForm
+            {...{ visit }}
+            act="approve"
+            fields={{ version: set.version, items: left.map(({ node_id }) => node_id).join(' ') }}
+          >
+            {left.length === openPages(set) ? 'Approve' : 'Approve the other'} {plural(left.length, 'page')}
+          </ActForm>
+        </>
       )}
       {mayAsk && <AskForReview talk={{ visit, members, pr: set }} />}
     </section>

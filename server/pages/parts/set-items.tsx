@@ -88,7 +88,7 @@ const acts: Readonly<Record<Item['act'], { icon: IconName; tone: string; says: s
 }
 
 /** The line of a page: its act, title, review and state. */
-function ItemHead({ item, isDone = false }: { readonly item: Item; readonly isDone?: boolean }) {
+function ItemHead({ item }: { readonly item: Item }) {
   const { icon, tone, says } = acts[item.act]
   const state = stateOfItem(item)
   const facts = [
@@ -96,7 +96,7 @@ function ItemHead({ item, isDone = false }: { readonly item: Item; readonly isDo
     item.approvals > 0 && plural(item.approvals, 'approval'),
     item.comments > 0 && plural(item.comments, 'comment'),
     item.open_threads > 0 && plural(item.open_threads, 'open thread'),
-    isDone && 'approved by you',
+    item.own_verdict && (item.own_verdict === 'approve' ? 'approved by you' : 'you asked for changes'),
   ]
   return (
     <>
@@ -112,12 +112,6 @@ function ItemHead({ item, isDone = false }: { readonly item: Item; readonly isDo
       <span class={`state ${state.look}`}>{state.says}</span>
     </>
   )
-}
-
-/** The visitor's current verdict on the page. */
-function ownVerdict(content: ItemContent | undefined, person: string | undefined): string | undefined {
-  return content?.pr.consent.verdicts.find(({ author_id, state }) => author_id === person && state === 'current')
-    ?.verdict
 }
 
 /** A list of links, for small screens. Each shows one page. */
@@ -147,20 +141,19 @@ interface ItemsProps {
 }
 
 export function Items({ talk, contents, impact, only, refusal }: ItemsProps) {
-  const { visit, set } = talk
+  const { set } = talk
   const left = newComparing()
   const shown = only === undefined ? set.items : set.items.filter(({ node_id }) => node_id === only)
   return (
     <div class="set-items">
       {shown.map((item) => {
         const content = contents.get(item.node_id)
-        const isDone = ownVerdict(content, visit.person?.id) === 'approve'
-        const isOpen = content !== undefined && (only !== undefined || !isDone)
+        const isOpen = content !== undefined && (only !== undefined || item.own_verdict !== 'approve')
         return (
           <details class="set-item" id={`page-${item.node_id}`} open={isOpen}>
             <summary>
               <h2>
-                <ItemHead item={item} isDone={isDone} />
+                <ItemHead item={item} />
               </h2>
             </summary>
             {content === undefined ? (
@@ -298,7 +291,7 @@ function ItemFoot({
   const { pr } = content
   const fields = { node: item.node_id, number: item.number, commit: pr.source_commit, seen: pr.last_activity_at }
   const action = `?${new URLSearchParams(visit.query.has('page') ? { page: item.node_id } : {})}`
-  const own = ownVerdict(content, visit.person?.id)
+  const own = item.own_verdict
   const isAuthor = [pr.author_id, set.author_id].includes(visit.person?.id)
   const refused = refusal?.node === item.node_id ? refusal : undefined
   const button = (act: string, says: string, look = 'btn small') => (
