@@ -95,6 +95,19 @@ export function listSetItems(db: IndexDb, orgId: string, numbers: readonly numbe
     .execute()
 }
 
+/** Lists open sets without a record since, also in their items. @param since ISO 8601 */
+export async function listAbandonedSets(db: IndexDb, since: string): Promise<Pick<PullRow, 'org_id' | 'number'>[]> {
+  const { rows } = await sql<Pick<PullRow, 'org_id' | 'number'>>`
+    select mine.org_id, mine.number from pull mine
+    where mine.node_id = mine.org_id and mine.status = 'open' and mine.recorded_at < ${since}
+      and coalesce(mine.last_entry_at, '') < ${since} and not exists (
+        select 1 from change_set_item item join pull on pull.node_id = item.node_id and pull.number = item.pull
+        where item.org_id = mine.org_id and item.number = mine.number
+          and max(pull.recorded_at, coalesce(pull.last_entry_at, '')) >= ${since})
+    order by mine.org_id, mine.number`.execute(db)
+  return rows
+}
+
 /** Counts the open sets of an organisation. Also those of one author, and the new pages in these. */
 export async function countOpenSets(db: IndexDb, orgId: string, authorId: string) {
   const { rows } = await sql<{ all: number; own: number; proposed: number }>`

@@ -51,6 +51,8 @@ export interface Config {
   readonly secretKeyOld?: string
   /** Days for which deleted nodes and organisations are kept. */
   readonly trashDays: number
+  /** Days without activity after which a change set is closed. 0: never. */
+  readonly proposalDays: number
   /** Bytes that are freed when the disk is full, for deleting and signing in. 0 or absent: none. */
   readonly diskReserve?: number
   /** The most nodes of an organisation. 0 or absent: no limit. */
@@ -136,6 +138,7 @@ const signupModes = ['open', 'invite', 'closed'] as const
 const defaultPool = 8
 
 /** Days in the trash. `purge` needs `--force` to remove what was deleted more recently than `shortest`. */
+const proposalDays = { shortest: 0, default: 90, longest: 3_650 } as const
 const trashDays = { shortest: 14, default: 30, longest: 3_650 } as const
 
 /** Days for which events are kept. */
@@ -182,6 +185,7 @@ const environment = z.object({
   SECRET_KEY: secretKey,
   SECRET_KEY_OLD: secretKey,
   TRASH_DAYS: wholeNumber(trashDays.shortest, trashDays.longest).default(trashDays.default),
+  PROPOSAL_DAYS: wholeNumber(proposalDays.shortest, proposalDays.longest).default(proposalDays.default),
   DISK_RESERVE: wholeNumber(0, 1_024).default(16),
   QUOTA_NODES: wholeNumber(0, 1_000_000_000).default(0),
   QUOTA_BYTES: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
@@ -396,6 +400,7 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     pushCpuSeconds: data.PUSH_CPU_SECONDS,
     ...secretKeysOf(data),
     trashDays: data.TRASH_DAYS,
+    proposalDays: data.PROPOSAL_DAYS,
     diskReserve: data.DISK_RESERVE * 1_048_576,
     quotaNodes: data.QUOTA_NODES,
     quotaBytes: data.QUOTA_BYTES,

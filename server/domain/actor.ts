@@ -97,4 +97,7 @@ export function callerOf({ actor, request: { from } }: OnlyFrom): Caller {
 export const anonymous: Anonymous = { kind: 'anonymous' }
 
 /** The author of the operator's commits in org.git. */
+/** The service, which ends what has been left for long. */
+export const service = { kind: 'service', name: 'Grove', email: 'service@grove.invalid' } as const
+
 export const operator: Operator = { kind: 'operator', name: 'operator', email: 'operator@grove.invalid' }

@@ -130,4 +130,27 @@ describe('pages left by change sets', () => {
     await grove.settled()
     expect(existsSync(folderOf(id))).to.equal(false)
   })
+
+  it('end with their set if nobody works on it for 90 days', async () => {
+    const { id } = (await owner.post(`/orgs/${ann.org}/nodes`, { title: 'Corals' }).then(expecting(201))).body
+    await owner.delete(pageAt(id)).then(expecting(204))
+    const { change_set: left } = await open(maintainer, {
+      nodes: [{ title: 'Sponges' }],
+      restorations: [{ node_id: id }],
+    })
+    const { change_set: busy } = await open(maintainer, { nodes: [{ title: 'Urchins' }] })
+    const { node_id, source_branch } = busy.items[0]
+    time += 60 * 86_400_000
+    const commit = { message: 'More', changes: [{ action: 'put', path: 'content.md', content: 'They walk.\n' }] }
+    await maintainer.post(`${pageAt(node_id)}/tree/${source_branch}/commits`, commit).then(expecting(201))
+    time += 31 * 86_400_000
+    await grove.settled()
+    const of = async (number: number) => (await owner.get(`${sets}/${number}`).then(expecting(200))).body.change_set
+    expect(await of(left.number)).to.include({ status: 'closed', closed_by: 'Grove' })
+    expect(await of(busy.number)).to.include({ status: 'open' })
+    expect((await trash()).map((one: { id: string }) => one.id)).to.include(id)
+    await maintainer.patch(`${sets}/${left.number}`, { status: 'open' }).then(expecting(200))
+    await maintainer.post(`${sets}/${left.number}/merge`).then(expecting(200))
+    expect((await owner.get(pageAt(id)).then(expecting(200))).body.title).to.equal('Corals')
+  })
 })

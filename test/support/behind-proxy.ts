@@ -29,6 +29,7 @@ export async function startBehindProxy({ now, rateLimit = true }: BehindProxyOpt
     searchMemory: 256 * 1_048_576,
     pushCpuSeconds: 60,
     trashDays: 30,
+    proposalDays: 90,
     eventRetentionDays: 30,
     signup: 'open' as const,
     passwordCost,

@@ -139,6 +139,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     searchMemory,
     pushCpuSeconds,
     trashDays: 30,
+    proposalDays: 90,
     eventRetentionDays: 30,
     auditRetentionDays,
     auditFetches,

@@ -35,6 +35,7 @@ import { forgetReadMarks } from '../review/read-marks.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
 import type { Services } from '../services.ts'
 import { discardLeft } from '../sets/discard.ts'
+import { closeAbandoned } from '../sets/expiry.ts'
 import { repairRepository } from './repair.ts'
 import type { Report } from './unreadable.ts'
 import { createWalk, type Walk } from './walk.ts'
@@ -125,7 +126,7 @@ function eventsJob(): Job {
 
 /** The jobs after those of the caller: members, and rows and files that nobody needs. */
 function lateJobsOf({ oldestNeeded }: Additions): readonly Job[] {
-  return [...eventJobsOf(oldestNeeded), settlementJob(), ...memberJobs, vectorsJob]
+  return [...eventJobsOf(oldestNeeded), settlementJob(), expiryJob, ...memberJobs, vectorsJob]
 }
 
 /** The job that removes unused vectors. It sweeps each organisation once a week. */
@@ -170,6 +171,15 @@ function settlementJob(): Job {
     work: createMembersSettlement(),
     failed: 'members could not be compared with accounts',
   }
+}
+
+/** The job that closes abandoned change sets. */
+const expiryJob: Job = {
+  chore: 'proposals',
+  changesContent: true,
+  everyMs: 60 * minuteMs,
+  work: closeAbandoned,
+  failed: 'abandoned change sets could not be closed',
 }
 
 const memberJobs: readonly Job[] = [

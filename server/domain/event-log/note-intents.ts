@@ -15,9 +15,9 @@ import type { EventActor } from './event-facts.ts'
 import type { StoredOrigin } from './intents.ts'
 import { recordUnknown } from './record.ts'
 
-/** The user or the operator who makes a change. */
+/** The user, the operator or the service that makes a change. */
 export interface Mover extends Pick<Person, 'tokenId' | 'connection' | 'isBot'> {
-  readonly kind?: 'person' | 'operator'
+  readonly kind?: 'person' | 'operator' | 'service'
   readonly id?: string
   readonly name: string
   readonly email: string
@@ -40,7 +40,7 @@ export function withIntent<T>(deps: Services, mover: Mover, decision: Decision<T
 export async function noteIntents(deps: Services, mover: Mover, moves: readonly Move[]): Promise<void> {
   const { events, now, log, origin } = deps
   const actor: EventActor = {
-    kind: mover.kind === 'operator' ? 'operator' : 'user',
+    kind: mover.kind === 'operator' || mover.kind === 'service' ? mover.kind : 'user',
     ...(mover.id !== undefined && { id: mover.id }),
     name: mover.name,
   }

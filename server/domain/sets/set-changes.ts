@@ -8,9 +8,9 @@ import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/obje
 import { type Current, type Move, type RefName, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { AppError } from '../../base/errors.ts'
-import { type Need, type NodeAccess, type Rights, recheckAccess } from '../access.ts'
+import { type Need, type Rights, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
-import { withIntent } from '../event-log/note-intents.ts'
+import { type Mover, withIntent } from '../event-log/note-intents.ts'
 import { recordOrg } from '../event-log/record.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { indexSets } from '../indexing/set-rows.ts'
@@ -21,7 +21,7 @@ import type { Ctx, Services } from '../services.ts'
 
 /** A page that takes part in a change of a set. */
 export interface Part {
-  readonly access: NodeAccess
+  readonly access: { readonly repo: Repo; readonly node: { readonly id: string } }
   /** The refs that it moves, besides the ledger. */
   readonly refs: readonly RefName[]
   /** Decides under the locks. Reads refs by `current`, and builds objects on the draft. */
@@ -72,12 +72,22 @@ export interface LockedSets {
 }
 
 /** Makes the change, and indexes the pages and the set. Returns the record after it. @throws errors of `decide` */
-export async function changeSet(ctx: Ctx<Person>, change: SetChange): Promise<SetRecord | undefined> {
+export function changeSet(ctx: Ctx<Person>, change: SetChange): Promise<SetRecord | undefined> {
+  return writeSet(ctx, ctx.actor, change, () => recheckAccess(ctx, change.orgId, change.need))
+}
+
+/** Makes the change of a user or of the service. @param recheck returns the rights of the mover, under the locks */
+export async function writeSet(
+  deps: Services,
+  mover: Mover,
+  change: Omit<SetChange, 'need'>,
+  recheck: () => Promise<Rights>,
+): Promise<SetRecord | undefined> {
   const { orgId, parts } = change
-  const own = setsOf(ctx, orgId)
+  const own = setsOf(deps, orgId)
   const names = parts.flatMap(({ access: { repo }, refs }) => [...refs, { repo, ref: ledgerRef }])
-  const record = await updateRefs(ctx.store, [...names, own], async (current) => {
-    const rights = await recheckAccess(ctx, orgId, change.need)
+  const record = await updateRefs(deps.store, [...names, own], async (current) => {
+    const rights = await recheck()
     const refs: Move[] = []
     const ledgers: Move[] = []
     const late: Move[] = []
@@ -108,9 +118,9 @@ export async function changeSet(ctx: Ctx<Person>, change: SetChange): Promise<Se
     const draft = newObjectBatch(own.repo)
     const last = act ? [{ ...own, to: await addToSets(draft, sets, act) }] : []
     const save = () => allDone([...drafts, draft].map((one) => one.save()))
-    return withIntent(ctx, ctx.actor, { moves: [...refs, ...ledgers, ...late, ...last], value: act?.record, save })
+    return withIntent(deps, mover, { moves: [...refs, ...ledgers, ...late, ...last], value: act?.record, save })
   })
-  await indexChanged(ctx, orgId, parts)
+  await indexChanged(deps, orgId, parts)
   return record
 }
 
