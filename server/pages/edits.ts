@@ -101,8 +101,6 @@ export interface ProposalStart {
   readonly slug: string
   /** The beginning of the branch's name, if the user may change only their own branches. */
   readonly branches?: string | undefined
-  /** The branch of a proposal that may be repeated. If it exists, its commit and proposal are kept. */
-  readonly branch?: string
 }
 
 /** File changes and their commit message. */
@@ -119,7 +117,7 @@ export async function proposeChanges(
   { changes, message }: Commit,
 ): Promise<number> {
   const { head: from, branches = '', slug } = source
-  const branch = source.branch ?? `${branches}proposals/${slug || 'node'}-${lettersOf([from, changes, message])}`
+  const branch = `${branches}proposals/${slug || 'node'}-${lettersOf([from, changes, message])}`
   const isNew = await unless('branch_exists', api.createBranch({ path, body: { name: branch, from } }))
   try {
     const commit = api.createCommit({ path: { ...path, branch }, body: { message, changes, expected_head: from } })

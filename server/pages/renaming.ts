@@ -1,14 +1,13 @@
 /** The API calls that write the new title of a page in links to it. */
 
-import { createHash } from 'node:crypto'
 import type { Api } from '../../spec/client/api.ts'
-import { AppError } from '../base/errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { readAllLinks } from '../markdown/all-links.ts'
 import { folded, withoutEnding } from '../markdown/note-names.ts'
 import { canName, differOnlyInName, type Renaming, renameLinks } from '../markdown/renamed-links.ts'
-import { type NodePath, proposeEdit, type Source, saveEdit } from './edits.ts'
+import { editItem, type NodePath, type Source, saveEdit } from './edits.ts'
 import { isNameTaken } from './linking.ts'
+import type { Item } from './proposing.ts'
 
 export type Linking = AnswerOf<'listBacklinks'>['backlinks'][number]
 
@@ -55,21 +54,21 @@ export function whyNot(node: AnswerOf<'getNode'>, from: string): 'same' | 'file'
 /** The result for one text. */
 export type Outcome =
   | { readonly kind: 'done' }
-  | { readonly kind: 'proposed'; readonly number: number }
+  /** The change is built, and not proposed yet. */
+  | { readonly kind: 'proposed'; readonly item: Item }
   | { readonly kind: 'failed'; readonly why: string }
 
 interface Text {
   readonly path: NodePath
   /** The text at the head that was listed. */
   readonly source: Source & { readonly head: string }
-  readonly slug: string
-  /** Undefined: main is changed. Otherwise the beginning of the branch's name, and a proposal is opened. */
-  readonly propose: { readonly branches: string } | undefined
+  /** False: main is changed. */
+  readonly isProposed: boolean
 }
 
-/** Writes the new name in one text. @throws errors of the API */
-export async function renameIn(api: Api, renamed: Renamed, { path, source, slug, propose }: Text): Promise<Outcome> {
-  const { from, to, node_id } = renamed
+/** Writes the new name in one text, or returns the change to propose. @throws errors of the API */
+export async function renameIn(api: Api, renamed: Renamed, { path, source, isProposed }: Text): Promise<Outcome> {
+  const { to, node_id } = renamed
   const { links, truncated } = await api.listLinks({ path, query: { revision: source.head } })
   if (truncated) return { kind: 'failed', why: 'Its text has too many links to check them all.' }
   const places = links.filter((link) => link.form === 'wikilink' && link.node?.id === node_id)
@@ -85,20 +84,13 @@ export async function renameIn(api: Api, renamed: Renamed, { path, source, slug,
   if (!before.isWhole || !differOnlyInName(before.links, after.links, renamed))
     return { kind: 'failed', why: `“${to}” would be read as something else at this place. Edit it by hand.` }
   const known = new Map([[folded(to), node_id]])
-  const edit = { title: source.title, text, message: `Update links: ${from} is now ${to}`, files: [], known }
-  if (!propose) {
-    await saveEdit(api, path, source, edit)
-    return { kind: 'done' }
-  }
-  const digest = createHash('sha256')
-    .update(JSON.stringify([node_id, from, to]))
-    .digest('hex')
-    .slice(0, 8)
-  // Sent twice, the form opens one proposal.
-  const branch = `${propose.branches}proposals/links-${digest}-${source.head.slice(0, 8)}`
-  const number = await proposeEdit(api, path, { ...source, slug, branch }, edit).catch((error: unknown) => {
-    if (error instanceof AppError && error.code === 'pull_request_exists') return Number(error.facts.number)
-    throw error
-  })
-  return { kind: 'proposed', number }
+  const edit = { title: source.title, text, message: renameMessage(renamed), files: [], known }
+  if (isProposed) return { kind: 'proposed', item: await editItem(api, path, source, edit) }
+  await saveEdit(api, path, source, edit)
+  return { kind: 'done' }
+}
+
+/** The message of the commits, and the title of their proposal. */
+export function renameMessage({ from, to }: Renamed): string {
+  return `Update links: ${from} is now ${to}`
 }

@@ -112,22 +112,24 @@ describe('a page that gets another title', () => {
     }
   })
 
-  it('proposes if main changes by proposals, once for each text, also if it is sent twice', async () => {
+  it('proposes all together if main changes by proposals, once, also if it is sent twice', async () => {
     const otters = await add('Otters')
     const from = await linking('See [[Otters]].', 'Otters', otters, 'A page')
+    const other = await linking('Feed [[Otters]].', 'Otters', otters, 'Another page')
     await rename(otters, 'Sea otters')
     await ann.patch(`/orgs/${org}`, { require_pull_requests: true }).then(expecting(200))
     const texts = ticked((await offer(otters, 'Otters').then(expecting(200))).body)
     for (let times = 0; times < 2; times++) {
       const result = await update(otters, 'Otters', texts)
-      expect(result)
-        .to.contain('Proposed: 1 page')
-        .and.contain(`href="${page(from)}/proposals/1"`)
+      expect(result).to.contain('Proposed: 2 pages').and.contain('/proposals/1">Open proposal #1<')
     }
-    expect((await ann.get(`${at(from)}/pull-requests?status=all`)).body.total).to.equal(1)
+    const sets = (await ann.get(`/orgs/${org}/change-sets?status=all`).then(expecting(200))).body.change_sets
+    expect(sets.map(({ title, num_items }: Answer['body']) => [title, num_items])).to.deep.equal([
+      ['Update links: Otters is now Sea otters', 2],
+    ])
     expect(await textOf(from)).to.equal('See [[Otters]].')
-    await ann.post(`${at(from)}/pull-requests/1/merge`, {}).then(expecting(200))
-    expect(await textOf(from)).to.equal('See [[Sea otters]].')
+    await ann.post(`/orgs/${org}/change-sets/1/merge`, {}).then(expecting(200))
+    expect([await textOf(from), await textOf(other)]).to.deep.equal(['See [[Sea otters]].', 'Feed [[Sea otters]].'])
     const { connections } = await nodeAt(from)
     expect(
       connections.map(({ id, type }: { id: string; type: string }) => [id.replace(/-\w+$/, ''), type]),
@@ -136,6 +138,25 @@ describe('a page that gets another title', () => {
       // It was not made from a link of this text.
       ['otters', 'embeds'],
     ])
+  })
+
+  it('adds to a draft, and says if a page is in a proposal already', async () => {
+    const otters = await add('Otters')
+    const from = await linking('See [[Otters]].', 'Otters', otters, 'A page')
+    await rename(otters, 'Sea otters')
+    const open = { title: 'The sea', is_draft: true, nodes: [{ title: 'Krill' }] }
+    await made(ann.post(`/orgs/${org}/change-sets`, open))
+    const form = await offer(otters, 'Otters')
+    expect(form.body).to.contain('Save at once').and.contain('Add to: “The sea” (1 page)')
+    const sent = { from: 'Otters', text: ticked(form.body), into: '1' }
+    const path = `${page(otters)}/rename?from=Otters`
+    expect((await send?.(path, sent))?.body)
+      .to.contain('Proposed: 1 page')
+      .and.contain('Open proposal #1')
+    expect((await send?.(path, { ...sent, into: 'new' }))?.body).to.match(
+      /Not updated: 1 page[\s\S]*“A page” is in proposal 1 \(“The sea”\) already/,
+    )
+    expect(await textOf(from)).to.equal('See [[Otters]].')
   })
 
   it('lets contributors propose, and refuses readers', async () => {
@@ -150,9 +171,7 @@ describe('a page that gets another title', () => {
     expect((await offer(otters, 'Otters', bob)).status).to.equal(403)
     await join('contributor')
     const result = await update(otters, 'Otters', undefined, sendAsBob)
-    expect(result)
-      .to.contain('Proposed: 1 page')
-      .and.contain(`${page(from)}/proposals/1`)
+    expect(result).to.contain('Proposed: 1 page').and.contain('Open proposal #1')
     const { pr } = (await ann.get(`${at(from)}/pull-requests/1`).then(expecting(200))).body
     expect([pr.author, pr.source_branch.startsWith('users/')]).to.deep.equal(['Bob', true])
   })

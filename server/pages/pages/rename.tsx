@@ -5,8 +5,10 @@ import * as limits from '../../base/limits.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
 import { plural } from '../parts/dates.tsx'
 import { problemOf, RefusedPage } from '../parts/editor-form.tsx'
+import { IntoField } from '../parts/into-field.tsx'
 import { type AtNode, NodePath, readAtNode } from '../parts/node-head.tsx'
 import { mayPropose, maySave, mayWrite } from '../parts/rights.ts'
+import { type Into, intoIn, newSet, proposePages } from '../proposing.ts'
 import {
   type Linking,
   type LinkingTexts,
@@ -14,6 +16,7 @@ import {
   type Outcome,
   type Renamed,
   renameIn,
+  renameMessage,
   whyNot,
 } from '../renaming.ts'
 import { sourceAt } from './edit.tsx'
@@ -39,10 +42,37 @@ export async function takeRename(visit: PageContext): Promise<PageResult> {
   if (!('renamed' in begun)) return begun
   const { at, renamed } = begun
   const sent = [...new Set(form.getAll('text'))].slice(0, most.texts).map(textIn)
+  const title = renameMessage(renamed)
+  const into = intoIn((name) => form.get(name), title)
   const results: Result[] = []
-  // One after the other: each is a commit that waits for its disk.
-  for (const text of sent) results.push(await renameOne(visit, at, renamed, text))
-  return resultPage(visit, at, renamed, results)
+  // One after the other: each may be a commit that waits for its disk.
+  for (const text of sent) results.push(await renameOne(visit, at, renamed, text, into !== undefined))
+  return resultPage(visit, at, renamed, await proposeAll(visit, at, into ?? newSet(title), results))
+}
+
+interface Results {
+  readonly results: readonly Result[]
+  /** The number of the proposal. */
+  readonly number?: number
+}
+
+/** Proposes the changes together. If that is refused, none of them is proposed. */
+async function proposeAll(
+  { api }: PageContext,
+  { org }: AtNode,
+  into: Into,
+  results: readonly Result[],
+): Promise<Results> {
+  const nodes = results.flatMap(({ outcome }) => (outcome.kind === 'proposed' ? outcome.item : []))
+  if (nodes.length === 0) return { results }
+  try {
+    return { results, number: await proposePages(api, org.id, into, { nodes }) }
+  } catch (error) {
+    const [why] = problemOf(error)
+    const failed = (one: Result): Result =>
+      one.outcome.kind === 'proposed' ? { ...one, outcome: { kind: 'failed', why } } : one
+    return { results: results.map(failed) }
+  }
 }
 
 interface Begun {
@@ -92,6 +122,7 @@ async function renameOne(
   { org }: AtNode,
   renamed: Renamed,
   { id, head }: SentText,
+  isProposed: boolean,
 ): Promise<Result> {
   const { api } = visit
   const path = { org_id: org.id, node_id: id }
@@ -100,13 +131,13 @@ async function renameOne(
     throw error
   })
   if (node === undefined) return { id, title: id, outcome: { kind: 'failed', why: 'It was deleted.' } }
-  const { title, slug } = node
+  const { title } = node
   try {
     const source = await sourceAt(api, { org, node, path }, head)
     if (typeof source === 'string')
       return { id, title, outcome: { kind: 'failed', why: `Its text ${source}. Edit it in a clone.` } }
-    const propose = !maySave(org, node) ? { branches: org.branch_prefix ?? '' } : undefined
-    const outcome = await renameIn(api, renamed, { path, source: { ...source, head }, slug, propose })
+    const text = { path, source: { ...source, head }, isProposed: isProposed || !maySave(org, node) }
+    const outcome = await renameIn(api, renamed, text)
     return { id, title, outcome }
   } catch (error) {
     if (error instanceof AppError && error.code === 'head_moved')
@@ -117,8 +148,8 @@ async function renameOne(
 
 /** Says how the visitor changes other pages. Rules can hold for only some of them. */
 function proposedWords({ role, rules_for_main }: AtNode['org']): string {
-  if (!mayWrite(role) || rules_for_main === 'all') return ' Each change becomes a proposal, which somebody else merges.'
-  return rules_for_main === 'some' ? ' If rules demand it, the change becomes a proposal.' : ''
+  if (!mayWrite(role) || rules_for_main === 'all') return ' The changes become a proposal, which somebody else merges.'
+  return rules_for_main === 'some' ? ' Changes of pages with rules become a proposal.' : ''
 }
 
 function offerPage(visit: PageContext, at: AtNode, renamed: Renamed, { texts, next }: LinkingTexts): Page {
@@ -126,6 +157,7 @@ function offerPage(visit: PageContext, at: AtNode, renamed: Renamed, { texts, ne
   const { org, node } = at
   const { from, to } = renamed
   const back = urls.node(org.id, node.id)
+  const savesAll = mayWrite(org.role) && org.rules_for_main === 'none'
   return {
     ...{ kind: 'page', facts: { at, texts, next, from }, place: { org, crumb: node.title } },
     head: { title: `Update links to ${to} · ${org.name}`, noIndex: true },
@@ -153,6 +185,9 @@ function offerPage(visit: PageContext, at: AtNode, renamed: Renamed, { texts, ne
               <button class="btn go" type="submit">
                 Update links
               </button>
+            )}
+            {texts.length > 0 && (!savesAll || org.draft_change_sets) && (
+              <IntoField org={org} sent={visit.form} {...(savesAll && { alone: 'Save at once' })} />
             )}
             <a class="btn quiet" href={back}>
               {texts.length > 0 ? 'Not now' : 'Back'}
@@ -194,37 +229,30 @@ function LinkingText({ text: { node_id, commit_id, title, links }, href }: { tex
   )
 }
 
-function resultPage(visit: PageContext, at: AtNode, { from, to }: Renamed, results: readonly Result[]): Page {
+function resultPage(visit: PageContext, at: AtNode, { from, to }: Renamed, { results, number }: Results): Page {
   const { urls } = visit
   const { org, node } = at
   const of = (kind: Outcome['kind']) => results.filter(({ outcome }) => outcome.kind === kind)
   const [done, proposed, failed] = [of('done'), of('proposed'), of('failed')]
   const page = ({ id, title }: Result) => <a href={urls.node(org.id, id, title)}>{title}</a>
   return {
-    ...{ kind: 'page', facts: { at, results }, place: { org, crumb: node.title } },
+    ...{ kind: 'page', facts: { at, results, number }, place: { org, crumb: node.title } },
     head: { title: `Update links to ${to} · ${org.name}`, noIndex: true },
     body: () => (
       <main id="main" class="page renaming">
         <NodePath visit={visit} at={at} />
         <h1>Update links</h1>
         {results.length === 0 && <p class="lede">You have selected no page, so nothing was changed.</p>}
-        <Results title={`Updated: ${plural(done.length, 'page')}`} of={done} item={page} />
-        <Results
-          title={`Proposed: ${plural(proposed.length, 'page')}`}
-          of={proposed}
-          item={(one) => (
-            <>
-              {page(one)}
-              {one.outcome.kind === 'proposed' && (
-                <>
-                  {': '}
-                  <a href={urls.proposal(org.id, one.id, one.outcome.number)}>proposal #{one.outcome.number}</a>
-                </>
-              )}
-            </>
-          )}
-        />
-        <Results
+        <ResultList title={`Updated: ${plural(done.length, 'page')}`} of={done} item={page} />
+        <ResultList title={`Proposed: ${plural(proposed.length, 'page')}`} of={proposed} item={page} />
+        {number !== undefined && (
+          <p>
+            <a class="btn" href={urls.changeSet(org.id, number)}>
+              Open proposal #{number}
+            </a>
+          </p>
+        )}
+        <ResultList
           title={`Not updated: ${plural(failed.length, 'page')}`}
           of={failed}
           item={(one) => (
@@ -253,7 +281,7 @@ interface ResultsProps {
   readonly item: (one: Result) => preact.ComponentChild
 }
 
-function Results({ title, of, item }: ResultsProps) {
+function ResultList({ title, of, item }: ResultsProps) {
   if (of.length === 0) return null
   return (
     <section>
