@@ -13,6 +13,7 @@ import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { appendEvents, beginLog, findLog, type Log } from '../../../index/log/events.ts'
 import { findLogWithRecorded, findRecordedRepos, replaceRecorded } from '../../../index/log/recorded.ts'
 import { nodeRepo, orgFolder, orgRepo, orgRepository } from '../layout.ts'
+import { isReplaced } from '../ledger/ledger.ts'
 import { findSetNumber, readSet, setsOf } from '../ledger/set-ledger.ts'
 import type { Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
@@ -32,7 +33,7 @@ const rounds = 50
 /** Returns the history of a node's repository. */
 type HistoryOf = (nodeId: string, repo: Repo) => History
 
-/** Another process has recorded the same in the meantime. */
+/** Another process has recorded the same in the meantime. Or it has moved a repository that was read. */
 class StaleError extends Error {
   constructor() {
     super('The log has changed in the meantime')
@@ -216,7 +217,10 @@ async function recordStates(recording: Recording, log: Log, nodes: readonly Stat
     visited.add(nodeId)
     const repo = nodeRepo(deps.store, orgId, nodeId)
     const at = { org_id: orgId, node_id: nodeId }
-    const described = await describeNode(deps, { at, repo, history: historyOf(nodeId, repo), log, ...known })
+    const node = { at, repo, history: historyOf(nodeId, repo), log, ...known }
+    const described = await describeNode(deps, node).catch((error: unknown) => {
+      throw isReplaced(error, repo, known.refs?.ledger) ? new StaleError() : error
+    })
     if (described) found.push({ nodeId, ...described })
   }
   const together = await pagesMergedWith(deps, orgId, found)

@@ -3,7 +3,7 @@
  * nodes can be written in one transaction.
  */
 
-import { GitError, isGitError } from '../../../gitstore/errors.ts'
+import { GitError } from '../../../gitstore/errors.ts'
 import { awaitMoves } from '../../../gitstore/refs/await-moves.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import { listUnindexed, markIndexed } from '../../../gitstore/refs/unindexed-moves.ts'
@@ -24,6 +24,7 @@ import {
   changedPulls,
   diffLedgers,
   eitherDiff,
+  isReplaced,
   type PullRecord,
   readNodeRecord,
   stateOfNode,
@@ -70,7 +71,10 @@ export async function prepareNode(deps: Services, orgId: string, nodeId: string)
   const unindexed = listUnindexed(repo)
   const uncounted = readUncounted(repo)
   const recorded = await readRecorded(deps, orgId, nodeId)
-  const found = await compare(deps, { orgId, nodeId, repo, uncounted })
+  const found = await compare(deps, { orgId, nodeId, repo, uncounted }).catch((error: unknown): Found => {
+    if (!isReplaced(error, repo)) throw error
+    return { outcome: 'again' }
+  })
   return { sets: [], isPart: false, ...found, nodeId, repo, unindexed, uncounted, recorded }
 }
 
@@ -134,7 +138,7 @@ async function readChange(deps: Services, compared: Compared): Promise<NodeChang
   const { repo, known, isProposed: isOnlyProposed, ...node } = compared
   const { orgId, nodeId, ledger, row, indexed, branches } = node
   const changed = await readLedgerChange(deps, repo, nodeId, row, ledger).catch((error: unknown) => {
-    if (!isErased(error, repo, ledger)) throw error
+    if (!isReplaced(error, repo, ledger)) throw error
   })
   if (!changed) return undefined
   const { records, gone } = changed.pulls
@@ -191,11 +195,6 @@ export function markPrepared({ repo, uncounted, unindexed }: PreparedNode): void
 /** Returns the bytes of a repository without a row. Measures it only if this process has not created it. */
 async function wholeBytes(repo: Repo, { created, added }: Uncounted): Promise<number> {
   return created === undefined ? measureRepo(repo) : created + added
-}
-
-/** True if an erasure has removed this version of the ledger in the meantime. */
-function isErased(error: unknown, repo: Repo, ledger: Oid): boolean {
-  return isGitError(error, 'object_missing') && readRef(repo, ledgerRef) !== ledger
 }
 
 /**

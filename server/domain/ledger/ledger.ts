@@ -8,7 +8,9 @@ import { newObjectBatch, type ObjectDraft } from '../../../gitstore/objects/obje
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { findEntry, readTree } from '../../../gitstore/objects/trees.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
 import {
   checksFile,
@@ -22,6 +24,7 @@ import {
   pushedFile,
 } from '../format/paths.ts'
 import { type Author, asJson, signature } from '../format/signatures.ts'
+import { ledgerRef } from '../layout.ts'
 import type { RecordedVia } from '../via.ts'
 import { type EntryRecord, type EntryUser, type Erased, type EventRecord, isFile, nextEntry } from './entries.ts'
 
@@ -344,6 +347,15 @@ export function stateOfNode({ state }: NodeRecord): NodeState {
 /** True if the node is hidden from readers, because it is only proposed, or deleted. Its repository is in place. */
 export async function isHidden(repo: Repo, ledger: Oid): Promise<boolean> {
   return (await readNodeState(repo, ledger)) !== 'there'
+}
+
+/**
+ * True if an object is missing because others have moved what was read. The repository is in the trash then, or an
+ * erasure has replaced this version of the ledger.
+ */
+export function isReplaced(error: unknown, repo: Repo, ledger?: Oid): boolean {
+  if (!isGitError(error, 'object_missing', 'repo_missing')) return false
+  return !repoExists(repo) || (ledger !== undefined && readRef(repo, ledgerRef) !== ledger)
 }
 
 /** Returns the highest number used, or 0 before the first. */
