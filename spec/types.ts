@@ -3927,14 +3927,16 @@ export interface components {
             /** @description If true, answers no longer wait for you. Mentions still do. If you leave it out, it stays as it is. */
             muted?: boolean;
         };
-        /** @description A pull request that waits for you. */
+        /** @description A pull request that waits for you, or a change set. A change set waits instead of its pull requests. */
         WaitingPull: {
             org_id: components["schemas"]["Uuid"];
             /** @description The name of the organisation. */
             org_name: string;
             node_id: components["schemas"]["Uuid"];
-            /** @description The title of the node on `main`. */
+            /** @description The title of the node on `main`. A change set has `""`. */
             node_title: string;
+            /** @description The number of pages of a change set, whose `node_id` is the id of the organisation. Absent for a pull request. */
+            num_items?: number;
             /** @description The number, which counts up from 1 in each node. */
             number: number;
             /** @description The title. */
@@ -4014,18 +4016,18 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
-        /** @description Events of a pull request, a node or an organisation. */
+        /** @description Events of a pull request, a change set with its items, a node or an organisation. */
         InboxItem: {
             /** @description Changes when more happens. Send it as `item` to mark the item as read. */
             id: string;
             org_id: components["schemas"]["Uuid"];
             /** @description The name of the organisation. */
             org_name: string;
-            /** @description Absent if the item is about the organisation itself. */
+            /** @description Absent if the item is about the organisation itself. A change set has the id of the organisation. */
             node_id?: components["schemas"]["Uuid"];
-            /** @description The title on `main`. Null if the node is deleted. */
+            /** @description The title on `main`. Null if the node is deleted. A change set has `""`. */
             node_title?: string | null;
-            /** @description The number of the pull request. Absent if the item is not about one. */
+            /** @description The number of the pull request or change set. Absent if the item is not about one. */
             number?: number;
             /** @description The title of the pull request. Null if it is gone with its node. */
             title?: string | null;

@@ -82,6 +82,20 @@ export function listSetRows(db: IndexDb, orgId: string, filter: PullFilter, page
   return listPullRows(db, orgId, filter, page)
 }
 
+/** Maps pull requests to the numbers of the change sets that they are items of. Leaves out others. */
+export async function findSetsOf(db: IndexDb, pulls: readonly { node_id: string; number: number }[]) {
+  if (pulls.length === 0) return []
+  const { rows } = await sql<{ node_id: string; number: number; set: number }>`
+    select pull.node_id, pull.number, whole.number as "set"
+    from json_each(${JSON.stringify(pulls.map(({ node_id, number }) => [node_id, number]))}) as one
+      cross join pull on pull.node_id = one.value ->> 0 and pull.number = one.value ->> 1 and pull.change_set is not null
+      cross join change_set_item item on item.node_id = pull.node_id and item.pull = pull.number
+      cross join pull whole on whole.node_id = item.org_id and whole.number = item.number and whole.id = pull.change_set`.execute(
+    db,
+  )
+  return rows
+}
+
 /** Lists the items of sets, in the order of their nodes. */
 export function listSetItems(db: IndexDb, orgId: string, numbers: readonly number[]): Promise<SetItemRow[]> {
   if (numbers.length === 0) return Promise.resolve([])

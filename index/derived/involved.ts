@@ -10,7 +10,7 @@ export interface PullKey {
 
 /**
  * Lists the pull requests in which a user takes part. The user opened them, wrote in them, is mentioned in them, or is
- * asked to review them. The newest rows of each kind come first.
+ * asked to review them. The items of a change set are among them. The newest rows of each kind come first.
  *
  * @param limit the most of each kind
  */
@@ -23,9 +23,11 @@ export async function listInvolved(
     select * from (select org_id, node_id, number from ${sql.table(table)}
       where ${sql.ref(column)} = ${userId} ${inOrg} order by rowid desc limit ${sql.lit(limit)})`
   const { rows } = await sql<PullKey>`
-    ${some('involvement', 'user_id')} union ${some('pull', 'author_id')} union ${some('reviewer', 'user_id')}`.execute(
-    db,
-  )
+    with mine as (
+      ${some('involvement', 'user_id')} union ${some('pull', 'author_id')} union ${some('reviewer', 'user_id')})
+    select * from mine
+    union select item.org_id, item.node_id, item.pull from mine cross join change_set_item item
+      on item.org_id = mine.node_id and item.number = mine.number`.execute(db)
   return rows
 }
 

@@ -236,26 +236,31 @@ const rows = {
   'change_set.opened': {
     when: 'a change set is opened',
     data: setFields,
+    inbox: 'opened it',
     activity: { tabs: ['proposals'], says: '{who} opened {draft}{set}' },
   },
   'change_set.edited': {
     when: 'its title, description, pages, reviewers or draft state change',
     data: setFields,
+    inbox: 'changed it',
     activity: { tabs: ['proposals'], says: '{who} changed {set}', run: { same: ['number'] } },
   },
   'change_set.closed': {
     when: 'it is closed without a merge',
     data: setFields,
+    inbox: 'closed it',
     activity: { tabs: ['proposals'], says: '{who} closed {set}' },
   },
   'change_set.reopened': {
     when: 'it is opened again',
     data: setFields,
+    inbox: 'reopened it',
     activity: { tabs: ['proposals'], says: '{who} reopened {set}' },
   },
   'change_set.merged': {
     when: 'it is merged. The events of its pages come before, in the same transaction',
     data: `${setFields}, (\`overridden\`)`,
+    inbox: 'merged it',
     activity: { tabs: ['edits', 'proposals'], says: '{who} merged {set}{overridden}' },
   },
   'comment.created': {

@@ -136,7 +136,7 @@ const routes: readonly PageRoute[] = [
   { at: '/o/{org}/nodes', show: showTable },
   { at: '/o/{org}/proposals', show: showOrgProposals },
   {
-    ...{ at: '/o/{org}/proposals/{number}', show: showChangeSet, take: takeChangeSet },
+    ...{ at: '/o/{org}/proposals/{number}', show: showChangeSet, isOpening: true, take: takeChangeSet },
     formBytes: limits.formTextBytes,
   },
   { at: '/o/{org}/changes', show: showOrgChanges },

@@ -22,10 +22,11 @@ export function readUnread({ api }: Pick<PageContext, 'api'>, failed: (error: un
 /**
  * Marks the items about the path of the page as read. Returns the others.
  *
- * The path names an organisation, a node or a pull request. Later events than those of `readUnread` stay unread.
+ * The path names an organisation, a node, a pull request or a change set. Later events than those of `readUnread` stay unread.
  */
 export async function markOpened({ api, params, unread }: PageContext): Promise<PageContext['unread']> {
-  const { org = '', node, number } = params
+  const { org = '', number } = params
+  const node = params.node ?? (number === undefined ? undefined : org)
   const isAbout = (item: Item) =>
     item.org_id === org && item.node_id === node && item.number === (number === undefined ? undefined : Number(number))
   const opened = unread?.items.filter(isAbout) ?? []

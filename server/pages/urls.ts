@@ -167,8 +167,9 @@ export class Urls {
   /** The pages that link to a node. */
   readonly backlinks = (org: string, node: string) => `${this.node(org, node)}/backlinks`
   readonly proposals = (org: string, node: string, title?: string) => `${this.node(org, node, title)}/proposals`
+  /** A proposal of a page, or of several pages if the node is the organisation. */
   readonly proposal = (org: string, node: string, number: number, title?: string) =>
-    `${this.proposals(org, node, title)}/${number}`
+    node === org ? this.changeSet(org, number) : `${this.proposals(org, node, title)}/${number}`
   readonly resolve = (org: string, node: string, number: number) => `${this.proposal(org, node, number)}/resolve`
   readonly undo = (org: string, node: string, number: number) => `${this.proposal(org, node, number)}/undo`
   /** The raw bytes of a file. */

@@ -37,7 +37,8 @@ describe('events of change sets', () => {
       ['change_set.merged', 'Di', false],
     ])
     const items = set.items.map(({ node_id, number, act }: Answer['body']) => ({ node_id, number, act }))
-    for (const { data } of ofSet) {
+    for (const { data, subject } of ofSet) {
+      expect(subject).to.equal(`change-sets/${set.number}`)
       expect(data).to.include({ number: set.number, id: set.id, title: 'Krill' })
       expect(data.items).to.have.deep.members(items)
     }

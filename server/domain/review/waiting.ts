@@ -15,6 +15,7 @@ import { AppError } from '../../base/errors.ts'
 import { authorizeOrg, includesRole, seesOf } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { rulesForAnyNode } from '../consent/branch-rules.ts'
+import type { Consent } from '../consent/consent.ts'
 import type { HeldRule } from '../consent/judge.ts'
 import { laterOf } from '../format/signatures.ts'
 import { authorizeFresh } from '../indexing/freshness.ts'
@@ -24,6 +25,7 @@ import { findPullRow } from '../pulls/pulls.ts'
 import type { Ctx } from '../services.ts'
 import type { OrgAt, Path, Query } from '../targets.ts'
 import { unseenMs } from './read-marks.ts'
+import { lacksVerdict, readWaitingSet, reasonsOfOwnSet } from './waiting-sets.ts'
 
 /** Why a pull request waits, the most urgent first. */
 const waitingReasons = [
@@ -40,7 +42,9 @@ export interface WaitingPull {
   readonly org_id: string
   readonly org_name: string
   readonly node_id: string
+  /** Empty for a change set, which has the id of the organisation as `node_id`. */
   readonly node_title: string
+  readonly num_items?: number
   readonly number: number
   readonly title: string
   readonly status: 'open' | 'merged' | 'closed'
@@ -74,18 +78,17 @@ async function findWaiting(ctx: Ctx<Person>, sees: Sees | undefined): Promise<Wa
   const mine: WaitingFor = { userId: ctx.actor.id, limit: maxRows, ...(sees && { sees }) }
   const found = new Map<string, { row: WaitingRow; reasons: Set<WaitingReason> }>()
   const add = (row: WaitingRow, reason: WaitingReason) => {
-    const key = `${row.node_id} ${row.number}`
-    const one = found.get(key) ?? { row, reasons: new Set() }
-    found.set(key, one)
+    const one = found.get(keyOf(row)) ?? { row, reasons: new Set() }
+    found.set(keyOf(row), one)
     one.reasons.add(reason)
   }
   let left = maxRead
-  for (const row of await listAskedReviews(read, mine)) {
-    if (row.verdict !== null && (left-- <= 0 || (await hasVerdict(ctx, row)))) continue
-    add(row, 'review_requested')
+  for (const asked of folded(await listAskedReviews(read, mine))) {
+    const { row, rows } = asked
+    const isNew = rows.some(({ verdict }) => verdict === null)
+    if (isNew || (left-- > 0 && (await lacksReview(ctx, asked)))) add(row, 'review_requested')
   }
-  for (const row of await findNamed(ctx, mine, ({ node_id, number }) => found.has(`${node_id} ${number}`)))
-    add(row, 'review_requested')
+  for (const row of await findNamed(ctx, mine, (row) => found.has(keyOf(row)))) add(row, 'review_requested')
   const since = new Date(ctx.now().getTime() - unseenMs).toISOString()
   const unanswered = await listUnanswered(read, mine, since)
   const isUnseen = await readMarksOf(ctx, unanswered)
@@ -93,9 +96,30 @@ async function findWaiting(ctx: Ctx<Person>, sees: Sees | undefined): Promise<Wa
     if (row.last_mention > row.last_own && isUnseen(row, row.last_mention)) add(row, 'mentioned')
     if (row.last_answer > row.last_own && isUnseen(row, row.last_answer, 'unless muted')) add(row, 'answered')
   }
-  for (const row of await listOwnOpenPulls(read, { ...mine, limit: maxRead }))
-    for (const reason of await reasonsOfOwn(ctx, row)) add(row, reason)
+  for (const own of folded(await listOwnOpenPulls(read, mine)).slice(0, maxRead))
+    for (const reason of await reasonsOfOwn(ctx, own)) add(own.row, reason)
   return [...found.values()].map(({ row, reasons }) => toWaiting(row, reasons)).sort(byActivity)
+}
+
+/** A pull request, or a change set with its rows that concern the user. */
+interface Folded<R extends WaitingRow = WaitingRow> {
+  readonly row: R
+  readonly rows: readonly R[]
+}
+
+const keyOf = ({ node_id, number }: WaitingRow): string => `${node_id} ${number}`
+const isSet = ({ node_id, org_id }: WaitingRow): boolean => node_id === org_id
+const nodesOf = ({ rows }: Folded): ReadonlySet<string> => new Set(rows.map(({ own_node }) => own_node))
+
+/** Makes one of the rows of a change set, in their order. */
+function folded<R extends WaitingRow>(rows: readonly R[]): Folded<R>[] {
+  const found = new Map<string, { row: R; rows: R[] }>()
+  for (const row of rows) {
+    const one = found.get(keyOf(row))
+    if (one) one.rows.push(row)
+    else found.set(keyOf(row), { row, rows: [row] })
+  }
+  return [...found.values()]
 }
 
 /**
@@ -134,32 +158,48 @@ function isNaming({ id }: Person) {
 
 /** True if a rule that names the caller lacks approvals. A verdict on the current change ends it. */
 async function isAwaited(ctx: Ctx<Person>, row: WaitingRow): Promise<boolean> {
+  const isMissing = ({ missing }: Pick<Consent, 'missing'>) =>
+    missing.some(({ of }) => of.people?.includes(ctx.actor.id))
+  if (isSet(row)) {
+    const set = await readWaitingSet(ctx, row, nodesOf({ row, rows: [row] }))
+    return set !== undefined && lacksVerdict(set, ctx.actor, isMissing)
+  }
   const { missing = [], verdicts = [] } = (await readCurrent(ctx, row))?.consent ?? {}
   return (
-    missing.some(({ of }) => of.people?.includes(ctx.actor.id)) &&
+    isMissing({ missing }) &&
     verdicts.every(({ author_id, state }) => author_id !== ctx.actor.id || state !== 'current')
   )
 }
 
 /** Returns a function that says whether an entry is above the caller's mark. */
 async function readMarksOf(ctx: Ctx<Person>, rows: readonly WaitingRow[]) {
-  const nodes = [...new Set(rows.map(({ node_id }) => node_id))]
+  const nodes = [...new Set(rows.map(({ own_node }) => own_node))]
   const marks = await listReadMarks(ctx.credentials.read, ctx.actor.id, nodes)
   const byPull = new Map(marks.map((mark) => [`${mark.node_id} ${mark.number}`, mark]))
-  return ({ node_id, number }: WaitingRow, entry: number, muting?: 'unless muted'): boolean => {
-    const mark = byPull.get(`${node_id} ${number}`)
+  return ({ own_node, own_number }: WaitingRow, entry: number, muting?: 'unless muted'): boolean => {
+    const mark = byPull.get(`${own_node} ${own_number}`)
     return mark === undefined || (entry > mark.entry && !(muting && mark.muted === 1))
   }
 }
 
-/** True if the caller's last verdict is on the current change. */
-async function hasVerdict(ctx: Ctx<Person>, row: WaitingRow): Promise<boolean> {
+/** True if the caller's last verdict is not on the current change. */
+async function lacksReview(ctx: Ctx<Person>, asked: Folded): Promise<boolean> {
+  const { row } = asked
+  if (isSet(row)) {
+    const set = await readWaitingSet(ctx, row, nodesOf(asked))
+    return set !== undefined && lacksVerdict(set, ctx.actor)
+  }
   const verdicts = (await readCurrent(ctx, row))?.consent.verdicts ?? []
-  return verdicts.some(({ author_id, state }) => author_id === ctx.actor.id && state === 'current')
+  return verdicts.every(({ author_id, state }) => author_id !== ctx.actor.id || state !== 'current')
 }
 
 /** Returns the reasons why a pull request of the caller waits. */
-async function reasonsOfOwn(ctx: Ctx<Person>, row: WaitingRow): Promise<WaitingReason[]> {
+async function reasonsOfOwn(ctx: Ctx<Person>, own: Folded): Promise<readonly WaitingReason[]> {
+  const { row } = own
+  if (isSet(row)) {
+    const set = await readWaitingSet(ctx, row, nodesOf(own))
+    return set === undefined ? [] : reasonsOfOwnSet(ctx, set)
+  }
   // Without entries there are neither verdicts nor threads.
   if (row.last_entry === 0) return []
   const threads: WaitingReason[] = row.open_threads > 0 ? ['open_threads'] : []
@@ -185,11 +225,13 @@ async function readCurrent(ctx: Ctx<Person>, row: WaitingRow): Promise<PullReque
 }
 
 function toWaiting(row: WaitingRow, reasons: ReadonlySet<WaitingReason>): WaitingPull {
-  const { org_id, org_name, node_id, node_title, number, title, status, author, recorded_at, last_entry_at } = row
+  const { org_id, org_name, node_id, node_title, num_items, number, title, status, author } = row
+  const { recorded_at, last_entry_at } = row
   return {
-    ...{ org_id, org_name, node_id, node_title, number, title, status, author },
+    ...{ org_id, org_name, node_id, node_title, ...(num_items !== null && { num_items }) },
+    ...{ number, title, status, author },
     reasons: waitingReasons.filter((reason) => reasons.has(reason)),
-    last_activity_at: laterOf(recorded_at, last_entry_at ?? ''),
+    last_activity_at: laterOf(recorded_at, last_entry_at),
   }
 }
 

@@ -82,9 +82,10 @@ export async function writeDigest(deps: Services, mail: Mail): Promise<Letter | 
 type Item = Awaited<ReturnType<typeof listInbox>>['items'][number]
 
 /** Says in plain text what happened to a subject, and who did it. */
-function lineOf({ org_name, node_id, node_title, number, title, count, actors }: Item): string {
+function lineOf({ org_id, org_name, node_id, node_title, number, title, count, actors }: Item): string {
   const page = node_id === undefined ? undefined : named(node_title, 'a deleted page')
-  const subject = number === undefined ? page : `proposal ${number}, ${named(title, 'without a title')}, of ${page}`
+  const pages = node_id === org_id ? 'several pages' : page
+  const subject = number === undefined ? page : `proposal ${number}, ${named(title, 'without a title')}, of ${pages}`
   const org = named(org_name, 'an organisation')
   const names = actors.map(({ name }) => shownName(name)).filter((name) => name !== '')
   const by = names.length === 0 ? '' : `, by ${names.join(', ')}`

@@ -42,7 +42,7 @@ interface InboxItemView {
   readonly org_id: string
   readonly org_name: string
   readonly node_id?: string
-  /** The current title. Null if the node is deleted. */
+  /** The current title. Null if the node is deleted. Empty for a change set, which has the id of the organisation. */
   readonly node_title?: string | null
   readonly number?: number
   /** The current title of the pull request. Null if it is gone with its node. */
@@ -189,7 +189,7 @@ function toView(item: InboxItem, { orgNames, titles, names, pulls }: Now): Inbox
   const pull = nodeId === null || number === undefined ? undefined : pulls.get(keyOfPull(nodeId, number))
   return {
     ...{ id, org_id: orgId, org_name: orgNames.get(orgId) ?? '' },
-    ...(nodeId !== null && { node_id: nodeId, node_title: titles.get(nodeId) ?? null }),
+    ...(nodeId !== null && { node_id: nodeId, node_title: titles.get(nodeId) ?? (nodeId === orgId ? '' : null) }),
     ...(number !== undefined && { number, title: pull?.title ?? null }),
     ...(pull && { status: pull.status }),
     reason,

@@ -27,6 +27,7 @@ export async function unmuteNode(ctx: Ctx<Person>, { path: { org_id, node_id } }
 interface MuteView {
   readonly org_id: string
   readonly node_id: string
+  /** Empty for a change set, which has the id of the organisation. */
   readonly node_title: string
   /** Absent for a node. */
   readonly number?: number
@@ -42,6 +43,7 @@ export async function listMutes(ctx: Ctx<Person>, { query: { node_id } }: Query<
   for (const [orgId, some] of groupedBy(rows, ({ org_id }) => org_id)) {
     if ((await findRole(ctx.index.read, orgId, ctx.actor.id)) === undefined) continue
     const ids = some.map((row) => row.node_id)
+    titles.set(orgId, '')
     for (const [id, title] of await readTitles(ctx.index.read, seesOf(orgId), ids)) titles.set(id, title)
   }
   const pulls = await readPullsNow(

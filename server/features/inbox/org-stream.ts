@@ -1,10 +1,19 @@
 /** Reads the events of one organisation for a user in steps, the newest first. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { findSetsOf } from '../../../index/derived/change-sets.ts'
 import type { Sees } from '../../../index/derived/sees.ts'
 import type { Log } from '../../../index/log/events.ts'
 import type { Services } from '../../domain/services.ts'
 import { hashOfSubject, type ReadUpTo } from './marks.ts'
-import { type InboxEvent, type InboxReason, type Interests, inboxTypes, interestIn, parseRow } from './reasons.ts'
+import {
+  type InboxEvent,
+  type InboxReason,
+  type Interests,
+  inboxTypes,
+  interestIn,
+  keyOfPull,
+  parseRow,
+} from './reasons.ts'
 import { type InboxRow, readBefore, readOfNodesBefore, type Stretch } from './rows/events.ts'
 import { subjectOf } from './subjects.ts'
 import { openTrees, type TreesOf } from './trees.ts'
@@ -98,13 +107,29 @@ export class OrgStream {
     return readOfNodesBefore(read, sees, { ...range, nodeIds: this.#nodeIds })
   }
 
+  /** Returns a function that makes an event of an item one of its change set. */
+  async #setsOf(events: readonly InboxEvent[]): Promise<(event: InboxEvent) => InboxEvent> {
+    const pulls = events.flatMap(({ nodeId, number }) =>
+      nodeId === null || nodeId === this.orgId || number === undefined ? [] : [{ node_id: nodeId, number }],
+    )
+    const found = await findSetsOf(this.#deps.index.read, pulls)
+    const setOf = new Map(found.map(({ node_id, number, set }) => [keyOfPull(node_id, number), set]))
+    return (event) => {
+      const number = setOf.get(keyOfPull(event.nodeId ?? '', event.number ?? 0))
+      return number === undefined ? event : { ...event, nodeId: this.orgId, number }
+    }
+  }
+
   async #select(rows: readonly InboxRow[]): Promise<SeenEvent[]> {
     const { interests, read, onlyUnread } = this.#options
     const events = rows.map(parseRow)
     const trees = await this.#treesOf(events.flatMap(({ nodeId }) => nodeId ?? []))
+    const wholeOf = await this.#setsOf(events)
     const found: SeenEvent[] = []
-    for (const event of events) {
-      const interest = interestIn(interests, event, trees.get(event.nodeId ?? ''))
+    for (const one of events) {
+      const event = wholeOf(one)
+      const isMuted = event !== one && interests.muted.has(keyOfPull(this.orgId, event.number ?? 0))
+      const interest = interestIn(interests, isMuted ? event : one, trees.get(one.nodeId ?? ''))
       if (!interest) continue
       const subject = subjectOf(event)
       const last = Math.max(read.seq, read.items.get(hashOfSubject(subject)) ?? 0)

@@ -30,6 +30,7 @@ export const waiting = tool({
         org_name: brief(pull.org_name, shownName),
         node_id: pull.node_id,
         node_title: brief(pull.node_title, shownTitle),
+        ...(pull.num_items !== undefined && { num_items: pull.num_items }),
         number: pull.number,
         title: brief(pull.title, shownTitle),
         author: brief(pull.author, shownName),

@@ -106,7 +106,7 @@ function Proposal({ urls, org, names, event: { node, data } }: AtPage) {
   const title = names.proposals[proposalKey(node, number)]
   const words = `#${number}${title === undefined ? '' : ` ${title}`}`
   if (node !== undefined && names.deleted.includes(node)) return <>proposal {words}</>
-  const href = node === undefined ? urls.changeSet(org, number) : urls.proposal(org, node, number, names.pages[node])
+  const href = urls.proposal(org, node ?? org, number, names.pages[node ?? org])
   return (
     <>
       proposal <a href={entry === undefined ? href : `${href}${entryLink(entry)}`}>{words}</a>

@@ -91,19 +91,21 @@ export function WaitingForYou({ visit: { urls }, told }: { readonly visit: PageC
       </header>
       {total + mergeable.length === 0 && <p class="empty">Nothing waits for you here.</p>}
       <Lines>
-        {waiting.map(({ org_id, org_name, node_id, node_title, number, title, author, reasons, last_activity_at }) => (
-          <Line
-            who={author}
-            sign={reasons[0] === undefined ? proposals : signs[reasons[0]]}
-            time={last_activity_at}
-            facts={`${author} · ${node_title} in ${org_name}`}
-          >
-            <a href={linkTo(urls.proposal(org_id, node_id, number, node_title), reasons)}>
-              <strong>{title}</strong> <span class="why">#{number}</span>
-            </a>{' '}
-            {wordsOf(reasons)}
-          </Line>
-        ))}
+        {waiting.map(
+          ({ org_id, org_name, node_id, node_title, num_items, number, title, author, reasons, last_activity_at }) => (
+            <Line
+              who={author}
+              sign={reasons[0] === undefined ? proposals : signs[reasons[0]]}
+              time={last_activity_at}
+              facts={`${author} · ${num_items === undefined ? node_title : plural(num_items, 'page')} in ${org_name}`}
+            >
+              <a href={linkTo(urls.proposal(org_id, node_id, number, node_title), reasons)}>
+                <strong>{title}</strong> <span class="why">#{number}</span>
+              </a>{' '}
+              {wordsOf(reasons)}
+            </Line>
+          ),
+        )}
         {mergeable.map(({ id, name, open }) => (
           <Line sign={proposals}>
             <a href={urls.orgProposals(id)}>

@@ -127,6 +127,7 @@ function Item({ visit: { urls }, item }: { readonly visit: PageContext; readonly
   const { id, org_id, org_name, node_id, node_title, number, count, unread, last_event } = item
   const { actors, reason_actor, types } = item
   const about = number === undefined || !node_title ? org_name : `${node_title} in ${org_name}`
+  const isThere = node_id !== undefined && node_title !== null
   const facts = [node_id !== undefined && about, reasonOf(item), count > 1 && plural(count, 'event')]
   return (
     <Line
@@ -136,7 +137,7 @@ function Item({ visit: { urls }, item }: { readonly visit: PageContext; readonly
       isUnread={unread}
       facts={facts.filter(Boolean).join(' · ')}
       acts={
-        (unread || node_title) && (
+        (unread || isThere) && (
           <form method="post" action={urls.me('inbox')}>
             <input type="hidden" name="org" value={org_id} />
             <input type="hidden" name="item" value={id} />
@@ -151,9 +152,7 @@ function Item({ visit: { urls }, item }: { readonly visit: PageContext; readonly
                 Mark as read
               </button>
             )}
-            {node_id !== undefined && node_title && (
-              <MuteButton node={node_id} number={number} title={subjectOf(item)} style="btn small quiet" />
-            )}
+            {isThere && <MuteButton node={node_id} number={number} title={subjectOf(item)} style="btn small quiet" />}
           </form>
         )
       }

@@ -68,7 +68,7 @@ export const notificationsPage = settings({
                 <strong>{title ?? node_title}</strong>
               </a>
             }
-            facts={number === undefined ? 'page' : `proposal #${number} for ${node_title}`}
+            facts={number === undefined ? 'page' : `proposal #${number} for ${node_title || 'several pages'}`}
           >
             {number === undefined
               ? form('unmute-page', { values: { org_id, node_id }, of: node_title })
