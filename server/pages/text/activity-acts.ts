@@ -39,7 +39,7 @@ interface EventData {
 
 export interface ActivityEvent extends Pick<OrgEvent, 'id' | 'seq' | 'time' | 'via'> {
   readonly type: EventType
-  /** The node; undefined for an event of the organisation, or of a proposal of several pages. */
+  /** The node. Undefined for an event of the organisation, or of a proposal of several pages. */
   readonly node: string | undefined
   readonly data: EventData
 }
