@@ -95,6 +95,20 @@ describe('the pages of an import', () => {
     expect(nodes.map(({ title }: { title: string }) => title).sort()).to.deep.equal(['Field notes', 'Seals'])
   })
 
+  it('create pages in spite of rules if an owner says why', async () => {
+    const org = await newOrg()
+    const form = async () => (await page(`${pageAt(org)}/import`)).body
+    expect(await form()).to.not.contain('name="override"')
+    await ann.patch(`/orgs/${org}`, { rules: [{ branches: ['main'] }] })
+    expect(await form()).to.contain('name="override"')
+    const zip = { name: 'zip', filename: 'Notes.zip', content: await zipOf({ 'seals.md': '# Seals\n' }) }
+    const reason = (content: string) => ({ name: 'override', content })
+    const without = await ended(ann, org, idIn(await send(org, [reason(' '), zip])))
+    expect(without.report?.counts.created).to.equal(0)
+    const created = await ended(ann, org, idIn(await send(org, [reason('The first import'), zip])))
+    expect(created.report?.counts.created).to.equal(2)
+  })
+
   it('say why a form is refused, and take none that is not theirs', async () => {
     const org = await newOrg()
     const zip = { name: 'zip', filename: 'a.zip', content: await zipOf({ 'a.md': 'a' }) }

@@ -232,7 +232,8 @@ describe('the rules of an organisation', () => {
   })
 
   it.deep('say how many pages were created without a proposal, and leave new ones free by one click', async () => {
-    await made(ann.post(`/orgs/${org}/nodes`, { title: 'Krill', parents: [whales] }))
+    const nodes = Array.from({ length: 210 }, (_, at) => ({ title: `Krill ${at}`, parents: [whales] }))
+    await made(ann.post(`/orgs/${org}/nodes/batch`, { nodes }))
     await made(ann.post(`/orgs/${org}/nodes`, { title: 'Fox' }))
     const [inPart, everywhere] = [
       { ...plain, under: whales },
@@ -247,14 +248,14 @@ describe('the rules of an organisation', () => {
     const counted = async () => [
       ...textOf(mainOf(await visit.open(page))).matchAll(/30 days, (\d+) pages were created here/g),
     ]
-    expect((await counted()).map(([, count]) => count)).to.deep.equal(['2', '3'])
+    expect((await counted()).map(([, count]) => count)).to.deep.equal(['211', '212'])
     const { body } = await visit.open(page)
     const [key = ''] = [
       ...body.matchAll(/name="rule" value="(\w+)"[^>]*>(?=(?:(?!<\/form>)[\s\S])*value="free")/g),
     ].map(([, rule]) => rule ?? '')
     expect((await visit.send(page, { act: 'free', rule: key })).status).to.equal(303)
     expect((await rulesOf())[1]).to.deep.equal({ ...inPart, pages: 'existing' })
-    expect((await counted()).map(([, count]) => count)).to.deep.equal(['3'])
+    expect((await counted()).map(([, count]) => count)).to.deep.equal(['212'])
     expect(mainOf(await (await visitOf(grove, bob)).open(page))).to.not.include('30 days')
   })
 

@@ -55,6 +55,7 @@ export async function takeImport(visit: PageContext): Promise<PageResult> {
     const query = {
       ...(name.trim() === '' ? {} : { name: name.trim().slice(0, 200) }),
       dry_run: fields.get('dry_run') === 'yes',
+      ...(fields.get('override')?.trim() ? { override: fields.get('override')?.trim().slice(0, 500) ?? '' } : {}),
       ...(fields.get('exclude')?.trim() ? { exclude: fields.get('exclude')?.replaceAll('\r\n', '\n') ?? '' } : {}),
     }
     const { id } = await api.startImport({ path: { org_id }, query, body: archive })
@@ -106,7 +107,7 @@ async function importPage(visit: PageContext, refusal?: Refusal): Promise<Page> 
             An import is running. <a href={urls.importRun(org.id, running.id)}>Show it</a>
           </p>
         ) : (
-          <ImportForm urls={urls} org={org.id} />
+          <ImportForm urls={urls} org={org} />
         )}
         {imports.length > 0 && <Earlier urls={urls} org={org.id} imports={imports} />}
       </main>
@@ -122,12 +123,12 @@ function Refused({ refusal, urls, org }: { refusal: Refusal; urls: Urls; org: st
   )
 }
 
-function ImportForm({ urls, org }: { urls: Urls; org: string }) {
+function ImportForm({ urls, org }: { urls: Urls; org: Org }) {
   return (
     <form
       class="fields import-form"
       method="post"
-      action={urls.import(org)}
+      action={urls.import(org.id)}
       enctype="multipart/form-data"
       data-import-form
     >
@@ -143,6 +144,18 @@ function ImportForm({ urls, org }: { urls: Urls; org: string }) {
           {(tied) => <textarea {...tied} rows={3} maxLength={4_000} spellcheck={false} />}
         </Field>
       </details>
+      {org.role === 'owner' && org.rules_for_new_nodes !== 'none' && (
+        <details>
+          <summary>Create pages in spite of rules</summary>
+          <Field
+            label="Reason"
+            hint="Without one, new pages where a rule demands a proposal are left out. The history of each page keeps it."
+            name="override"
+          >
+            {(tied) => <input {...tied} maxLength={500} autocomplete="off" />}
+          </Field>
+        </details>
+      )}
       <div class="drop-zone" data-drop>
         <p class="drop-hint" data-drop-hint hidden>
           Drop a folder or a .zip here
@@ -163,7 +176,7 @@ function ImportForm({ urls, org }: { urls: Urls; org: string }) {
         <button class="btn go" type="submit">
           Import
         </button>
-        <a class="btn quiet" href={urls.org(org)}>
+        <a class="btn quiet" href={urls.org(org.id)}>
           Cancel
         </a>
       </div>
