@@ -28,6 +28,7 @@ import { benchRequests } from './requests.ts'
 import { benchReviews } from './reviews.ts'
 import { benchRules } from './rules.ts'
 import { benchSearch } from './search-scale.ts'
+import { benchSets } from './sets.ts'
 import { benchStored } from './stored.ts'
 import { benchTree } from './tree.ts'
 import { benchTypes } from './types.ts'
@@ -46,6 +47,7 @@ const others = {
   reviews: benchReviews,
   erasures: benchErasures,
   rules: benchRules,
+  sets: benchSets,
   import: benchImports,
   pushes: benchPushes,
   clones: benchClones,
