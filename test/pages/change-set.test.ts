@@ -98,6 +98,39 @@ describe('the page of a proposal of several pages', () => {
     expect(one).to.not.include('data-key="j"')
   })
 
+  it.deep('updates all pages at once, and undoes the whole', async () => {
+    const { set, whales, old, krill, at } = await aSet()
+    const edit = (id: string, path: string) =>
+      ann
+        .post(`/orgs/${ann.org}/nodes/${id}/tree/main/commits`, {
+          message: 'Edit',
+          changes: [{ action: 'put', path, content: 'Later.\n' }],
+        })
+        .then(expecting(201))
+    await edit(whales, 'notes.md')
+    expect(words(partOf(await shown(cy, at), 'merge'))).to.include('Update all pages')
+    expect(ledTo(await visit(cy).send(at, { act: 'update-all' }))).to.deep.equal([303, at])
+    expect(partOf(await shown(cy, at), 'merge')).to.not.include('update-all')
+    const { version } = await setOf(set)
+    expect(ledTo(await visit(bob).send(at, { act: 'merge', version }))).to.deep.equal([303, at])
+    expect(partOf(await shown(cy, at), 'merge'), 'for editors').to.not.include('value="undo"')
+    await edit(whales, 'content.md')
+    const refused = await visit(bob).send(at, { act: 'undo' })
+    expect([refused.status, alertIn(refused)]).to.deep.equal([
+      409,
+      'Later edits changed the same text of “Whales”, so nothing was changed. Go on at each of these pages.',
+    ])
+    await ann.delete(`/orgs/${ann.org}/nodes/${whales}`).then(expecting(204))
+    const undo = pageOf({ ...set, number: set.number + 1 })
+    expect(ledTo(await visit(bob).send(at, { act: 'undo' }))).to.deep.equal([303, undo])
+    const main = await shown(bob, undo)
+    expect(main, 'a link to the other').to.match(/This undoes <a [^>]*proposals/)
+    expect(main.match(/id="page-[^"]+"/g)).to.have.members([krill, old].map((id) => `id="page-${id}"`))
+    expect(words(partOf(main, `page-${old}`)))
+      .to.include('Restored page')
+      .and.include('About Old whales.')
+  })
+
   it('takes reviews of each page, and says what holds up the whole', async () => {
     const { set, whales, old, krill, at } = await aSet()
     await setRules(reviewed)

@@ -263,22 +263,35 @@ export async function takeChangeSet(visit: PageContext): Promise<PageResult> {
   const node = form.get('node') ?? ''
   const at = urls.changeSet(org_id, number, query.has('page') && form.get('act') !== 'remove' ? node : undefined)
   try {
-    await act(visit)
+    const undo = await act(visit)
+    if (undo !== undefined) return redirect(303, urls.changeSet(org_id, undo))
   } catch (error) {
     if (!(error instanceof AppError || error instanceof ValidationError)) throw error
-    if (error instanceof AppError && error.code === 'merge_conflict')
+    if (error instanceof AppError && error.code === 'merge_conflict' && node !== '')
       return redirect(303, urls.resolve(org_id, node, pullIn(form)))
     if (form.get('act') === 'review')
       return changeSetPage(visit, { refusal: { ...refusalOf(form, 'review', error), node }, status: 409 })
-    const says = error instanceof AppError ? error.message : 'The form is incomplete'
+    const says = error instanceof AppError ? conflictOf(error) : 'The form is incomplete'
     const status = error instanceof AppError ? statusOf[error.code] : 422
     return changeSetPage(visit, { problem: asSentence(says), status })
   }
   return redirect(303, node === '' || form.get('act') === 'remove' ? at : `${at}#page-${node}`)
 }
 
-/** Performs the act of the form, on the whole or on one page. @throws AppError, ValidationError */
-async function act(visit: PageContext): Promise<void> {
+/** The sentence of a refusal. A conflict names the first pages. */
+function conflictOf({ code, facts, message }: AppError): string {
+  if (code !== 'merge_conflict' || !Array.isArray(facts.items)) return message
+  const titles = facts.items.map(({ title }: { readonly title: string }) => `“${title}”`)
+  const named = titles.slice(0, 3).join(', ') + (titles.length > 3 ? ` and ${titles.length - 3} more` : '')
+  return `Later edits changed the same text of ${named}, so nothing was changed. Go on at each of these pages`
+}
+
+/**
+ * Performs the act of the form, on the whole or on one page. Returns the number of the proposal that undoes this one.
+ *
+ * @throws AppError, ValidationError
+ */
+async function act(visit: PageContext): Promise<number | undefined> {
   const { api, form } = visit
   const path = pathOf(visit)
   const node = form.get('node') ?? ''
@@ -288,42 +301,48 @@ async function act(visit: PageContext): Promise<void> {
   switch (form.get('act')) {
     case 'merge':
       await api.mergeChangeSet({ path, body: { expected_version } })
-      return
+      return undefined
     case 'override':
       await api.mergeChangeSet({ path, body: { expected_version, override: { reason } } })
-      return
+      return undefined
     case 'approve':
       await api.submitChangeSetReview({
         path,
         body: { verdict: 'approve', expected_version, items: (form.get('items') ?? '').split(' ') },
       })
-      return
+      return undefined
     case 'ready':
       await api.updateChangeSet({ path, body: { is_draft: false } })
-      return
+      return undefined
+    case 'update-all':
+      await api.updateChangeSetBranches({ path })
+      return undefined
+    case 'undo':
+      return (await api.undoChangeSet({ path, body: {} })).change_set.number
     case 'close':
       await api.updateChangeSet({ path, body: { status: 'closed' } })
-      return
+      return undefined
     case 'reopen':
       await api.updateChangeSet({ path, body: { status: 'open' } })
-      return
+      return undefined
     case 'ask':
       await api.updateChangeSet({ path, body: { reviewers: [...new Set(form.getAll('reviewer'))] } })
-      return
+      return undefined
     case 'edit':
       await api.updateChangeSet({
         path,
         body: { title: form.get('title') ?? '', description: withLineEnds(reason, false) },
       })
-      return
+      return undefined
     case 'remove':
       await api.updateChangeSet({ path, body: { remove: [node] } })
-      return
+      return undefined
     case 'review':
       await actOnReview(visit, pull, 'review')
-      return
+      return undefined
     default:
       await actOnProposal(visit, pull)
+      return undefined
   }
 }
 

@@ -49,6 +49,19 @@ export function SetBox({ talk, problem }: BoxProps) {
           {act === 'merge' ? `Merge ${plural(openPages(set), 'page')}` : 'Submit for review'}
         </ActForm>
       )}
+      {set.merge_reasons.includes('diverged') && mayChange && (
+        <ActForm {...{ visit }} act="update-all">
+          Update all pages
+        </ActForm>
+      )}
+      {set.status === 'merged' && org.role !== undefined && reaches(org.role, 'editor') && (
+        <>
+          <ActForm {...{ visit }} act="undo">
+            Undo
+          </ActForm>
+          <p>This opens a proposal that takes these changes back. Later changes stay.</p>
+        </>
+      )}
       {act === 'merge' && !may && <p>You need the {set.merge_role} role to merge this.</p>}
       {set.may_override && <OverrideForm {...{ visit, fields }} reasons={set.merge_reasons} />}
       {set.status === 'open' && mayChange && (

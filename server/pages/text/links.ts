@@ -84,6 +84,9 @@ function toMake(urls: Urls, { org, node }: TextAt, target: string): Target | und
 function unlisted(urls: Urls, { org }: TextAt, target: string): Target | undefined {
   const [, of, node, number] =
     /^\/orgs\/([^/]+)\/nodes\/([\da-f-]{36})\/pull-requests\/([1-9]\d{0,8})$/.exec(target) ?? []
+  const [, whole, set] = /^\/orgs\/([^/]+)\/change-sets\/([1-9]\d{0,8})$/.exec(target) ?? []
+  if (whole === org && set !== undefined)
+    return { kind: 'node', href: urls.changeSet(org, Number(set)), name: `#${set}` }
   if (of !== org || node === undefined) return outside(target)
   return { kind: 'node', href: urls.proposal(org, node, Number(number)), name: `#${number}` }
 }
