@@ -241,7 +241,7 @@ module.exports = {
       'import-is-applied-here',
       'Applying a plan writes through the domain of this service.',
       '^server/features/vault/apply/',
-      `(^spec/|^server/(?!domain/|markdown/|features/vault/(read|plan|apply)/|base/errors\\.ts$)|${http})`,
+      `(^spec/|^server/(?!domain/|markdown/|features/vault/(read|plan|apply)/|base/(errors|limits)\\.ts$)|${http})`,
     ),
     never(
       'uploads-are-imported-here',

@@ -69,9 +69,9 @@ describe('import tells', () => {
     const folder = await folderOf('Read', { 'a.md': '# A\n' })
     const org = orgIn(await importAs(folder))
     const bob = await signUp(grove, 'Bob')
-    for (const [role, may] of [
-      ['reader', 'read'],
-      ['contributor', 'propose changes to'],
+    for (const [role, may, way] of [
+      ['reader', 'read', ''],
+      ['contributor', 'propose changes to', ' use --propose,'],
     ] as const) {
       expect((await run('member', 'add', org, 'bob@example.org', role)).code).to.equal(0)
       const before = (await bob.get('/orgs')).body.total
@@ -79,7 +79,7 @@ describe('import tells', () => {
       expect(refused).to.deep.equal({
         code: 2,
         stdout: '',
-        stderr: `grove: You may only ${may} the organisation of this folder, Read (${org}). Ask one of its owners for the editor role, or use --name to create another organisation\n`,
+        stderr: `grove: You may only ${may} the organisation of this folder, Read (${org}). Ask one of its owners for the editor role,${way} or use --name to create another organisation\n`,
       })
       expect((await bob.get('/orgs')).body.total).to.equal(before)
     }

@@ -39,6 +39,8 @@ export interface Destination {
   /** Returns the summary of the last import that found everything unchanged. */
   recall(orgId: string): Promise<RememberedImport | undefined>
   remember(orgId: string, remembered: RememberedImport): Promise<void>
+  /** Returns the URL of a change set. */
+  proposalAt(orgId: string, number: number): string
   /** Writes the plan, like applyImport. */
   write(orgId: string, input: ImportInput): Promise<Imported>
 }
@@ -64,6 +66,7 @@ export function localDestination(ctx: Ctx<Person>): Destination {
     stateOfOrg: (orgId) => stateOfOrg(ctx, orgId),
     recall: (orgId) => findRememberedImport(ctx, orgId),
     remember: (orgId, remembered) => rememberImport(ctx, orgId, remembered),
+    proposalAt: (orgId, number) => `${ctx.config.publicUrl ?? ''}/o/${orgId}/proposals/${number}`,
     write: (orgId, input) => applyImport(ctx, { org_id: orgId }, input),
   }
 }

@@ -13,7 +13,6 @@ import { readTree } from '../../../domain/branches/revisions.ts'
 import { rulesForAnyNode } from '../../../domain/consent/branch-rules.ts'
 import { requireOverridable } from '../../../domain/consent/rule-checks.ts'
 import type { PathProblem } from '../../../domain/format/path-problem.ts'
-import { edgeIdAt, liesIn } from '../../../domain/format/paths.ts'
 import { main, nodeRepo } from '../../../domain/layout.ts'
 import { type BatchOutcome, writeBatch } from '../../../domain/nodes/batches.ts'
 import { buildTree, type NodeFiles } from '../../../domain/nodes/node-creation.ts'
@@ -21,16 +20,12 @@ import { deleteNode } from '../../../domain/nodes/nodes.ts'
 import { withKnownJson } from '../../../domain/nodes/same-json.ts'
 import type { Ctx, Services } from '../../../domain/services.ts'
 import type { OrgAt } from '../../../domain/targets.ts'
-import type { PlannedNode } from '../plan/plan.ts'
 import type { Imported } from '../plan/summary.ts'
 import { type GitHistory, NoHistoryError } from '../read/git-history.ts'
 import { createWithHistory } from './history.ts'
+import { type ImportedNode, importMessage, isImports, withoutEdgesTo } from './imported-nodes.ts'
+import { proposeImport } from './proposals.ts'
 import { judgeImport, type LineOf, wordRefusals } from './type-faults.ts'
-
-/** A planned node to write. The paths are for messages, and `files` includes the edges. */
-export interface ImportedNode extends Readonly<Omit<PlannedNode, 'files' | 'parents'>> {
-  readonly files: NodeFiles
-}
 
 export interface ImportInput {
   /** Parents before children. */
@@ -44,6 +39,8 @@ export interface ImportInput {
   readonly lineOf?: LineOf
   /** Why an owner creates nodes in spite of rules that guard them. */
   readonly override?: string | undefined
+  /** The title of the change sets that propose the plan. Absent: it is written directly. */
+  readonly propose?: string | undefined
   /** The history of the files, for nodes that are created. */
   readonly history?: GitHistory
 }
@@ -62,7 +59,8 @@ export type Statuses = ReadonlyMap<string, BatchOutcome['status']>
 export async function applyImport(ctx: Ctx<Person>, at: OrgAt, input: ImportInput): Promise<Imported> {
   const { org_id: orgId } = at
   const { nodes, removed, dryRun = false, onProgress } = input
-  const access = await authorizeOrg(ctx, at, removed.length > 0 ? 'maintainer' : 'editor')
+  const need = input.propose !== undefined ? 'contributor' : removed.length > 0 ? 'maintainer' : 'editor'
+  const access = await authorizeOrg(ctx, at, need)
   if (input.override !== undefined) requireOverridable(ctx.actor, access, input.override, ['override'])
   const problems: PathProblem[] = []
   const steps = nodes.length + removed.length
@@ -71,6 +69,16 @@ export async function applyImport(ctx: Ctx<Person>, at: OrgAt, input: ImportInpu
   if (dryRun) {
     for (const id of judged.strict.keys()) statuses.delete(id)
     problems.push(...(await wordRefusals(nodes, judged.strict, input.lineOf)))
+  } else if (input.propose !== undefined) {
+    problems.push(...(await wordRefusals(nodes, judged.strict, input.lineOf)))
+    return proposeAll(ctx, at, input, {
+      title: input.propose,
+      statuses,
+      edited,
+      changed,
+      problems,
+      strict: judged.strict,
+    })
   } else {
     const before = nodes.length - changed.length
     const fresh = changed.filter(({ id }) => statuses.get(id) === 'created' && !judged.strict.has(id))
@@ -98,6 +106,47 @@ export async function applyImport(ctx: Ctx<Person>, at: OrgAt, input: ImportInpu
     removed: gone,
     problems,
     ...(judged.advice && { notes: [judged.advice] }),
+  }
+}
+
+interface Compared {
+  readonly title: string
+  readonly statuses: Map<string, BatchOutcome['status']>
+  readonly edited: ReadonlySet<string>
+  readonly changed: readonly ImportedNode[]
+  readonly problems: PathProblem[]
+  /** The nodes that strict types refuse. */
+  readonly strict: ReadonlyMap<string, unknown>
+}
+
+/** Proposes the changes instead of writing them. */
+async function proposeAll(
+  ctx: Ctx<Person>,
+  at: OrgAt,
+  { nodes, removed, onProgress }: ImportInput,
+  { title, statuses, edited, changed, problems, strict }: Compared,
+): Promise<Imported> {
+  const isNew = (id: string) => statuses.get(id) === 'created'
+  const lost = new Set([...strict.keys()].filter(isNew))
+  const left = changed.filter(({ id }) => !strict.has(id))
+  const fitted = left.map((node) => ({ ...node, files: withoutEdgesTo(lost, node.files) }))
+  const { proposals, refused, known, cut } = await proposeImport(ctx, at, {
+    ...{ nodes: fitted, removed, isNew, title },
+    onProgress: (done) => onProgress(nodes.length - changed.length + done, nodes.length + removed.length),
+  })
+  for (const { id, path } of [...left, ...removed]) {
+    const reason = refused.get(id)
+    if (reason !== undefined) problems.push({ path, reason })
+  }
+  for (const id of [...strict.keys(), ...refused.keys()]) statuses.delete(id)
+  for (const id of known) statuses.set(id, 'unchanged')
+  const later = `edges to new nodes of later proposals are left out: ${cut}. Import again when those are merged`
+  return {
+    ...toSummaryNames(nodes, statuses, edited),
+    removed: removed.flatMap(({ id, path }) => (refused.has(id) ? [] : path)),
+    problems,
+    proposals,
+    ...(cut > 0 && { notes: [later] }),
   }
 }
 
@@ -151,18 +200,6 @@ export function toSummaryNames(
     unchanged: [...statuses.values()].filter((status) => status === 'unchanged').length,
     edited: pathsOf(({ id }) => statuses.get(id) === 'updated' && edited.has(id)),
   }
-}
-
-/** Returns the message of an import's commit. */
-export function importMessage({ path, movedFrom }: ImportedNode): string {
-  return `${importWord} ${path}${movedFrom === undefined ? '' : `, before ${movedFrom}`}`
-}
-
-const importWord = 'Import'
-
-/** True if the commit's message is that of an import. */
-export function isImports(message: string): boolean {
-  return message.startsWith(`${importWord} `)
 }
 
 interface Writing {
@@ -302,16 +339,4 @@ function reasonOf(error: unknown): string {
   if (error instanceof AppError) return error.message
   if (error instanceof GitError && !isStorageError(error)) return error.message
   throw error
-}
-
-/** Removes edges to these nodes. */
-export function withoutEdgesTo(lost: ReadonlySet<string>, files: NodeFiles): NodeFiles {
-  return new Map([...files].filter(([path, bytes]) => !lost.has(otherEnd(path, bytes) ?? '')))
-}
-
-/** Returns the id of the other node, if the file is an edge. */
-export function otherEnd(path: string, bytes: Buffer): string | undefined {
-  const parent = edgeIdAt('parents', path)
-  if (parent !== undefined || !liesIn('connections', path)) return parent
-  return (JSON.parse(bytes.toString()) as { target: string }).target // written by the plan
 }

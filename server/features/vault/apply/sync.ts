@@ -1,5 +1,5 @@
 /** Updates an organisation from a folder: lists, plans, writes, and remembers an unchanged folder. */
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { OrgTypes } from '../../../domain/types/org-types.ts'
 import { asExported, type Inventory } from '../plan/inventory.ts'
 import { type Plan, planImport } from '../plan/plan.ts'
@@ -18,6 +18,8 @@ export interface SyncOptions extends TargetOptions {
   readonly withHistory?: boolean
   /** Why an owner creates nodes in spite of rules that guard them. */
   readonly override?: string
+  /** True if the changes become items of change sets. */
+  readonly propose?: boolean
 }
 
 export interface Sync {
@@ -67,7 +69,8 @@ export async function syncFolder(sync: Sync, known?: Target): Promise<Synced> {
   const list = () => listFolder(folder, { exclude, signal })
   let listed = await list()
   const target = known ?? (await targetOf(to, listed, options))
-  const memory = known || dryRun || sync.remembers === false ? undefined : await memoryOf(sync, listed, target)
+  const memory =
+    known || dryRun || options.propose || sync.remembers === false ? undefined : await memoryOf(sync, listed, target)
   const recalled = await memory?.recall()
   if (recalled) return { listed, target, done: nothing, isStale: false, summary: recalled, isComplete: true }
   // A dry run does not create a new organisation.
@@ -97,11 +100,13 @@ export async function syncFolder(sync: Sync, known?: Target): Promise<Synced> {
     lineOf: (path: string, steps: readonly (string | number)[]) => lineInFile(listed.dir, path, steps),
     ...(history && { history }),
     override: options.override,
+    propose: options.propose ? `Import ${basename(resolve(folder))}` : undefined,
   }
   const done = isMade ? await to.write(target.id, input) : allCreated(plan)
   writing?.end()
   const pruning = prune && !isWhole ? 'unread' : sync.pruningCommand(target.id)
-  const summaryWith = (what: Imported) => summaryOf({ ...target, plan, done: what, dryRun, pruning })
+  const proposalAt = (number: number) => to.proposalAt(target.id, number)
+  const summaryWith = (what: Imported) => summaryOf({ ...target, plan, done: what, dryRun, pruning, proposalAt })
   const isComplete = done.problems.length + plan.left === 0
   if (isComplete) await memory?.remember(done, () => to.write(target.id, { ...input, dryRun: true }), summaryWith)
   return { listed, target, done, plan, isStale: plan.isStale, summary: summaryWith(done), isComplete }

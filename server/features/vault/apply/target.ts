@@ -41,6 +41,7 @@ export interface TargetOptions {
   readonly name?: string
   readonly dryRun?: boolean
   readonly prune?: boolean
+  readonly propose?: boolean
 }
 
 /**
@@ -52,7 +53,7 @@ export interface TargetOptions {
  * errors
  */
 export async function targetOf(to: Destination, folder: Folder, options: TargetOptions): Promise<Target> {
-  const { dryRun = false } = options
+  const { dryRun = false, propose = false } = options
   const notes: string[] = []
   const foundId = await findVaultId(folder.dir)
   const manifest = await readExport(folder.dir, notes)
@@ -60,7 +61,15 @@ export async function targetOf(to: Destination, folder: Folder, options: TargetO
   const vaultId = foundId ?? (dryRun ? newId() : await makeId(folder.dir, notes))
   const name = toSingleLine(options.name ?? basename(resolve(folder.dir)), 200) || 'Imported'
   const wanted = {
-    ...{ vaultId, exportOf, hosts: await findHosts(folder.dir), name, isNamed: options.name !== undefined, folder },
+    ...{
+      vaultId,
+      exportOf,
+      hosts: await findHosts(folder.dir),
+      name,
+      isNamed: options.name !== undefined,
+      propose,
+      folder,
+    },
     nodesOf: (orgId: string) => to.knownNodes(orgId, undefined),
   }
   const choice =
@@ -77,7 +86,7 @@ export async function targetOf(to: Destination, folder: Folder, options: TargetO
   if (options.name !== undefined && org.name !== name)
     notes.push(`its name was not changed: --name ${name} applies only to a new organisation`)
   if (options.prune && vaultId === undefined && org.vault_id !== undefined) throw new UnknownVaultError()
-  if (org.vault_id === undefined && vaultId !== undefined && !isGuest && !dryRun) {
+  if (org.vault_id === undefined && vaultId !== undefined && !isGuest && !dryRun && !propose) {
     const note = await to.adoptVault(org.id, vaultId)
     if (note !== undefined) notes.push(note)
   }

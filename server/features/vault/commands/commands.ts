@@ -23,6 +23,7 @@ export function addVaultCommands(program: Command, run: Run): void {
     .option('--exclude <glob>', 'Skip matching files, as a line of .groveignore does (repeatable)', collect)
     .option('--with-history', 'Give new nodes the commits of their files in the Git work tree (only with --as)')
     .option('--override <reason>', 'Create nodes although rules demand proposals for them (only with --as an owner)')
+    .option('--propose', 'Propose the changes, in change sets of up to 50 nodes (only with --as)')
     .option('--watch', 'Keep running, and import half a second after each change in the folder')
     .addHelpText(
       'after',

@@ -44,7 +44,7 @@ export async function importFolder(call: Call, folder: string, options: ImportOp
     const pruningCommand = (orgId: string) => commandFor(folder, to.words, options, orgId)
     const run = { to, folder, options, signal: call.signal, progressFor, pruningCommand }
     const first = await sync(run)
-    if (!options.dryRun) await imported?.(first.target.id)
+    if (!options.dryRun && !options.propose) await imported?.(first.target.id)
     for (const line of first.summary) printLine(line)
     if (options.watch) return watch(run, first)
     return first.isComplete ? 0 : 1
@@ -85,6 +85,7 @@ function requireFitting({
   tokenFile,
   withHistory,
   override,
+  propose,
 }: ImportOptions): void {
   if (to === undefined && as === undefined)
     throw new UsageError(
@@ -99,6 +100,8 @@ function requireFitting({
     )
   if (override !== undefined && to !== undefined)
     throw new UsageError('--override cannot be combined with --to, because a token cannot override rules')
+  if (propose && (to !== undefined || override !== undefined || withHistory || watch))
+    throw new UsageError('--propose can be combined with neither --to, --override, --with-history nor --watch')
   if (watch && (prune || dryRun))
     throw new UsageError(
       '--watch cannot be combined with --dry-run or --prune, because a file is briefly missing while it is saved',

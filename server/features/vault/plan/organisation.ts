@@ -25,6 +25,8 @@ interface Wanted {
   readonly name: string
   /** True if the caller chose the name. */
   readonly isNamed: boolean
+  /** True if contributors may choose the organisation, because they only propose. */
+  readonly propose: boolean
   readonly folder: Folder
   /** Returns the nodes of an organisation. Only nodes from its own vault have a path. */
   readonly nodesOf: (orgId: string) => Promise<readonly KnownNode[]>
@@ -43,7 +45,7 @@ export class OnlyReaderError extends Error {
   constructor({ id, name, role }: Candidate) {
     const may = role === 'contributor' ? 'propose changes to' : 'read'
     super(
-      `You may only ${may} the organisation of this folder, ${name} (${id}). Ask one of its owners for the editor role, or use --name to create another organisation`,
+      `You may only ${may} the organisation of this folder, ${name} (${id}). Ask one of its owners for the editor role, ${role === 'contributor' ? 'use --propose, ' : ''}or use --name to create another organisation`,
     )
     this.name = 'OnlyReaderError'
   }
@@ -51,7 +53,8 @@ export class OnlyReaderError extends Error {
 
 /** Chooses the organisation. @param orgs those of the user. @throws SeveralOrganisationsError, OnlyReaderError */
 export async function chooseOrg<T extends Candidate>(orgs: readonly T[], wanted: Wanted): Promise<Choice<T>> {
-  const { vaultId, exportOf, hosts, name, isNamed } = wanted
+  const { vaultId, exportOf, hosts, name, isNamed, propose } = wanted
+  const isClosed = ({ role }: Candidate) => role === 'reader' || (role === 'contributor' && !propose)
   const isOwn = ({ id, vault_id }: Candidate) =>
     vault_id === undefined ? id === exportOf : vaultId !== undefined && vault_id === vaultId
   const writable = orgs.filter((org) => !isClosed(org))
@@ -80,11 +83,6 @@ export async function chooseOrg<T extends Candidate>(orgs: readonly T[], wanted:
   return free === name
     ? { name }
     : { name: free, note: `another organisation is called ${name}; use --org to import into it` }
-}
-
-/** True if the user's role is too low to import. */
-function isClosed({ role }: Candidate): boolean {
-  return role === 'reader' || role === 'contributor'
 }
 
 /** Returns the choice for an organisation that the caller named. */

@@ -17,6 +17,14 @@ export interface Imported {
   readonly problems: readonly PathProblem[]
   /** Further sentences. */
   readonly notes?: readonly string[]
+  /** The change sets that propose all of it. Absent if it was written directly. */
+  readonly proposals?: readonly Proposal[]
+}
+
+/** A change set, and the number of its pages. */
+export interface Proposal {
+  readonly number: number
+  readonly pages: number
 }
 
 interface ImportRun {
@@ -30,6 +38,8 @@ interface ImportRun {
   readonly dryRun: boolean
   /** The command that removes nodes whose files are gone. `unread` if a part of the folder could not be read. */
   readonly pruning: string
+  /** Returns the URL of a change set. */
+  readonly proposalAt?: (number: number) => string
 }
 
 /** Number of examples of each kind. */
@@ -49,7 +59,8 @@ export function summaryOf(run: ImportRun): string[] {
     ...(plan.foundBase === undefined
       ? []
       : [`Note: links from the root of the site were resolved with --base ${plan.foundBase}`]),
-    countsOf(done),
+    `${done.proposals ? 'Proposed: ' : ''}${countsOf(done)}`,
+    ...proposedIn(run),
     ...(dryRun ? changedIn(plan, done) : []),
     ...removedIn(run),
     ...editedIn(done),
@@ -85,6 +96,11 @@ function countsOf({ created, updated, renamed, removed, unchanged }: Imported): 
   const moved = renamed.length > 0 ? `, ${renamed.length} renamed` : ''
   const ended = removed.length > 0 ? `, ${removed.length} removed` : ''
   return `${created.length} created, ${updated.length} updated${moved}${ended}, ${unchanged} unchanged`
+}
+
+function proposedIn({ done: { proposals = [] }, proposalAt = String }: ImportRun): string[] {
+  const lines = proposals.map(({ number, pages }) => `${plural(pages, 'page')}: ${proposalAt(number)}`)
+  return [...lines, ...(lines.length > 1 ? ['Merge these proposals in this order'] : [])]
 }
 
 function changedIn({ nodes }: Plan, { created, updated, renamed }: Imported): string[] {

@@ -3,7 +3,7 @@
 import * as limits from '../../../base/limits.ts'
 import { edgeIdAt } from '../../../domain/format/paths.ts'
 import { type Remote, type RemoteAnswer, RemoteError, RemoteRefusalError } from '../../../domain/net/remote-grove.ts'
-import { type ImportedNode, otherEnd, withoutEdgesTo } from '../apply/imports.ts'
+import { type ImportedNode, otherEnd, withoutEdgesTo } from '../apply/imported-nodes.ts'
 import { writtenSchema } from './answers.ts'
 import { type Item, itemOf } from './items.ts'
 

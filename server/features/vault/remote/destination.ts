@@ -45,6 +45,7 @@ export function remoteDestination(remote: Remote, words: readonly string[]): Des
     stateOfOrg: async () => undefined,
     recall: async () => undefined,
     remember: async () => {},
+    proposalAt: (orgId, number) => `${remote.url}/o/${orgId}/proposals/${number}`,
     write,
   }
 

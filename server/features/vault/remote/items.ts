@@ -5,7 +5,7 @@ import { connectionJson, nodeJson, parentJson } from '../../../domain/format/nod
 import { edgeIdAt, nodeFile, textFile } from '../../../domain/format/paths.ts'
 import type { NodeFiles } from '../../../domain/nodes/node-creation.ts'
 import { toSingleLine } from '../../../markdown/single-line.ts'
-import { type ImportedNode, importMessage } from '../apply/imports.ts'
+import { type ImportedNode, importMessage } from '../apply/imported-nodes.ts'
 
 export interface Item {
   /** The item as JSON. */

@@ -12,14 +12,8 @@ import {
 } from '../../../domain/net/remote-grove.ts'
 import type { NodeFiles } from '../../../domain/nodes/node-creation.ts'
 import { isJsonOfNode, isSameJson } from '../../../domain/nodes/same-json.ts'
-import {
-  type ImportedNode,
-  type ImportInput,
-  isImports,
-  lostEdges,
-  type Statuses,
-  withoutEdgesTo,
-} from '../apply/imports.ts'
+import { type ImportedNode, isImports, withoutEdgesTo } from '../apply/imported-nodes.ts'
+import { type ImportInput, lostEdges, type Statuses } from '../apply/imports.ts'
 import { historySchema, pagesOf, treeSchema } from './answers.ts'
 import { createInBatches } from './batches.ts'
 import { changesOf, messageOf } from './items.ts'

@@ -14,6 +14,8 @@ export interface ImportOptions {
   readonly exclude?: string
   /** Why an owner creates nodes in spite of rules that guard them. */
   readonly override?: string
+  /** True if the changes become items of change sets. */
+  readonly propose?: boolean
 }
 
 export interface ImportOrder {
