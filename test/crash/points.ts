@@ -8,6 +8,7 @@ import { type Faults, prepareFaults } from '../support/faults.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import type { Place, Subject } from './point-operations.ts'
+import { settled } from './problems.ts'
 import { logIn } from './story.ts'
 
 export interface Scene extends Place {
@@ -149,7 +150,9 @@ async function problemsAt(
   }
   // Where all was done before the process died, no other has found its locks yet: the next one that starts does.
   if (fault === 'KILL') await scene.suffering()
-  const left = (await locksIn(dataDir)).filter((lock) => lock.includes(subject.id) || lock.includes('/org.git/'))
-  for (const lock of left) problems.push(`${lock} is left`)
+  // The sweep may be at work.
+  await settled({ problems }, 'locks are left', async () =>
+    (await locksIn(dataDir)).filter((lock) => lock.includes(subject.id) || lock.includes('/org.git/')),
+  )
   return problems.map((problem) => `${fault} at step ${n}${failed ? `, a ${failed}` : ''}: ${problem}`)
 }

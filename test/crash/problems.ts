@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer } from '../support/people.ts'
 import type { World } from './world.ts'
 
-export function problem({ problems }: World, what: string, answer?: Answer): void {
+export function problem({ problems }: Pick<World, 'problems'>, what: string, answer?: Answer): void {
   problems.push(answer ? `${what}: ${answer.status} ${JSON.stringify(answer.body)}` : what)
 }
 
@@ -13,7 +13,11 @@ export async function inGroups<T>(all: readonly T[], size: number, work: (one: T
 }
 
 /** Records the problems of `look` that remain after ten seconds. Some need a moment to go. */
-export async function settled(world: World, what: string, look: () => Promise<readonly string[]>): Promise<void> {
+export async function settled(
+  world: Pick<World, 'problems'>,
+  what: string,
+  look: () => Promise<readonly string[]>,
+): Promise<void> {
   let left = await look()
   for (let attempt = 0; attempt < 100 && left.length > 0; attempt++) {
     await sleep(100)

@@ -171,7 +171,8 @@ async function factsOf(org: Org, person: Client) {
   const { status, body } = await person.get(`${org.sets}/${theSet}`)
   const { change_set: set } = body
   const items = (set?.items ?? []).map(({ act, title, status, approvals, reasons }: Answer['body']) =>
-    JSON.stringify([act, title, status, approvals, reasons]),
+    // The title of a page that is gone is that of its copy in the trash.
+    JSON.stringify([act, status === 'gone' || title, status, approvals, reasons]),
   )
   const { sets, broken } = readSets(org.place, org.id)
   const git = sets.map((one) => [

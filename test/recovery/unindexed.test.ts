@@ -5,10 +5,11 @@ import { existsSync } from 'node:fs'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { expect } from 'chai'
-import { newDataDir } from '../support/data-folder.ts'
+import { newDataDir, transactionsIn } from '../support/data-folder.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
-import { newNode, type TestNode } from '../support/node.ts'
+import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
+import { until } from '../support/until.ts'
 
 describe('a process that was killed between its refs and the index', () => {
   let dataDir: string
@@ -59,6 +60,15 @@ describe('a process that was killed between its refs and the index', () => {
     await restart('error')
     expect(grove.logged().match(/a repository that a dead process has changed cannot be read/g)).to.have.length(1)
     expect(existsSync(home)).to.equal(false)
+  })
+
+  it('has no folder of a transaction of change sets that the index has', async () => {
+    const node = await newNode(grove, ann)
+    const body = { title: 'Sing', nodes: [{ id: node.id, tags: ['sea'] }, { title: 'Krill' }] }
+    await ann.post(`/orgs/${ann.org}/change-sets`, body).then(expecting(201))
+    await until(async () => (await transactionsIn(dataDir)).length === 0)
+    await ann.post(`/orgs/${ann.org}/change-sets/1/merge`).then(expecting(200))
+    await until(async () => (await transactionsIn(dataDir)).length === 0)
   })
 
   async function restart(logLevel?: 'error'): Promise<void> {

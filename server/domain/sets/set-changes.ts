@@ -6,7 +6,10 @@ import pLimit from 'p-limit'
 import { allDone } from '../../../gitstore/durable.ts'
 import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { type Current, type Move, type RefName, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import { listUnindexed, markIndexed } from '../../../gitstore/refs/unindexed-moves.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { findOrgHead } from '../../../index/derived/org-queries.ts'
 import { AppError } from '../../base/errors.ts'
 import { type Need, type Rights, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -14,7 +17,7 @@ import { type Mover, withIntent } from '../event-log/note-intents.ts'
 import { recordOrg } from '../event-log/record.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { indexSets } from '../indexing/set-rows.ts'
-import { ledgerRef } from '../layout.ts'
+import { ledgerRef, main } from '../layout.ts'
 import { addEntries, addEvents, type EntryAct, type PullAct } from '../ledger/ledger.ts'
 import { readSet, type SetAct, type SetItem, type SetRecord, setEvents, setsOf } from '../ledger/set-ledger.ts'
 import type { Ctx, Services } from '../services.ts'
@@ -142,8 +145,13 @@ async function indexChanged(deps: Services, orgId: string, parts: readonly Part[
 
 /** Indexes the sets, and records their events if they have moved. A failure is only logged. */
 export async function tryIndexSets(deps: Services, orgId: string): Promise<void> {
+  const { repo } = setsOf(deps, orgId)
+  const unindexed = listUnindexed(repo)
   try {
     if (await indexSets(deps, orgId)) await recordOrg(deps, orgId)
+    // A move of org.git's main waits for the rows of the organisation.
+    if (unindexed.length > 0 && (await findOrgHead(deps.index.read, orgId)) === readRef(repo, main))
+      markIndexed(repo, unindexed)
   } catch (error) {
     deps.log.error({ err: error, orgId }, 'change sets could not be indexed; the next read retries')
   }
