@@ -173,6 +173,7 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'change-set', path: set },
     { name: 'change-set-page', path: `${set}?page=${whales}` },
     { name: 'change-set-impact', path: `${set}?tab=impact` },
+    { name: 'change-set-conversation', path: `${set}?tab=conversation` },
     { name: 'history', path: `${at}/history` },
     { name: 'commit', path: `${at}/commits/${head}` },
     { name: 'commit-first', path: `${at}/commits/${first}` },

@@ -6,11 +6,13 @@ import * as limits from '../../base/limits.ts'
 import { withLineEnds } from '../edits.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { TextArea } from '../parts/comment-form.tsx'
+import { ConversationView, readConversation, textsIn } from '../parts/conversation.tsx'
 import { plural } from '../parts/dates.tsx'
 import { EdgeList } from '../parts/impact.tsx'
 import { PathTo } from '../parts/node-head.tsx'
 import { actOnProposal, numberOf } from '../parts/proposal-acts.ts'
-import { actOnReview, type Refusal, refusalOf } from '../parts/review-acts.ts'
+import { RefusedForm } from '../parts/refused-form.tsx'
+import { actOnReview, type Refusal, type ReviewAct, refusalOf, reviewActOf } from '../parts/review-acts.ts'
 import { mayChangeSet } from '../parts/rights.ts'
 import { SetBox, SetReviewers } from '../parts/set-box.tsx'
 import {
@@ -25,14 +27,18 @@ import {
   Steps,
 } from '../parts/set-items.tsx'
 import type { ChangeSet, SetTalk } from '../parts/set-needs.ts'
-import { readMembers } from '../parts/talk.ts'
+import { noSuggestions } from '../parts/suggesting.ts'
+import { type Conversing, readMembers, renderTexts } from '../parts/talk.ts'
 import { asSentence } from '../text/broken-rules.ts'
-import { Description, ProposalTitle, readDescription } from './proposal.tsx'
+import { Description, markAsRead, ProposalTitle, readDescription } from './proposal.tsx'
 
 /** Pages whose content is read at once. */
 const mostOpen = 10
 /** Edges in the list of all. */
 const mostEdges = 200
+
+const tabNames = ['pages', 'impact', 'conversation'] as const
+type Tab = (typeof tabNames)[number]
 
 interface More {
   /** Why the proposal was not merged, closed or changed. */
@@ -58,24 +64,44 @@ async function changeSetPage(visit: PageContext, { problem, refusal, status = 20
   const talk: SetTalk = { visit, org, set, members }
   const asked = query.get('page')
   const only = set.items.find(({ node_id }) => node_id === asked)?.node_id
-  const isImpact = query.get('tab') === 'impact'
+  const tab = tabNames.find((one) => one === query.get('tab')) ?? 'pages'
   const read = only === undefined ? set.items.slice(0, mostOpen) : set.items.filter(({ node_id }) => node_id === only)
-  const contents = isImpact ? new Map<string, ItemContent>() : await readItems(visit, org.id, read)
+  const contents = tab === 'pages' ? await readItems(visit, org.id, read) : new Map<string, ItemContent>()
+  const said = conversingOf(talk)
+  const shown = tab === 'conversation' ? await readConversation(said) : undefined
+  if (shown?.next === undefined)
+    await markAsRead(visit, { ...said.at.path, number: set.number }, shown?.entries.at(-1)?.entry)
   const names = members.map(({ user_id, name }) => [user_id, name])
   let description = ''
   return {
     ...{ kind: 'page', status, place: { org, crumb: 'Proposals' } },
-    facts: { set, impact, org, names, only, problem, refusal, contents: [...contents] },
+    facts: {
+      set,
+      impact,
+      org,
+      names,
+      only,
+      problem,
+      refusal,
+      shown: shown && { ...shown, quotes: [] },
+      contents: [...contents],
+    },
     head: { title: `${set.title} · ${org.name}`, noIndex: true },
     prepare: async () => {
       const about = { ...set, changed: set.last_activity_at }
       description = await readDescription(visit, { org_id: org.id, node_id: org.id }, about)
       await renderItems(talk, contents)
+      await renderTexts(said, shown ? textsIn(shown) : [])
     },
     body: () => (
-      <Frame talk={talk} problem={problem} tab={isImpact ? 'impact' : 'pages'}>
-        {isImpact ? (
+      <Frame talk={talk} problem={problem} tab={tab}>
+        {tab === 'impact' ? (
           <ImpactView talk={talk} impact={impact} />
+        ) : shown ? (
+          <>
+            {refusal?.node === '' && <RefusedForm talk={said} refusal={refusal} />}
+            <ConversationView talk={said} shown={shown} description={description} />
+          </>
         ) : (
           <>
             {only === undefined && <Description urls={urls} source={set.description} html={description} />}
@@ -91,10 +117,17 @@ async function changeSetPage(visit: PageContext, { problem, refusal, status = 20
   }
 }
 
+/** The conversation about the whole. The organisation is its node, and its head the version of the set. */
+function conversingOf({ visit, org, set, members }: SetTalk): Conversing {
+  const branches = { source_branch: '', source_commit: set.version, target_branch: 'main', merge_reasons: [] }
+  const at = { org, path: { org_id: org.id, node_id: org.id } }
+  return { visit, at, pr: { ...set, ...branches }, members, base: null, suggesting: noSuggestions(), html: new Map() }
+}
+
 interface FrameProps {
   readonly talk: SetTalk
   readonly problem: string | undefined
-  readonly tab: 'pages' | 'impact'
+  readonly tab: Tab
   readonly children: VNode
 }
 
@@ -124,6 +157,9 @@ function Frame({ talk, problem, tab, children }: FrameProps) {
             </a>
             <a href={`${base}?tab=impact`} aria-current={tab === 'impact' ? 'page' : undefined}>
               What it means
+            </a>
+            <a href={`${base}?tab=conversation`} aria-current={tab === 'conversation' ? 'page' : undefined}>
+              Conversation <span class="n">{set.comments}</span>
             </a>
           </nav>
           {children}
@@ -263,12 +299,19 @@ export async function takeChangeSet(visit: PageContext): Promise<PageResult> {
   const node = form.get('node') ?? ''
   const at = urls.changeSet(org_id, number, query.has('page') && form.get('act') !== 'remove' ? node : undefined)
   try {
+    const talked = talkActOf(form)
+    if (talked) return redirect(303, at + (await actOnReview(visit, { org_id, node_id: org_id, number }, talked)))
     const undo = await act(visit)
     if (undo !== undefined) return redirect(303, urls.changeSet(org_id, undo))
   } catch (error) {
     if (!(error instanceof AppError || error instanceof ValidationError)) throw error
     if (error instanceof AppError && error.code === 'merge_conflict' && node !== '')
       return redirect(303, urls.resolve(org_id, node, pullIn(form)))
+    const talked = talkActOf(form)
+    if (talked) {
+      const refusal = { ...refusalOf(form, talked, error), node: '' }
+      return changeSetPage(visit, { refusal, status: refusal.status })
+    }
     if (form.get('act') === 'review')
       return changeSetPage(visit, { refusal: { ...refusalOf(form, 'review', error), node }, status: 409 })
     const says = error instanceof AppError ? conflictOf(error) : 'The form is incomplete'
@@ -276,6 +319,13 @@ export async function takeChangeSet(visit: PageContext): Promise<PageResult> {
     return changeSetPage(visit, { problem: asSentence(says), status })
   }
   return redirect(303, node === '' || form.get('act') === 'remove' ? at : `${at}#page-${node}`)
+}
+
+/** The act on the conversation about the whole. Only the form of a comment's text has an entry. */
+function talkActOf(form: URLSearchParams): ReviewAct | undefined {
+  const sent = reviewActOf(form)
+  const isOther = sent === 'review' || sent === 'ask' || sent === 'override' || (sent === 'edit' && !form.has('entry'))
+  return isOther ? undefined : sent
 }
 
 /** The sentence of a refusal. A conflict names the first pages. */

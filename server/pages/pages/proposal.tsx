@@ -147,7 +147,8 @@ function readView(talk: Talk, tab: Tab, changes: Changes): Promise<View> {
 
 async function conversationView(talk: Talk): Promise<View> {
   const shown = await readConversation(talk)
-  if (shown.next === undefined) await markAsRead(talk, shown.entries.at(-1)?.entry)
+  const path = { ...talk.at.path, number: talk.pr.number }
+  if (shown.next === undefined) await markAsRead(talk.visit, path, shown.entries.at(-1)?.entry)
   return {
     facts: { ...shown, quotes: [...shown.quotes] },
     texts: textsIn(shown),
@@ -157,9 +158,8 @@ async function conversationView(talk: Talk): Promise<View> {
 }
 
 /** Marks the conversation as read up to its last entry. If that fails, it waits for the visitor once more. */
-async function markAsRead({ visit: { api }, at, pr }: Talk, entry: number | undefined): Promise<void> {
+export async function markAsRead({ api }: PageContext, path: PullPath, entry: number | undefined): Promise<void> {
   if (entry === undefined) return
-  const path = { ...at.path, number: pr.number }
   await api.putReadMark({ path, body: { entry } }).catch(() => undefined)
 }
 

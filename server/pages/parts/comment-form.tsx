@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import * as limits from '../../base/limits.ts'
 import type { Side } from '../text/diff.tsx'
-import { type Comment, isOwn, type Talk, viewLink } from './talk.ts'
+import { type Comment, type Conversing, isOwn, viewLink } from './talk.ts'
 
 /** The place of a new thread. */
 export interface NewPlace {
@@ -71,7 +71,7 @@ export function TextArea({ name = 'text', label, rows = 4, text = '', ...is }: T
 }
 
 interface NewThreadProps {
-  readonly talk: Talk
+  readonly talk: Conversing
   /** Undefined: about the whole proposal. */
   readonly place?: NewPlace
   /** The current text of the lines, if the form suggests another. */
@@ -184,7 +184,7 @@ function About({ place: { path, side, first, last }, isFixed }: AboutProps) {
 }
 
 interface AnswerProps {
-  readonly talk: Talk
+  readonly talk: Conversing
   readonly thread: number
   readonly isResolved: boolean
   readonly mayResolve: boolean
@@ -210,7 +210,7 @@ export function AnswerForm({ talk: { visit, pr }, thread, isResolved, mayResolve
 }
 
 interface EditProps {
-  readonly talk: Talk
+  readonly talk: Conversing
   readonly comment: Comment
   readonly children?: ComponentChildren
 }

@@ -7,7 +7,7 @@ import { Hidden, TextArea } from './comment-form.tsx'
 import { plural } from './dates.tsx'
 import { Icon } from './icons.tsx'
 import { rightsOn } from './rights.ts'
-import { isMaintainer, isOwn, nameOf, type Pull, type Talk, viewLink } from './talk.ts'
+import { type Conversing, isMaintainer, isOwn, nameOf, type Pull, type Review, type Talk, viewLink } from './talk.ts'
 import { Name } from './thread.tsx'
 
 type Verdict = Pull['consent']['verdicts'][number]
@@ -150,15 +150,16 @@ function reasonOf(why: Verdict['why']): string {
   }
 }
 
-function VerdictActs({
+/** Buttons to withdraw an own verdict, or to dismiss another's. */
+export function VerdictActs({
   talk,
   verdict: { entry, author, author_id },
 }: {
-  readonly talk: Talk
-  readonly verdict: Verdict
+  readonly talk: Conversing
+  readonly verdict: Pick<Review, 'entry' | 'author' | 'author_id'>
 }) {
   const action = viewLink(talk.visit.query)
-  if (isOwn(talk, { author_id }))
+  if (isOwn(talk, author_id === undefined ? {} : { author_id }))
     return (
       <form method="post" action={action}>
         <Hidden fields={{ entry }} />

@@ -3,13 +3,14 @@
 import type { ComponentChildren } from 'preact'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { NewThread } from './comment-form.tsx'
+import { VerdictActs } from './consent.tsx'
 import { plural, When } from './dates.tsx'
 import { EraseForm, EraseLink } from './erase-form.tsx'
 import { Icon } from './icons.tsx'
 import { Prose } from './prose.tsx'
 import { readQuotes } from './quotes.ts'
 import { readReplacedOf } from './suggesting.ts'
-import { type Comment, nameOf, pageEntries, type Review, type Spoken, type Talk } from './talk.ts'
+import { type Comment, type Conversing, isOfPages, nameOf, pageEntries, type Review, type Spoken } from './talk.ts'
 import { CommentView, Name, Quoted, TextOf, ThreadView } from './thread.tsx'
 import { reviewWords } from './verdict.tsx'
 import { ViaLine, ViaName } from './via.tsx'
@@ -31,7 +32,9 @@ export interface Conversation {
 }
 
 /** Reads a page of the timeline, and the commits of the same time. */
-export async function readConversation(talk: Pick<Talk, 'visit' | 'at' | 'pr' | 'suggesting'>): Promise<Conversation> {
+export async function readConversation(
+  talk: Pick<Conversing, 'visit' | 'at' | 'pr' | 'suggesting'>,
+): Promise<Conversation> {
   const { visit, at, pr } = talk
   const { api, query } = visit
   const path = { ...at.path, number: pr.number }
@@ -39,7 +42,7 @@ export async function readConversation(talk: Pick<Talk, 'visit' | 'at' | 'pr' | 
   const after = /^\d{1,6}$/.test(sent) ? Number(sent) : 0
   const [{ entries, next }, { commits }, before] = await Promise.all([
     api.getTimeline({ path, query: { after, limit: pageEntries } }),
-    api.listPullCommits({ path, query: { limit: mostCommits } }),
+    isOfPages(talk) ? { commits: [] } : api.listPullCommits({ path, query: { limit: mostCommits } }),
     after === 0 ? undefined : api.getTimeline({ path, query: { after: after - 1, limit: 1 } }),
   ])
   // Each commit is on one page: after the last entry of the page before, and not after the last entry of this one.
@@ -67,7 +70,7 @@ export function textsIn({ entries }: Conversation): Spoken[] {
 }
 
 interface ConversationProps {
-  readonly talk: Talk
+  readonly talk: Conversing
   readonly shown: Conversation
   /** The description as HTML. */
   readonly description: string
@@ -112,7 +115,7 @@ export function ConversationView({ talk, shown, description }: ConversationProps
 }
 
 /** Interleaves commits with entries by date. Answers are shown with their threads, if those are on the same page. */
-function itemsOf(talk: Talk, { entries, commits, quotes }: Conversation): ComponentChildren[] {
+function itemsOf(talk: Conversing, { entries, commits, quotes }: Conversation): ComponentChildren[] {
   const answers = new Map<number, Comment[]>()
   const here = new Set(entries.map(({ entry }) => entry))
   for (const { comment } of entries)
@@ -138,7 +141,7 @@ function itemsOf(talk: Talk, { entries, commits, quotes }: Conversation): Compon
 }
 
 interface EntryProps {
-  readonly talk: Talk
+  readonly talk: Conversing
   readonly entry: Entry
   readonly answers: readonly Comment[]
   readonly quote: string | undefined
@@ -192,7 +195,7 @@ function PlaceOf({
 }
 
 /** An answer to a thread on an earlier page. */
-function LateAnswer({ talk, comment }: { readonly talk: Talk; readonly comment: Comment }) {
+function LateAnswer({ talk, comment }: { readonly talk: Conversing; readonly comment: Comment }) {
   return (
     <section class="thread" aria-label={`Answer ${comment.entry}`}>
       <p class="about">
@@ -203,10 +206,11 @@ function LateAnswer({ talk, comment }: { readonly talk: Talk; readonly comment: 
   )
 }
 
-function ReviewView({ talk, review }: { readonly talk: Talk; readonly review: Review }) {
+function ReviewView({ talk, review }: { readonly talk: Conversing; readonly review: Review }) {
   const { entry, author, verdict, text, created_at, state, comments, dismissed_by, dismissed_reason } = review
   const { erased_at, erased_by } = review
   const hasWords = erased_at === undefined && (text !== '' || dismissed_reason !== undefined)
+  const isHeld = talk.pr.status === 'open' && verdict !== 'comment' && (state === 'current' || state === 'stale')
   const mark = verdict === 'approve' ? 'check' : verdict === 'request_changes' ? 'cross' : 'pen'
   return (
     <article class={`review ${verdict} ${state}`} id={`c${entry}`}>
@@ -220,12 +224,13 @@ function ReviewView({ talk, review }: { readonly talk: Talk; readonly review: Re
               <a href={`#c${comments[0]}`}>{plural(comments.length, 'comment')}</a>
             </>
           )}
-          , <When time={created_at} /> <StateOf review={review} />{' '}
+          , <When time={created_at} /> <StateOf review={review} isSet={isOfPages(talk)} />{' '}
           {hasWords && <EraseLink talk={talk} entry={entry} what="review" />}
         </span>
       </p>
       <TextOf talk={talk} entry={entry} />
       {hasWords && <EraseForm talk={talk} entry={entry} what="review" />}
+      {isOfPages(talk) && isHeld && <VerdictActs talk={talk} verdict={review} />}
       {erased_at !== undefined && (
         <p class="why">
           <Name>{erased_by ?? ''}</Name> erased the text
@@ -247,9 +252,15 @@ const states = {
   superseded: 'replaced by a later one',
 } as const
 
-function StateOf({ review: { state, verdict, head_commit } }: { readonly review: Review }) {
+function StateOf({
+  review: { state, verdict, head_commit },
+  isSet,
+}: {
+  readonly review: Review
+  readonly isSet: boolean
+}) {
   if (state === 'current' || verdict === 'comment') return null
-  if (state !== 'stale') return <span class="state">{states[state]}</span>
+  if (state !== 'stale' || isSet) return <span class="state">{states[state]}</span>
   return (
     <a class="state" href={`?since=${head_commit}`}>
       {states.stale}
@@ -258,7 +269,7 @@ function StateOf({ review: { state, verdict, head_commit } }: { readonly review:
 }
 
 interface EventProps {
-  readonly talk: Talk
+  readonly talk: Conversing
   readonly event: PullEvent
   readonly entry: number
 }
@@ -282,14 +293,14 @@ const plainEvents: Readonly<Record<string, string>> = {
   merge: 'merged this proposal',
 }
 
-function wordsOf(talk: Talk, { event, changes = {} }: PullEvent): string {
+function wordsOf(talk: Conversing, { event, changes = {} }: PullEvent): string {
   const said =
     plainEvents[event] ?? Object.entries(changes).flatMap(([field, values]) => changeWords(talk, field, values))
   if (typeof said === 'string') return said
   return said.length > 0 ? listed(said) : `changed this proposal (${event})`
 }
 
-function changeWords(talk: Talk, field: string, [before, now]: readonly unknown[]): string | string[] {
+function changeWords(talk: Conversing, field: string, [before, now]: readonly unknown[]): string | string[] {
   switch (field) {
     case 'title':
       return `changed the title from “${before}” to “${now}”`
@@ -323,7 +334,7 @@ function listed(words: readonly string[]): string {
   return list.format(words)
 }
 
-function Commits({ talk: { visit, at }, commits }: { readonly talk: Talk; readonly commits: readonly Commit[] }) {
+function Commits({ talk: { visit, at }, commits }: { readonly talk: Conversing; readonly commits: readonly Commit[] }) {
   const { org_id, node_id } = at.path
   return (
     <div class="pushed">

@@ -1,16 +1,16 @@
 /** The form with which owners erase a comment or review, and its confirmation. */
 import { Hidden } from './comment-form.tsx'
-import { type Talk, viewLink } from './talk.ts'
+import { type Conversing, viewLink } from './talk.ts'
 
 interface EraseProps {
-  readonly talk: Talk
+  readonly talk: Conversing
   readonly entry: number
   /** The kind of entry that the form erases. */
   readonly what: 'comment' | 'review'
 }
 
 /** True if the page asks the visitor to confirm the erasure of this entry. */
-function isErasing({ at, visit }: Talk, entry: number): boolean {
+function isErasing({ at, visit }: Conversing, entry: number): boolean {
   return at.org.role === 'owner' && visit.query.get('erase') === String(entry)
 }
 

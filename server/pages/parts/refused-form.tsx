@@ -2,7 +2,7 @@
 
 import { Hidden, TextArea } from './comment-form.tsx'
 import { type Refusal, type ReviewAct, withLooserAnchors } from './review-acts.ts'
-import { isOwn, type Talk, viewLink } from './talk.ts'
+import { type Conversing, isOwn, viewLink } from './talk.ts'
 import { type Choice, choices, VerdictChoices } from './verdict.tsx'
 
 const labels: Readonly<Record<ReviewAct, string>> = {
@@ -25,7 +25,7 @@ const labels: Readonly<Record<ReviewAct, string>> = {
 const textActs: ReadonlySet<ReviewAct> = new Set(['review', 'comment', 'answer', 'dismiss', 'override'])
 
 interface RefusedProps {
-  readonly talk: Talk
+  readonly talk: Conversing
   readonly refusal: Refusal
 }
 

@@ -48,12 +48,20 @@ export function reaches(role: Role, least: Role): boolean {
   return (places[0] ?? 0) >= (places[1] ?? 0)
 }
 
+/** True if the visitor may add commits to the proposal. */
+export function mayUpdate(
+  { source_branch }: Pick<Pull, 'source_branch'>,
+  { role, branch_prefix: prefix }: Org,
+): boolean {
+  return mayWrite(role) || (prefix !== undefined && source_branch.startsWith(prefix))
+}
+
 /** Returns which actions on a proposal the visitor may take. `change`: edit, close or reopen it. */
 export function rightsOn(pull: Pull, org: Org, person: PageContext['person']) {
-  const { role, branch_prefix: prefix } = org
+  const { role } = org
   return {
     merge: role !== undefined && reaches(role, pull.consent.merge_role),
-    update: mayWrite(role) || (prefix !== undefined && pull.source_branch.startsWith(prefix)),
+    update: mayUpdate(pull, org),
     change: mayWrite(role) || (role === 'contributor' && pull.author_email === person?.email),
   }
 }

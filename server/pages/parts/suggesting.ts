@@ -2,8 +2,8 @@
 
 import { newEffort } from '../text/word-diff.ts'
 import { readQuotes } from './quotes.ts'
-import { rightsOn } from './rights.ts'
-import type { Comment, Suggesting, Talk, Thread } from './talk.ts'
+import { mayUpdate } from './rights.ts'
+import type { Comment, Conversing, Suggesting, Thread } from './talk.ts'
 
 /** Pages of threads that a conversation reads, and threads on each. */
 const most = { pages: 5, threads: 200 } as const
@@ -14,7 +14,7 @@ export function noSuggestions(): Suggesting {
   return { replaced: new Map(), outdated: new Set(), effort: newEffort() }
 }
 
-type Reading = Pick<Talk, 'visit' | 'at' | 'pr' | 'suggesting'>
+type Reading = Pick<Conversing, 'visit' | 'at' | 'pr' | 'suggesting'>
 
 /** Reads what the suggestions of these threads replace. */
 export async function readReplaced({ visit, at, suggesting }: Reading, threads: readonly Thread[]): Promise<void> {
@@ -60,13 +60,13 @@ function isSuggestion({ suggestion }: Comment): boolean {
 }
 
 /** True if the visitor may apply suggestions. */
-export function mayApply({ visit, at, pr }: Talk): boolean {
+export function mayApply({ at, pr }: Conversing): boolean {
   if (pr.status !== 'open' || pr.merge_reasons.includes('source_branch_missing')) return false
-  return rightsOn(pr, at.org, visit.person).update
+  return mayUpdate(pr, at.org)
 }
 
 /** True if the suggestion of the comment can be applied now. */
-export function isOpen({ pr, suggesting }: Talk, { suggestion, applied_at, thread }: Comment): boolean {
+export function isOpen({ pr, suggesting }: Conversing, { suggestion, applied_at, thread }: Comment): boolean {
   const canChange = pr.status === 'open' && applied_at === undefined
   return suggestion !== undefined && canChange && !suggesting.outdated.has(thread)
 }

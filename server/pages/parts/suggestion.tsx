@@ -3,10 +3,10 @@
 import { TextDiff } from '../text/diff.tsx'
 import { Hidden } from './comment-form.tsx'
 import { isOpen, mayApply } from './suggesting.ts'
-import { type Comment, type Talk, viewLink } from './talk.ts'
+import { type Comment, type Conversing, viewLink } from './talk.ts'
 
 interface SuggestionProps {
-  readonly talk: Talk
+  readonly talk: Conversing
   readonly comment: Comment
 }
 
@@ -57,7 +57,7 @@ function State({ talk, comment }: SuggestionProps) {
 const shortCharacters = 60
 
 interface BoxProps {
-  readonly talk: Talk
+  readonly talk: Conversing
   readonly comments: readonly Comment[]
 }
 

@@ -19,10 +19,25 @@ export type Member = AnswerOf<'listMembers'>['members'][number]
 /** Members whose names a page knows. */
 export const mostMembers = 200
 
-export interface Talk {
+/** A conversation about a proposal, for a page or for several. */
+export interface Conversing {
   readonly visit: PageContext
-  readonly at: AtNode
-  readonly pr: Pull
+  readonly at: Pick<AtNode, 'org' | 'path'>
+  readonly pr: Pick<
+    Pull,
+    | 'id'
+    | 'number'
+    | 'status'
+    | 'author'
+    | 'author_id'
+    | 'opened_via'
+    | 'created_at'
+    | 'last_activity_at'
+    | 'source_branch'
+    | 'source_commit'
+    | 'target_branch'
+    | 'merge_reasons'
+  >
   readonly members: readonly Member[]
   /** The merge base, whose lines the proposal removes. */
   readonly base: string | null
@@ -30,6 +45,16 @@ export interface Talk {
   readonly suggesting: Suggesting
   /** The HTML of texts by entry. `prepare` fills it. */
   readonly html: Map<number, string>
+}
+
+export interface Talk extends Conversing {
+  readonly at: AtNode
+  readonly pr: Pull
+}
+
+/** True for a proposal of several pages. Its path has the id of the organisation as node. */
+export function isOfPages({ at: { path } }: Pick<Conversing, 'at'>): boolean {
+  return path.node_id === path.org_id
 }
 
 /** The facts about suggestions that the views show. */
@@ -70,7 +95,7 @@ export async function readMembers({ api }: PageContext, org: string): Promise<re
 }
 
 /** Returns the name of a user by id. */
-export function nameOf({ members }: Pick<Talk, 'members'>, id: string): string {
+export function nameOf({ members }: Pick<Conversing, 'members'>, id: string): string {
   return members.find(({ user_id }) => user_id === id)?.name ?? 'a former member'
 }
 
@@ -83,7 +108,7 @@ export interface Spoken {
 }
 
 /** Renders texts, so that components can show them. Beyond a limit, texts are shown as their source. */
-export async function renderTexts(talk: Talk, texts: readonly Spoken[]): Promise<void> {
+export async function renderTexts(talk: Conversing, texts: readonly Spoken[]): Promise<void> {
   const { visit, at, pr, html } = talk
   const resolve = resolver(visit.urls, { org: at.path.org_id, node: at.path.node_id, revision: 'main' }, [])
   let left = limits.talkHtmlUnits
@@ -102,16 +127,16 @@ export async function renderTexts(talk: Talk, texts: readonly Spoken[]): Promise
   }
 }
 
-export function isMaintainer({ at }: Talk): boolean {
+export function isMaintainer({ at }: Conversing): boolean {
   return at.org.role === 'maintainer' || at.org.role === 'owner'
 }
 
 /** True if the visitor wrote it. */
-export function isOwn({ visit }: Talk, { author_id }: { readonly author_id?: string }): boolean {
+export function isOwn({ visit }: Conversing, { author_id }: { readonly author_id?: string }): boolean {
   return author_id !== undefined && author_id === visit.person?.id
 }
 
 /** True if the visitor may resolve and reopen the thread with this first comment. */
-export function mayResolve(talk: Talk, first: Comment): boolean {
+export function mayResolve(talk: Conversing, first: Comment): boolean {
   return mayWrite(talk.at.org.role) || isOwn(talk, first) || isOwn(talk, talk.pr)
 }

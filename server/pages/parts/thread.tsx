@@ -6,7 +6,7 @@ import { plural, When } from './dates.tsx'
 import { EraseForm, EraseLink } from './erase-form.tsx'
 import { Prose } from './prose.tsx'
 import { SuggestionView } from './suggestion.tsx'
-import { type Comment, entryLink, isMaintainer, isOwn, mayResolve, type Talk, viewLink } from './talk.ts'
+import { type Comment, type Conversing, entryLink, isMaintainer, isOwn, mayResolve, viewLink } from './talk.ts'
 
 /** `answers`: the most that are not folded. `last`: answers that stay shown otherwise. */
 const most = { answers: 6, last: 3 } as const
@@ -17,7 +17,7 @@ export function Name({ children }: { readonly children: string }) {
 }
 
 interface ThreadProps {
-  readonly talk: Talk
+  readonly talk: Conversing
   /** The first comment and its answers. */
   readonly comments: readonly Comment[]
   /** The comments of the thread, with those that are not shown. */
@@ -87,7 +87,7 @@ function shortened(text: string): string {
 }
 
 interface CommentProps {
-  readonly talk: Talk
+  readonly talk: Conversing
   readonly comment: Comment
 }
 
@@ -149,7 +149,7 @@ function GoneComment({ talk, comment }: CommentProps) {
 }
 
 /** Shows the rendered text of an entry. */
-export function TextOf({ talk, entry }: { readonly talk: Talk; readonly entry: number }) {
+export function TextOf({ talk, entry }: { readonly talk: Conversing; readonly entry: number }) {
   const html = talk.html.get(entry)
   return html === undefined ? null : <Prose urls={talk.visit.urls} html={html} look="said" />
 }
