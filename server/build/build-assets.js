@@ -25,13 +25,30 @@ const entries = [
   'server/pages/client/quick.ts',
   'server/pages/client/tree.ts',
   'server/pages/client/import.ts',
+  'server/pages/client/set.ts',
   'server/pages/client/contents.ts',
   'server/pages/client/map.ts',
   'server/pages/client/diagrams.ts',
   'server/pages/client/diagram-frame.ts',
 ]
-const [style, icon, light, dark, theme, page, times, menu, quick, tree, importing, contents, map, diagrams, frame] =
-  entries
+const [
+  style,
+  icon,
+  light,
+  dark,
+  theme,
+  page,
+  times,
+  menu,
+  quick,
+  tree,
+  importing,
+  set,
+  contents,
+  map,
+  diagrams,
+  frame,
+] = entries
 
 /** Packages that are replaced, because browsers have what they provide. */
 const inBrowsers = { entities: './server/pages/client/entities.ts' }
@@ -74,7 +91,7 @@ export async function buildAssets() {
     build({
       ...{
         ...common,
-        entryPoints: [page, times, menu, quick, tree, importing, contents, map, diagrams],
+        entryPoints: [page, times, menu, quick, tree, importing, set, contents, map, diagrams],
         format: 'esm',
       },
       ...{ splitting: true, plugins: [highlightAsModule] },

@@ -22,6 +22,7 @@ const limits = kibibytes({
   orgs: 2,
   switcher: 9,
   import: 3,
+  set: 1,
   review: 5,
   suggest: 4,
   search: 9,

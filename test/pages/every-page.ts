@@ -100,6 +100,9 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
   const [held, overridden] = await ruledProposals(ann)
   const set = `${pageAt(org)}/proposals/${await addChangeSet(ann, org, { whales, shrimp, menu })}`
   const { kitchen, leek, tart, olga } = await typedPages(ann)
+  // Its bar is on all pages of the kitchen.
+  const draft = { title: 'Soups of the north', is_draft: true, nodes: [{ title: 'Borscht', text_content: 'Red.\n' }] }
+  await made(ann.post(`/orgs/${kitchen}/change-sets`, draft))
   const commits = (await made(ann.get(`${tree}/tree/main/commits`))).history
   const [head, first] = [commits.at(0).id, commits.at(-1).id]
   const at = pageAt(org, whales)
@@ -172,6 +175,9 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'org-proposals', path: `${pageAt(org)}/proposals?status=all` },
     { name: 'change-set', path: set },
     { name: 'change-set-page', path: `${set}?page=${whales}` },
+    { name: 'change-set-draft', path: `${pageAt(kitchen)}/proposals/1` },
+    { name: 'node-settings-draft', path: `${pageAt(kitchen, leek)}/settings` },
+    { name: 'edit-draft', path: `${pageAt(kitchen, leek)}/edit` },
     { name: 'change-set-impact', path: `${set}?tab=impact` },
     { name: 'change-set-conversation', path: `${set}?tab=conversation` },
     { name: 'history', path: `${at}/history` },

@@ -62,6 +62,7 @@ describe('the package', () => {
           'quick.js',
           'review.js',
           'search.js',
+          'set.js',
           'shortcuts.js',
         ].flatMap(withCompressed),
         'dist/assets/source-serif-4-latin-wght-italic.woff2',

@@ -76,17 +76,13 @@ async function changeSetPage(visit: PageContext, { problem, refusal, status = 20
   return {
     ...{ kind: 'page', status, place: { org, crumb: 'Proposals' } },
     facts: {
-      set,
-      impact,
-      org,
-      names,
-      only,
-      problem,
-      refusal,
-      shown: shown && { ...shown, quotes: [] },
-      contents: [...contents],
+      ...{ set, impact, org, names, only, problem, refusal },
+      ...{ shown: shown && { ...shown, quotes: [] }, contents: [...contents] },
     },
-    head: { title: `${set.title} · ${org.name}`, noIndex: true },
+    head: {
+      ...{ title: `${set.title} · ${org.name}`, noIndex: true },
+      ...(tab === 'pages' && only === undefined && { script: 'set.js' }),
+    },
     prepare: async () => {
       const about = { ...set, changed: set.last_activity_at }
       description = await readDescription(visit, { org_id: org.id, node_id: org.id }, about)

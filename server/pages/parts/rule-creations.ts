@@ -5,7 +5,7 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
 import type { Rule } from '../text/rule-words.ts'
 
-/** The newest creations that are read, those of a call and of a filter, and the days. */
+/** Bounds of the creations that are read. */
 const most = { read: 1_000, perCall: limits.listed, perFilter: 50, days: 30 } as const
 
 /** Counts such pages for each rule. Only owners, who can change rules, are shown them. */

@@ -173,7 +173,7 @@ function Unread({ talk: { visit, org, set }, item }: { readonly talk: SetTalk; r
   if (item.status === 'gone') return <p class="why">This page was deleted.</p>
   return (
     <p>
-      <a class="btn" href={visit.urls.changeSet(org.id, set.number, item.node_id)}>
+      <a class="btn" href={visit.urls.changeSet(org.id, set.number, item.node_id)} data-show-page>
         Show this page
       </a>
     </p>
