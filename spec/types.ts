@@ -1392,6 +1392,15 @@ export interface components {
             problems: components["schemas"]["ImportProblem"][];
             /** @description Further sentences for the user. */
             notes: string[];
+            /** @description The change sets that propose all of it, in the order in which they merge. Absent without `propose`. */
+            change_sets?: components["schemas"]["ImportedSet"][];
+        };
+        /** @description A change set that an import has opened. */
+        ImportedSet: {
+            /** @description The number of the change set. */
+            number: number;
+            /** @description The number of its pages. */
+            num_items: number;
         };
         /** @description The counts of an import. */
         ImportCounts: {
@@ -6320,6 +6329,11 @@ export interface operations {
                  *     refused and reported.
                  */
                 override?: string;
+                /**
+                 * @description If true, the changes become items of change sets, which the report names. Requires only the `contributor`
+                 *     role. A node that an open change set has with other content is refused and reported.
+                 */
+                propose?: boolean;
             };
             header?: never;
             path: {

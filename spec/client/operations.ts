@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = '16d38bf33085'
+export const revision = 'eeabb64c4928'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',

@@ -1392,6 +1392,15 @@ export interface components {
             readonly problems: readonly components["schemas"]["ImportProblem"][];
             /** @description Further sentences for the user. */
             readonly notes: readonly string[];
+            /** @description The change sets that propose all of it, in the order in which they merge. Absent without `propose`. */
+            readonly change_sets?: readonly components["schemas"]["ImportedSet"][];
+        };
+        /** @description A change set that an import has opened. */
+        readonly ImportedSet: {
+            /** @description The number of the change set. */
+            readonly number: number;
+            /** @description The number of its pages. */
+            readonly num_items: number;
         };
         /** @description The counts of an import. */
         readonly ImportCounts: {
@@ -6320,6 +6329,11 @@ export interface operations {
                  *     refused and reported.
                  */
                 readonly override?: string;
+                /**
+                 * @description If true, the changes become items of change sets, which the report names. Requires only the `contributor`
+                 *     role. A node that an open change set has with other content is refused and reported.
+                 */
+                readonly propose?: boolean;
             };
             readonly header?: never;
             readonly path: {

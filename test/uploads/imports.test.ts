@@ -56,6 +56,24 @@ describe('uploads: an import', () => {
       expect(stdout).to.contain(` ${links} connections`).and.to.contain(`${created} created, 0 updated, 0 unchanged`)
     })
 
+  it.deep('of a contributor opens change sets, which its report names, and is for nobody else to read', async () => {
+    const org = await newOrg()
+    const cy = await signUp(grove, 'Cy')
+    for (const who of [bob, cy])
+      await ann.put(`/orgs/${org}/members/${who.user.email}`, { role: 'contributor' }).then(expecting(200))
+    const zip = await zipOf(vault)
+    expect((await sendZip(cy, org, zip)).status).to.equal(403)
+    const { id, state, report } = await imported(cy, org, zip, '?propose=true')
+    expect(state).to.equal('done')
+    expect(report).to.deep.include({ change_sets: [{ number: 1, num_items: report?.counts.created }] })
+    expect((await bob.get(`/orgs/${org}/imports/${id}`)).status).to.equal(403)
+    const merged = await ann.post(`/orgs/${org}/change-sets/1/merge`).then(expecting(200))
+    expect(merged.body.change_set).to.include({ status: 'merged', author: 'Cy' })
+    expect((await imported(ann, org, zip)).report?.counts).to.include({ created: 0, updated: 0 })
+    const both = await sendZip(ann, org, zip, '?propose=true&override=x')
+    expect(both.status).to.equal(422)
+  })
+
   it.deep('reports counts, pages, links to nothing and problems, and leaves no archive', async () => {
     const org = await newOrg()
     const { report, ...done } = await imported(ann, org, await zipOf(below('garden', vault)))

@@ -16,7 +16,7 @@ import { UnreadableExclusionsError } from '../read/exclusions.ts'
 import { listFolder } from '../read/folder.ts'
 import { DamagedVaultFileError, findVaultId, makeVaultId } from '../read/vault-file.ts'
 import { ArchiveError, openArchive } from './archive.ts'
-import type { ImportOrder, Outcome } from './order.ts'
+import { type ImportOrder, neededFor, type Outcome } from './order.ts'
 import type { ImportRecord } from './record-format.ts'
 import { archiveIn, unpackedIn } from './records.ts'
 import { reportOf } from './report.ts'
@@ -62,7 +62,7 @@ async function importArchive(
   tell: Tell,
 ) {
   const to = (phase: Phase) => (done: number, total: number) => tell({ phase, done, total })
-  await recheckAccess({ ...deps, actor: person }, orgId, 'editor')
+  await recheckAccess({ ...deps, actor: person }, orgId, neededFor(options))
   const archive = await openArchive(archiveIn(folder))
   const dir = join(unpackedIn(folder), archive.folder ?? folderName(name))
   try {
@@ -76,7 +76,7 @@ async function importArchive(
     at: to(step === 'Reading' ? 'reading' : 'writing'),
     end: () => {},
   })
-  const { dryRun, base, exclude, override } = options
+  const { dryRun, base, exclude, override, propose } = options
   const synced = await syncFolder({
     to: localDestination({ ...deps, actor: person }),
     folder: dir,
@@ -86,6 +86,7 @@ async function importArchive(
       ...(base === undefined ? {} : { base }),
       ...(exclude === undefined ? {} : { exclude: exclude.split('\n') }),
       ...(override === undefined ? {} : { override }),
+      ...(propose && { propose }),
     },
     signal,
     progressFor,
@@ -110,12 +111,12 @@ async function identify(deps: Services, orgId: string, dir: string, signal: Abor
 /** Stops the import when it may not write. The user loses the right, the sign-in ends, or the disk is full. */
 function watchRights(
   deps: Services,
-  { person, orgId }: Omit<ImportOrder, 'config'>,
+  { person, orgId, options }: Omit<ImportOrder, 'config'>,
   stop: AbortController,
 ): NodeJS.Timeout {
   return setInterval(() => {
     if (deps.reserve.isFreed()) stop.abort(diskFullError())
-    recheckAccess({ ...deps, actor: person }, orgId, 'editor').catch((error: unknown) => {
+    recheckAccess({ ...deps, actor: person }, orgId, neededFor(options)).catch((error: unknown) => {
       // A database that does not answer says nothing about rights.
       if (error instanceof AppError) stop.abort(error)
     })

@@ -18,6 +18,11 @@ export interface ImportOptions {
   readonly propose?: boolean
 }
 
+/** Returns the role that an import needs. */
+export function neededFor({ propose }: ImportOptions): 'contributor' | 'editor' {
+  return propose ? 'contributor' : 'editor'
+}
+
 export interface ImportOrder {
   readonly config: Config
   readonly person: Person

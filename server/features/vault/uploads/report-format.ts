@@ -31,6 +31,7 @@ export const reportSchema = z.object({
   ),
   problems: z.array(z.object({ path: z.string(), reason: z.string() })),
   notes: z.array(z.string()),
+  change_sets: z.array(z.object({ number: z.number(), num_items: z.number() })).exactOptional(),
 })
 
 export type Report = z.infer<typeof reportSchema>

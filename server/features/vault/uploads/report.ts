@@ -38,6 +38,9 @@ export function reportOf({ plan, done, target }: Synced): Report {
         ? []
         : [`links from the root of the site were resolved with the base ${plan.foundBase}`]),
     ],
+    ...(done.proposals && {
+      change_sets: first(done.proposals).map(({ number, pages }) => ({ number, num_items: pages })),
+    }),
   }
 }
 

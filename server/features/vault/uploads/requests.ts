@@ -13,7 +13,7 @@ import { fileSystemTime, removeIfStale } from '../../../../gitstore/upkeep/stale
 import { withFileLock } from '../../../../index/sqlite/file-lock.ts'
 import { AppError, invalid } from '../../../base/errors.ts'
 import * as limits from '../../../base/limits.ts'
-import { authorizeOrg, recheckAccess } from '../../../domain/access.ts'
+import { authorizeOrg, recheckAccess, requireRole } from '../../../domain/access.ts'
 import type { Person } from '../../../domain/actor.ts'
 import { requireOverridable } from '../../../domain/consent/rule-checks.ts'
 import { canonicalId, isId, orgFolder, uploadsFolder } from '../../../domain/layout.ts'
@@ -21,7 +21,7 @@ import { type Page, pageOf, slice } from '../../../domain/pagination.ts'
 import type { Ctx, RequestCtx, Services } from '../../../domain/services.ts'
 import type { ImportAt, OrgAt, Path, Query } from '../../../domain/targets.ts'
 import { ArchiveError, openArchive } from './archive.ts'
-import type { ImportOptions } from './order.ts'
+import { type ImportOptions, neededFor } from './order.ts'
 import { runQueued } from './queued-import.ts'
 import type { ImportRecord, ImportView } from './record-format.ts'
 import {
@@ -52,13 +52,16 @@ interface ImportQuery {
   readonly exclude?: string
   /** Why an owner creates nodes in spite of rules that guard them. */
   readonly override?: string
+  /** True if the changes become items of change sets. */
+  readonly propose?: boolean
 }
 
 type Order = ReturnType<typeof orderOf>
 
-function orderOf({ name = 'Imported', dry_run: dryRun = false, base, exclude, override }: ImportQuery) {
+function orderOf({ name = 'Imported', dry_run: dryRun = false, base, exclude, override, propose }: ImportQuery) {
   const asked = { ...(base && { base }), ...(exclude && { exclude }) }
-  const options: ImportOptions = { dryRun, ...asked, ...(override !== undefined && { override }) }
+  const way = { ...(override !== undefined && { override }), ...(propose && { propose }) }
+  const options: ImportOptions = { dryRun, ...asked, ...way }
   return { name, options }
 }
 
@@ -79,8 +82,14 @@ const [cancelMs, lookMs] = [10_000, 50]
 export async function startImport(ctx: Ctx<Person>, { path, query, upload }: StartImport): Promise<ImportView> {
   const { org_id: orgId } = path
   const input = orderOf(query)
-  const access = await authorizeOrg(ctx, path, 'editor')
+  const need = neededFor(input.options)
+  const access = await authorizeOrg(ctx, path, need)
   const { org } = access
+  if (query.override !== undefined && query.propose)
+    throw invalid(
+      ['query', 'propose'],
+      'Send either `override` or `propose`: the merge of a proposal has its own override',
+    )
   if (query.override !== undefined) requireOverridable(ctx.actor, access, query.override, ['query', 'override'])
   const { imports, store } = ctx
   if (imports === undefined) throw new Error('Only a service imports archives')
@@ -92,7 +101,7 @@ export async function startImport(ctx: Ctx<Person>, { path, query, upload }: Sta
     await receive(ctx, upload(), folder)
     const name = (await checkArchive(archiveIn(folder))) ?? input.name
     // The upload may have taken long.
-    await recheckAccess(ctx, orgId, 'editor')
+    await recheckAccess(ctx, orgId, need)
     record = { ...record, name, progress: { phase: 'waiting', done: 0, total: 0 } }
     await writeRecord(store.root, record)
   } catch (error) {
@@ -202,7 +211,6 @@ async function checkArchive(path: string): Promise<string | undefined> {
 
 /** @throws AppError as authorizeOrg, import_not_found */
 export async function getImport(ctx: Ctx<Person>, { path }: Path<ImportAt>): Promise<ImportDetails> {
-  await authorizeOrg(ctx, path, 'editor')
   const found = await requireImport(ctx, path)
   const report = found.state === 'done' ? await readReport(ctx, found) : undefined
   return report ? { ...found, report } : found
@@ -222,7 +230,6 @@ export async function listImports(ctx: Ctx<Person>, { path, query }: Path<OrgAt>
  */
 export async function cancelImport(ctx: RequestCtx<Person>, { path }: Path<ImportAt>): Promise<ImportView> {
   const { signal } = ctx.request
-  await authorizeOrg(ctx, path, 'editor')
   let found = await requireImport(ctx, path)
   if (!isActive(found)) throw new AppError('import_ended', 'The import has already ended, so it cannot be cancelled')
   await askToCancel(ctx.store.root, found)
@@ -234,8 +241,11 @@ export async function cancelImport(ctx: RequestCtx<Person>, { path }: Path<Impor
   return found
 }
 
-async function requireImport(deps: Services, { org_id: orgId, import_id: importId }: ImportAt): Promise<ImportView> {
-  const found = await readImport(deps, canonicalId(orgId), canonicalId(importId))
+/** Finds an import for editors, or for the contributor who has started it. @throws AppError import_not_found */
+async function requireImport(ctx: Ctx<Person>, path: ImportAt): Promise<ImportView> {
+  const access = await authorizeOrg(ctx, path, 'contributor')
+  const found = await readImport(ctx, canonicalId(path.org_id), canonicalId(path.import_id))
+  if (found?.created_by !== ctx.actor.id) requireRole(access, 'editor')
   if (!found) throw new AppError('import_not_found', 'Import not found; the latest 20 of an organisation are kept')
   return found
 }
