@@ -212,7 +212,18 @@ describe('the page of a proposal of several pages', () => {
     expect(words(await shown(cy, at)), 'its author').to.not.include('You have reviewed')
   })
 
-  it('gets another title and description', async () => {
+  it.deep('shows the open threads of each page, which are answered in its own proposal', async () => {
+    const { set, whales, at } = await aSet()
+    const comments = `/orgs/${ann.org}/nodes/${whales}/pull-requests/${itemOf(set, whales).number}/comments`
+    const anchor = { commit: itemOf(set, whales).source_commit, path: 'content.md', quote: { exact: 'blue' } }
+    const { body } = await bob.post(comments, { text: 'Why *blue*?', anchor }).then(expecting(201))
+    const part = partOf(await shown(eve, at), `page-${whales}`)
+    expect(part).to.include('<blockquote class="quoted">blue</blockquote>').and.include('Why <em>blue</em>?')
+    expect(part).to.include(`?tab=conversation#c${body.entry}"`)
+    expect(words(part)).to.include('1 open thread')
+  })
+
+  it.deep('gets another title and description', async () => {
     const { set, at } = await aSet()
     expect(await shown(eve, at)).to.not.include('value="edit"')
     expect(ledTo(await visit(cy).send(at, { act: 'edit', title: 'The sea', text: 'One\r\nTwo' }))).to.deep.equal([

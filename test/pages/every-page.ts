@@ -270,7 +270,11 @@ async function addChangeSet(
     nodes,
     deletions: [{ node_id: pages.menu }],
   }
-  return (await made(ann.post(`/orgs/${org}/change-sets`, body))).change_set.number as number
+  const { number, items } = (await made(ann.post(`/orgs/${org}/change-sets`, body))).change_set
+  const item = items.find(({ node_id }: { node_id: string }) => node_id === pages.whales)
+  const at = `/orgs/${org}/nodes/${pages.whales}/pull-requests/${item.number}`
+  await made(ann.post(`${at}/comments`, { text: `Which *book*? ${'word '.repeat(40)}` }))
+  return number as number
 }
 
 /** Types with a field of each kind and with 100 fields, and nodes that break their rules. Returns the page of types. */

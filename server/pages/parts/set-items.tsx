@@ -17,6 +17,7 @@ import { toChange } from './pull-impact.tsx'
 import type { Refusal } from './review-acts.ts'
 import { mayChangeSet } from './rights.ts'
 import { faultsOfItem, type Item, type SetTalk, stateOfItem } from './set-needs.ts'
+import { type ItemThreads, readItemThreads, renderThreads, ThreadsOfItem } from './set-threads.tsx'
 import type { Pull } from './talk.ts'
 
 export type SetImpact = AnswerOf<'getChangeSetImpact'>
@@ -25,7 +26,7 @@ export type SetImpact = AnswerOf<'getChangeSetImpact'>
 const mostEdges = 24
 
 /** The content of a page, which only open ones have. */
-export interface ItemContent {
+export interface ItemContent extends ItemThreads {
   readonly pr: Pull
   readonly files: readonly FileChange[]
   readonly fields: Awaited<ReturnType<typeof readFieldChanges>>
@@ -36,23 +37,27 @@ export interface ItemContent {
 
 /** Reads the content of some pages, by node. Leaves out pages that are gone. */
 export async function readItems(
-  { api }: PageContext,
+  visit: PageContext,
   org_id: string,
   items: readonly Item[],
 ): Promise<Map<string, ItemContent>> {
+  const { api } = visit
   const left = newReading()
   const contents = new Map<string, ItemContent>()
-  for (const { node_id, number, status } of items) {
+  for (const item of items) {
+    const { node_id, number, status } = item
     if (status === 'gone') continue
     const path = { org_id, node_id, number }
     try {
-      const [{ pr }, changes, node] = await Promise.all([
+      const [{ pr }, changes, node, talk] = await Promise.all([
         api.getPull({ path }),
         api.getPullChanges({ path }),
         api.getNode({ path, query: { proposed: 'true' } }),
+        readItemThreads(visit, org_id, item),
       ])
       const files = await readFileChanges(api, path, changes, left)
-      contents.set(node_id, { pr, files, fields: await readFieldChanges(api, node, files), tags: node.tags })
+      const fields = await readFieldChanges(api, node, files)
+      contents.set(node_id, { ...talk, ...{ pr, files, fields, tags: node.tags } })
     } catch (error) {
       if (!(error instanceof AppError && error.code.endsWith('_not_found'))) throw error
     }
@@ -60,12 +65,15 @@ export async function readItems(
   return contents
 }
 
-/** Renders the texts of pages that appear or vanish. */
-export async function renderItems({ visit, org, set }: SetTalk, contents: Map<string, ItemContent>): Promise<void> {
+/** Renders the texts of pages that appear or vanish, and the comments. */
+export async function renderItems(talk: SetTalk, contents: Map<string, ItemContent>): Promise<void> {
+  const { visit, org, set } = talk
   const { urls, turn } = visit
   for (const { node_id, act, title } of set.items) {
     const content = contents.get(node_id)
-    if (content === undefined || act === 'change') continue
+    if (content === undefined) continue
+    await renderThreads(talk, node_id, content)
+    if (act === 'change') continue
     const file = content.files.find(({ path }) => isText(path))
     const text = act === 'delete' ? file?.before : file?.after
     if (!text?.trim()) continue
@@ -221,6 +229,7 @@ function ItemBody({ talk, item, content, impact, left, refusal }: BodyProps) {
           hrefOf: (side, line) => href + formLink(new URLSearchParams(), path, side, line),
         })}
       />
+      <ThreadsOfItem {...{ talk, item, href }} about={content} />
       {item.status === 'open' && <ItemFoot {...{ talk, item, content, href, refusal }} />}
     </div>
   )
