@@ -116,6 +116,7 @@ export const rights = {
   updateChangeSetBranches: { authorization: 'required', token: 'write', maintenance: 'refused', fullDisk: 'refused' },
   undoChangeSet: { authorization: 'required', token: 'write', maintenance: 'refused', fullDisk: 'refused' },
   submitChangeSetReview: { authorization: 'required', token: 'none', maintenance: 'refused', fullDisk: 'refused' },
+  putChangeSetCheck: { authorization: 'required', token: 'write', maintenance: 'refused', fullDisk: 'refused' },
   listOrgPulls: { authorization: 'required', token: 'read', maintenance: 'served', fullDisk: 'served' },
   openPull: { authorization: 'required', token: 'propose', maintenance: 'refused', fullDisk: 'refused' },
   listPulls: { authorization: 'required', token: 'read', maintenance: 'served', fullDisk: 'served' },

@@ -2978,6 +2978,20 @@ export interface components {
             /** @description The `version` that you reviewed. If a page has changed since, nothing is submitted. */
             expected_version: components["schemas"]["Oid"];
         };
+        /** @description A report about all open pages of a change set. */
+        NewChangeSetCheck: {
+            /**
+             * @description `pending` while it runs.
+             * @enum {string}
+             */
+            state: "pending" | "success" | "failure";
+            /** @description One line about the result. */
+            description?: string;
+            /** @description A page with more about it. */
+            url?: string;
+            /** @description The `version` that was checked. If a page has changed since, nothing is written. */
+            expected_version: components["schemas"]["Oid"];
+        };
         /** @description A change set after a review. */
         ReviewedChangeSet: {
             change_set: components["schemas"]["ChangeSet"];
@@ -8670,6 +8684,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReviewedChangeSet"];
+                };
+            };
+        };
+    };
+    putChangeSetCheck: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                org_id: components["parameters"]["org_id"];
+                /** @description The change set's number. An unknown number is 404. */
+                number: components["parameters"]["set_number"];
+                /** @description The name of the check, with `/` written as `%2F` and a space as `%20`. Rules of an organisation name it. */
+                name: components["parameters"]["checked_name"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewChangeSetCheck"];
+            };
+        };
+        responses: {
+            /** @description The check. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Check"];
                 };
             };
         };

@@ -101,7 +101,8 @@ export function limitTalk(newCounter: NewCounter | undefined): RequestHandler {
   const reportCounter = newCounter?.('checks', reports)
   return async (req, res, next) => {
     const { actor, operation } = contextOf(req)
-    const counter = operation.id === 'putCheck' ? reportCounter : talks.has(operation.id) ? talkCounter : undefined
+    const isReport = operation.id === 'putCheck' || operation.id === 'putChangeSetCheck'
+    const counter = isReport ? reportCounter : talks.has(operation.id) ? talkCounter : undefined
     if (counter !== undefined && actor.kind === 'person') await takeFrom(counter, actor.id, res)
     next()
   }

@@ -1,5 +1,6 @@
 /** Change sets. */
 import { updateChangeSet } from '../domain/sets/changes.ts'
+import { putSetCheck } from '../domain/sets/checks.ts'
 import { getChangeSetImpact } from '../domain/sets/impact.ts'
 import { mergeChangeSet } from '../domain/sets/merge.ts'
 import { openChangeSet } from '../domain/sets/open.ts'
@@ -19,5 +20,6 @@ export const changeSetRoutes = {
   mergeChangeSet,
   updateChangeSetBranches,
   undoChangeSet: createdAt('/orgs/{org_id}/change-sets/{change_set.number}', undoChangeSet),
+  putChangeSetCheck: putSetCheck,
   submitChangeSetReview: createdAt('/orgs/{org_id}/change-sets/{number}', submitSetReview),
 } satisfies Partial<Handlers>

@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = 'eeabb64c4928'
+export const revision = 'bd17f1f614c5'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',
@@ -119,6 +119,7 @@ export const operations = {
   updateChangeSetBranches: 'POST /orgs/{org_id}/change-sets/{number}/update-branch',
   undoChangeSet: 'POST /orgs/{org_id}/change-sets/{number}/undo',
   submitChangeSetReview: 'POST /orgs/{org_id}/change-sets/{number}/reviews',
+  putChangeSetCheck: 'PUT /orgs/{org_id}/change-sets/{number}/checks/{name}',
   listOrgPulls: 'GET /orgs/{org_id}/pull-requests',
   openPull: 'POST /orgs/{org_id}/nodes/{node_id}/pull-requests',
   listPulls: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests',

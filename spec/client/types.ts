@@ -2978,6 +2978,20 @@ export interface components {
             /** @description The `version` that you reviewed. If a page has changed since, nothing is submitted. */
             readonly expected_version: components["schemas"]["Oid"];
         };
+        /** @description A report about all open pages of a change set. */
+        readonly NewChangeSetCheck: {
+            /**
+             * @description `pending` while it runs.
+             * @enum {string}
+             */
+            readonly state: "pending" | "success" | "failure";
+            /** @description One line about the result. */
+            readonly description?: string;
+            /** @description A page with more about it. */
+            readonly url?: string;
+            /** @description The `version` that was checked. If a page has changed since, nothing is written. */
+            readonly expected_version: components["schemas"]["Oid"];
+        };
         /** @description A change set after a review. */
         readonly ReviewedChangeSet: {
             readonly change_set: components["schemas"]["ChangeSet"];
@@ -8670,6 +8684,37 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["ReviewedChangeSet"];
+                };
+            };
+        };
+    };
+    readonly putChangeSetCheck: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The change set's number. An unknown number is 404. */
+                readonly number: components["parameters"]["set_number"];
+                /** @description The name of the check, with `/` written as `%2F` and a space as `%20`. Rules of an organisation name it. */
+                readonly name: components["parameters"]["checked_name"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewChangeSetCheck"];
+            };
+        };
+        readonly responses: {
+            /** @description The check. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Check"];
                 };
             };
         };

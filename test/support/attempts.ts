@@ -514,6 +514,14 @@ export const table: Readonly<Record<keyof operations, Row>> = {
       return { params, body: { text: 'Whales sing.', expected_version: set.version } }
     },
   },
+  putChangeSetCheck: {
+    need: 'editor',
+    attempt: async (world) => {
+      const { params = {} } = await onChangeSet(world)
+      const { change_set: set } = await made(world.owner.get(`/orgs/${world.org}/change-sets/${params.number}`))
+      return { params: { ...params, name: 'links' }, body: { state: 'success', expected_version: set.version } }
+    },
+  },
   listOrgPulls: { need: 'reader', attempt: () => ({}) },
   listPulls: { need: 'reader', attempt: onNode },
   getPull: { need: 'reader', attempt: onPull },

@@ -52,41 +52,61 @@ export interface CheckInput {
  */
 export async function putCheck(ctx: Ctx<Person>, { path, body }: Path<CheckAt> & Body<CheckInput>): Promise<Check> {
   const access = await authorizeNode(ctx, path, 'editor')
-  const { state, description = '', url } = body
-  if (url !== undefined && !isWebUrl(url)) throw invalid(['body', 'url'], 'This is not a valid URL of a page', url)
+  requireUrl(body)
   await requireRoomFor(ctx, path.org_id, '')
   const commit = await requireChecked(ctx, access, path.commit_id)
   const isOnMain = await isReachedByMain(access, commit)
   const record = await changeLedger(ctx, access, 'editor', async (ledger) => {
-    const { tree } = await readCommit(access.repo, ledger)
-    const file = await findChecks(access.repo, tree, commit)
-    const known = file === undefined ? none : parseChecks(commit, file)
-    const { by, at: now } = changedBy(ctx, ctx.actor)
-    const report: CheckRecord = {
-      state,
-      ...(description !== '' && { description }),
-      ...(url !== undefined && { url }),
-      by: { id: ctx.actor.id, ...by },
-      at: now,
-    }
-    const before = known.checks.get(path.name)
-    if (before !== undefined && 'by' in before) {
-      if (isSame(before, report)) return { moves: [], value: before }
-      await requireOwn(ctx, access, before, ctx.actor, path.name)
-    }
-    await requireRoom(ctx, access, known, path.name)
-    const isFirst = file === undefined && !isOnMain && !(await hasEntryOn(ctx.index.read, access.node.id, commit))
-    const act = {
-      commit,
-      file: withCheck(known, commit, path.name, report),
-      by,
-      at: now,
-      ...(isFirst && { keep: commit }),
-    }
-    const to = await appendChecks(access.repo, ledger, { ...act, message: `check ${commit} ${path.name}` })
-    return { moves: [{ repo: access.repo, ref: ledgerRef, to }], value: report }
+    const { record, to } = await writeReport(ctx, access, ledger, { commit, isOnMain, name: path.name, input: body })
+    return { moves: to === undefined ? [] : [{ repo: access.repo, ref: ledgerRef, to }], value: record }
   })
   return { name: path.name, ...toReport(record) }
+}
+
+/** @throws ValidationError */
+export function requireUrl({ url }: CheckInput): void {
+  if (url !== undefined && !isWebUrl(url)) throw invalid(['body', 'url'], 'This is not a valid URL of a page', url)
+}
+
+interface Reported {
+  readonly commit: Oid
+  /** True if `main` keeps the commit. */
+  readonly isOnMain: boolean
+  readonly name: string
+  readonly input: CheckInput
+}
+
+/**
+ * Writes a report to a locked ledger. Returns the report, and the commit of the ledger unless it has the same already.
+ *
+ * @throws AppError check_exists, too_many_checks
+ */
+export async function writeReport(
+  ctx: Ctx<Person>,
+  access: NodeAccess,
+  ledger: Oid,
+  { commit, isOnMain, name, input: { state, description = '', url } }: Reported,
+): Promise<{ readonly record: CheckRecord; readonly to?: Oid }> {
+  const { tree } = await readCommit(access.repo, ledger)
+  const file = await findChecks(access.repo, tree, commit)
+  const known = file === undefined ? none : parseChecks(commit, file)
+  const { by, at: now } = changedBy(ctx, ctx.actor)
+  const record: CheckRecord = {
+    state,
+    ...(description !== '' && { description }),
+    ...(url !== undefined && { url }),
+    by: { id: ctx.actor.id, ...by },
+    at: now,
+  }
+  const before = known.checks.get(name)
+  if (before !== undefined && 'by' in before) {
+    if (isSame(before, record)) return { record: before }
+    await requireOwn(ctx, access, before, ctx.actor, name)
+  }
+  await requireRoom(ctx, access, known, name)
+  const isFirst = file === undefined && !isOnMain && !(await hasEntryOn(ctx.index.read, access.node.id, commit))
+  const act = { commit, file: withCheck(known, commit, name, record), by, at: now, ...(isFirst && { keep: commit }) }
+  return { record, to: await appendChecks(access.repo, ledger, { ...act, message: `check ${commit} ${name}` }) }
 }
 
 const none: ReadChecks = { checks: new Map(), isDamaged: false, values: {}, rest: {} }
@@ -165,7 +185,7 @@ async function requireChecked({ index }: Services, access: NodeAccess, id: strin
 }
 
 /** Main keeps its commits, so that the ledger need not. */
-async function isReachedByMain({ repo, history }: NodeAccess, commit: Oid): Promise<boolean> {
+export async function isReachedByMain({ repo, history }: NodeAccess, commit: Oid): Promise<boolean> {
   const head = readRef(repo, main)
   return head !== null && (await history.contains(head, commit))
 }

@@ -82,7 +82,7 @@ export async function submitSetReview(
   return { change_set, entry }
 }
 
-function movedError(): AppError {
+export function movedError(): AppError {
   return headMovedError('A page of the change set has changed since you read it; nothing was submitted', null)
 }
 
@@ -139,7 +139,11 @@ function partOf(ctx: Ctx<Person>, { access, pull, head }: OpenItem, { verdict, r
 }
 
 /** @throws AppError head_moved */
-function requireReviewed(repo: OpenItem['access']['repo'], { status, source_branch }: PullRecord, head: Oid): void {
+export function requireReviewed(
+  repo: OpenItem['access']['repo'],
+  { status, source_branch }: PullRecord,
+  head: Oid,
+): void {
   if (status !== 'open' || readRef(repo, branchRef(source_branch)) !== head) throw movedError()
 }
 
