@@ -164,7 +164,7 @@ export function SetReviewers({ talk }: { readonly talk: SetTalk }) {
       <p class="why">An approval is one of each page. {`Merged by ${mergers}.`}</p>
       {next && (
         <>
-          <p>
+          <p class="set-left">
             You have reviewed {openPages(set) - left.length} of {plural(openPages(set), 'page')}.{' '}
             <a href={`${visit.urls.changeSet(org.id, set.number, next.node_id)}#page-${next.node_id}`}>Next page</a>
           </p>
