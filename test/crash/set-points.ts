@@ -6,7 +6,10 @@
 
 import { randomUUID } from 'node:crypto'
 import { readdirSync } from 'node:fs'
+import { noOid } from '../../gitstore/repo.ts'
+import { flush } from '../../gitstore/transfer/pkt-line.ts'
 import { gitIn } from '../support/git.ts'
+import { askGit } from '../support/git-requests.ts'
 import { startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type Answer, type Client, client, signUp } from '../support/people.ts'
@@ -25,7 +28,7 @@ interface Org {
 
 /** Prepares the organisation. Returns the request, and what a repetition of it is answered. */
 type Preparation = (org: Org) => Promise<{
-  readonly ask: (person: Client) => Promise<Answer>
+  readonly ask: Subject['ask']
   readonly repeated: Subject['repeated']
 }>
 
@@ -71,6 +74,13 @@ const preparations: Readonly<Record<string, Preparation>> = {
     const body = { add: addition(org, 'Rays') }
     return { ask: (person) => person.patch(`${org.sets}/${theSet}`, body), repeated: [200, 'item_exists'] }
   },
+  'a push into a change set': async (org) => {
+    await openSet(org)
+    const rays = org.pages.Rays ?? ''
+    const git = gitIn(org.place, org.id, rays)
+    const head = git.commit({ files: { 'content.md': 'Rays swim.\n' }, parents: [git.head()] })
+    return { ask: (_, door) => push(org, door, rays, head), repeated: [200, 409] }
+  },
   'a removal from a change set': async (org) => {
     const { items } = await openSet(org)
     const remove = items.flatMap(({ act, node_id }: Answer['body']) => (act === 'delete' ? [] : node_id))
@@ -85,6 +95,18 @@ const preparations: Readonly<Record<string, Preparation>> = {
     }
     return { ask: (person) => person.post(`${org.sets}/${theSet}/update-branch`), repeated: [200] }
   },
+}
+
+/** Pushes a commit that the page has already as the branch of the set. A push that fails is answered as 503. */
+async function push({ place, id }: Org, door: { readonly url: string }, page: string, head: string): Promise<Answer> {
+  const token = place.ann.session.accessToken
+  const command = `${noOid} ${head} refs/heads/sets/${theSet}\0 report-status`
+  const pack = gitIn(place, id, page).run(['pack-objects', '--stdout', '-q'])
+  const options = { service: 'git-receive-pack', token } as const
+  const text = (await askGit(door, { org: id, id: page }, [command, flush, pack], options)).body.toString()
+  // The branch exists.
+  const isRepeated = text.includes('the ref has moved')
+  return { status: text.includes('ok refs') ? 200 : isRepeated ? 409 : 503, body: { text }, headers: {} }
 }
 
 /** What each operation leaves when nothing disturbs it. */
@@ -108,7 +130,7 @@ export const setOperations: Readonly<Record<string, Operation>> = Object.fromEnt
 
 async function resultOf(place: Place, prepare: Preparation): Promise<string> {
   const org = await newOrg(place)
-  const { status, body } = await (await prepare(org)).ask(place.ann)
+  const { status, body } = await (await prepare(org)).ask(place.ann, place.living)
   if (status >= 300) throw new Error(`It was answered ${status} ${JSON.stringify(body)}`)
   return JSON.stringify(await factsOf(org, place.ann))
 }
