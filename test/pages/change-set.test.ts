@@ -118,7 +118,7 @@ describe('the page of a proposal of several pages', () => {
     const refused = await visit(bob).send(at, { act: 'undo' })
     expect([refused.status, alertIn(refused)]).to.deep.equal([
       409,
-      'Later edits changed the same text of “Whales”, so nothing was changed. Go on at each of these pages.',
+      'Later edits changed the same text of “Whales”, so nothing was changed. Resolve the conflict at each of these pages.',
     ])
     await ann.delete(`/orgs/${ann.org}/nodes/${whales}`).then(expecting(204))
     const undo = pageOf({ ...set, number: set.number + 1 })

@@ -329,7 +329,7 @@ function conflictOf({ code, facts, message }: AppError): string {
   if (code !== 'merge_conflict' || !Array.isArray(facts.items)) return message
   const titles = facts.items.map(({ title }: { readonly title: string }) => `“${title}”`)
   const named = titles.slice(0, 3).join(', ') + (titles.length > 3 ? ` and ${titles.length - 3} more` : '')
-  return `Later edits changed the same text of ${named}, so nothing was changed. Go on at each of these pages`
+  return `Later edits changed the same text of ${named}, so nothing was changed. Resolve the conflict at each of these pages`
 }
 
 /**
