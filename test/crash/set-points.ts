@@ -234,14 +234,9 @@ export async function sweptProblems(dataDir: string): Promise<string[]> {
   return orgs.flatMap((id) => {
     const { sets, broken, orphans } = readSets({ dataDir }, id)
     const waiting = sets.flatMap(({ items }) => items.filter(({ page }) => page === 'deleted'))
-    // What was taken out of a set is kept for a while.
-    const isOpen = (page: string) => {
-      const text = gitIn({ dataDir }, id, page).say('show', 'refs/grove/ledger:pulls/0/0/1.json')
-      return JSON.parse(text).status === 'open'
-    }
     return [
       ...broken,
-      ...orphans.filter(isOpen).map((page) => `The proposed page ${page} of no set is left after the sweep`),
+      ...orphans.map((page) => `The proposed page ${page} of no set is left after the sweep`),
       ...waiting.map(({ node_id }) => `The deleted page ${node_id} is not in the trash after the sweep`),
     ]
   })

@@ -11,7 +11,7 @@ type Json = any // each use says what it expects
 interface ReadItem {
   readonly node_id: string
   readonly number: number
-  readonly act: 'change' | 'create' | 'delete'
+  readonly act: 'change' | 'create' | 'delete' | 'restore'
   readonly base?: string | null
   readonly head?: string
   /** The page has it in its ledger. */
@@ -32,7 +32,10 @@ interface ReadSet {
 interface SetsReading {
   readonly sets: readonly ReadSet[]
   readonly broken: readonly string[]
-  /** Proposed pages that no set lists. A crash may leave some, and the sweep discards them. */
+  /**
+   * Proposed pages with open pull requests that no set lists. A crash may leave some, and the sweep discards them. A page
+   * that was taken out of a set has a closed pull request, and stays for a while.
+   */
   readonly orphans: readonly string[]
 }
 
@@ -70,10 +73,11 @@ export function readSets(
   const files = hasSets ? readFiles(own, setsRef, ['last', 'ids', 'pulls']) : new Map()
   const records = [...files].filter(([path]) => path.startsWith('pulls/')).map(([, record]) => record)
   const sets = records.map((record) => setOf(record, all)).sort((a, b) => a.number - b.number)
-  const isOrphan = ({ id, place, node }: Page) =>
+  const isUnlisted = ({ id, place, node }: Page) =>
     place === 'proposed' && !sets.some((set) => set.id === node.proposed_in && itemOf(set, id))
-  const orphans = [...all.values()].filter(isOrphan)
-  const pages = new Map([...all].filter(([, page]) => !orphans.includes(page)))
+  const unlisted = [...all.values()].filter(isUnlisted)
+  const orphans = unlisted.filter(({ pulls }) => [...pulls.values()].some(({ status }) => status === 'open'))
+  const pages = new Map([...all].filter(([, page]) => !unlisted.includes(page)))
   const org = { sets, pages }
   const broken = [
     ...faultsOfNumbers(files),
@@ -163,16 +167,18 @@ function faultsOfPulls({ sets }: Org, { id, pulls }: Page): string[] {
 /** The state of a page in its ledger is that of its last merged item. */
 function faultsOfState({ sets }: Org, { id, place, node, main }: Page): string[] {
   const merged = sets.filter(
-    (set) => ['create', 'delete'].includes(itemOf(set, id)?.act ?? '') && itemOf(set, id)?.status === 'merged',
+    (set) =>
+      ['create', 'delete', 'restore'].includes(itemOf(set, id)?.act ?? '') && itemOf(set, id)?.status === 'merged',
   )
   const last = merged.sort((a, b) => (a.at < b.at ? -1 : 1)).at(-1)
   const item = last && itemOf(last, id)
   const isProposed = item === undefined && sets.some((set) => itemOf(set, id)?.act === 'create')
   // A page that was restored has a later commit.
   const isDeleted = item?.act === 'delete' && (place === 'deleted' || main[0] === item.head)
-  const expected = isProposed ? 'proposed' : isDeleted ? 'deleted' : 'there'
+  const isReturning = sets.some((set) => set.status === 'open' && itemOf(set, id)?.act === 'restore')
+  const expected = isProposed || isReturning ? 'proposed' : isDeleted ? 'deleted' : 'there'
   if (place !== 'in the trash' && place !== expected) return [`${id} should be ${expected}, and is ${place}`]
-  if (place === 'proposed' && main.length > 0) return [`${id} is proposed, and has a main`]
+  if (place === 'proposed' && main.length > 0 && !isReturning) return [`${id} is proposed, and has a main`]
   if (place === 'deleted' && node.proposed_in !== last?.id)
     return [`${id} is deleted by ${node.proposed_in}, not by set ${last?.number}`]
   return []
@@ -192,8 +198,9 @@ function faultsOfItem({ pages }: Org, set: ReadSet, item: ReadItem, mayEndOutsid
   const faults: string[] = []
   if (set.items.filter(({ node_id }) => node_id === id).length > 1) faults.push('the page is listed twice')
   const isMerged = set.status === 'merged' && head !== undefined
-  if (isMerged ? status !== 'merged' : status === 'open' && set.status !== 'open')
-    faults.push(`it is ${status}, and the set is ${set.status}`)
+  // Nothing changes in the trash.
+  const isLeft = status === 'open' && set.status !== 'open' && page.place !== 'in the trash'
+  if (isMerged ? status !== 'merged' : isLeft) faults.push(`it is ${status}, and the set is ${set.status}`)
   if (isMerged) {
     if (!page.main.includes(head)) faults.push('main does not contain its head')
     if (pull.source_commit !== head) faults.push(`its pull request is of ${pull.source_commit}`)
