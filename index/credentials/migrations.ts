@@ -532,4 +532,10 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`alter table account add column notifications ${text}`.execute(db)
     },
   },
+  '025_read_heads': {
+    async up(db) {
+      const { text } = wordsOf(db)
+      await sql`alter table read_mark add column head ${text}`.execute(db)
+    },
+  },
 }

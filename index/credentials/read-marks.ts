@@ -2,19 +2,20 @@
 import { sql } from 'kysely'
 import type { CredentialsDb, ReadMark } from './schema.ts'
 
-/** Sets a mark. It never goes back to an earlier entry. Without `muted`, that stays as it is. */
+/** Sets a mark. It never goes back to an earlier entry. `muted` and `head` stay as they are if they are left out. */
 export async function setReadMark(
   db: CredentialsDb,
-  { muted, ...mark }: Omit<ReadMark, 'muted'> & Partial<Pick<ReadMark, 'muted'>>,
+  { muted, head, ...mark }: Omit<ReadMark, 'muted' | 'head'> & Partial<Pick<ReadMark, 'muted' | 'head'>>,
 ): Promise<void> {
   const { entry, at } = mark
   await db
     .insertInto('read_mark')
-    .values({ ...mark, muted: muted ?? 0 })
+    .values({ ...mark, muted: muted ?? 0, head: head ?? null })
     .onConflict((conflict) =>
       conflict.columns(['account_id', 'node_id', 'number']).doUpdateSet({
         entry: sql<number>`case when read_mark.entry > ${entry} then read_mark.entry else ${entry} end`,
         ...(muted !== undefined && { muted }),
+        ...(head !== undefined && { head }),
         at,
       }),
     )
@@ -26,11 +27,11 @@ export async function listReadMarks(
   db: CredentialsDb,
   accountId: string,
   nodeIds: readonly string[],
-): Promise<Pick<ReadMark, 'node_id' | 'number' | 'entry' | 'muted'>[]> {
+): Promise<Pick<ReadMark, 'node_id' | 'number' | 'entry' | 'muted' | 'head'>[]> {
   if (nodeIds.length === 0) return []
   return db
     .selectFrom('read_mark')
-    .select(['node_id', 'number', 'entry', 'muted'])
+    .select(['node_id', 'number', 'entry', 'muted', 'head'])
     .where('account_id', '=', accountId)
     .where('node_id', 'in', nodeIds)
     .execute()

@@ -291,6 +291,8 @@ export interface ReadMark {
   number: number
   /** The number of the last entry that was read. */
   entry: number
+  /** The source commit that was read last. */
+  head: string | null
   /** 1: muted. Answers do not wait, and the inbox has only mentions and requests. */
   muted: 0 | 1
   /** When it was last set. */

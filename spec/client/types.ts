@@ -3158,6 +3158,11 @@ export interface components {
              * @enum {string}
              */
             readonly own_verdict?: "approve" | "request_changes";
+            /**
+             * @description Whether you have read `source_commit`: you gave a verdict on this version, or marked it as read (`…/read-mark`). `changed`: you marked another commit. Absent if the pull request is not open.
+             * @enum {string}
+             */
+            readonly read?: "read" | "changed" | "unread";
             /** @description The number of comments that are not deleted. */
             readonly comments: number;
             /** @description The number of open threads. */
@@ -3949,6 +3954,8 @@ export interface components {
             readonly entry: number;
             /** @description If true, answers no longer wait for you. Mentions still do. If you leave it out, it stays as it is. */
             readonly muted?: boolean;
+            /** @description The source commit that was read. If you leave it out, it stays as it is. */
+            readonly head?: components["schemas"]["Oid"];
         };
         /** @description A pull request that waits for you, or a change set. A change set waits instead of its pull requests. */
         readonly WaitingPull: {

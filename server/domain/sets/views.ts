@@ -1,4 +1,5 @@
 /** Change sets as responses show them. */
+import { listReadMarks } from '../../../index/credentials/read-marks.ts'
 import { findSetRow, listSetItems, listSetRows } from '../../../index/derived/change-sets.ts'
 import { listReviewerRows } from '../../../index/derived/entries.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
@@ -62,6 +63,8 @@ interface ShownItem {
   readonly author_id?: string
   /** The caller's verdict on this version. */
   readonly own_verdict?: 'approve' | 'request_changes'
+  /** Whether the caller has read this version. */
+  readonly read?: 'read' | 'changed' | 'unread'
   readonly comments: number
   readonly open_threads: number
 }
@@ -137,8 +140,9 @@ export async function toChangeSet(ctx: Ctx, org: OrgAccess, row: PullRow): Promi
   const reviewers = await listReviewerRows(ctx.index.read, row.node_id, [row.number])
   const gone = new Set(state.ended.flatMap(({ row, access }) => (access ? [] : row.node_id)))
   const titles = gone.size > 0 ? await readTrashedTitles(ctx, row.node_id, gone) : undefined
+  const caller = isPersons(ctx) ? await readCaller(ctx, ctx.actor.id, state.open) : undefined
   const items = [
-    ...state.open.map((item) => showOpen(item, isPersons(ctx) ? ctx.actor.id : undefined)),
+    ...state.open.map((item) => showOpen(item, caller)),
     ...state.ended.map((item) => showEnded(item, titles?.get(item.row.node_id))),
   ]
   const [merge_reason = 'mergeable' as const] = state.reasons
@@ -180,13 +184,25 @@ function inOrder(items: readonly ShownItem[], open: readonly OpenItem[]): ShownI
   return [...new Set([...listed, ...created, ...sorted])]
 }
 
-/** @param caller the id of a user */
+interface Caller {
+  readonly id: string
+  /** The heads that they have read, by page and number. */
+  readonly heads: ReadonlyMap<string, string | null>
+}
+
+async function readCaller({ credentials }: Services, id: string, open: readonly OpenItem[]): Promise<Caller> {
+  const nodes = open.map(({ row }) => row.node_id)
+  const marks = await listReadMarks(credentials.read, id, nodes)
+  return { id, heads: new Map(marks.map(({ node_id, number, head }) => [`${node_id} ${number}`, head])) }
+}
+
 function showOpen(
   { row, pull, act, title, head, state, judgement, reasons }: OpenItem,
-  caller: string | undefined,
+  caller: Caller | undefined,
 ): ShownItem {
   const { approvals, missing, verdicts } = toConsent(judgement)
-  const own = verdicts.find((one) => one.author_id === caller && one.state === 'current')
+  const own = verdicts.find((one) => one.author_id === caller?.id && one.state === 'current')
+  const seen = caller?.heads.get(`${row.node_id} ${row.pull}`)
   return {
     ...{ node_id: row.node_id, number: row.pull, act, title, status: 'open' },
     ...{ source_branch: pull.source_branch, source_commit: head },
@@ -194,6 +210,7 @@ function showOpen(
     ...{ approvals, missing, comments: pull.comments, open_threads: pull.open_threads },
     ...(pull.author_id !== null && { author_id: pull.author_id }),
     ...(own && { own_verdict: own.verdict }),
+    ...(caller && { read: own || seen === head ? 'read' : seen ? 'changed' : 'unread' }),
   }
 }
 
