@@ -1,5 +1,5 @@
 /** `grove restore`: restores a backup or mirrors into an empty data folder. */
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { hasAccounts } from '../../../index/credentials/accounts.ts'
 import { postgresOf } from '../../base/config.ts'
 import { plural } from '../../base/plural.ts'
@@ -10,6 +10,8 @@ import { indexAll } from '../../domain/indexing/reindex.ts'
 import { createAccounts, findOccupant, putIntoPlace } from '../../domain/operator/restore.ts'
 import { stageCopies } from '../../domain/operator/staging.ts'
 import { commandOf, listReturned } from '../../domain/review/erased-list.ts'
+import type { Services } from '../../domain/services.ts'
+import { findUnfinished, finishMerge, lacksMerge } from '../../domain/sets/unfinished.ts'
 import { type Call, printLine, printProblems, progressFor, requireFolder, UsageError, withDeps } from './command.ts'
 
 /** Restores a backup. Returns 1 if a damaged copy was skipped, or a restored copy is damaged. */
@@ -27,6 +29,7 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
   const target = { root, postgres: postgresOf(call.config), sharesAccounts }
   const hasCredentials = await putIntoPlace(target, dir, staged, problems)
   return withDeps(call, async (deps) => {
+    for (const orgId of staged.orgs) problems.push(...(await finishMerges(deps, orgId)))
     const indexing = progressFor('Indexing')
     const { failed } = await indexAll(deps, indexing.at)
     indexing.end()
@@ -51,6 +54,18 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
     for (const { path, reason } of staged.left) printLine(`skipped: ${path} ${reason}`)
     return printProblems([...problems, ...failed])
   })
+}
+
+/** Moves pages forward that were copied before the merge of their change set. Returns those that cannot be. */
+async function finishMerges(deps: Services, orgId: string): Promise<PathProblem[]> {
+  const problems: PathProblem[] = []
+  for (const one of await findUnfinished(deps, orgId)) {
+    const path = join(orgId, `${one.item.node_id}.git`)
+    if (one.isBehind) await finishMerge(deps, one)
+    if (one.isBehind) printLine(`moved forward: ${path} was copied before change set ${one.set.number} merged`)
+    else problems.push({ path, reason: lacksMerge(one) })
+  }
+  return problems
 }
 
 /** Describes existing accounts, which prevent a restore. Not for a cell, because cells share their accounts. */

@@ -95,7 +95,10 @@ export async function backUpData(
     await run.take(stored, present.has(stored.path) ? checked.get(stored.path) : undefined)
     onProgress(++done, sources.length)
   }
-  await allDone(sources.map((stored) => turn(() => take(stored))))
+  const isOrg = ({ nodeId }: StoredRepository) => nodeId === undefined
+  await allDone(sources.filter((stored) => !isOrg(stored)).map((stored) => turn(() => take(stored))))
+  // After its pages, so that it knows each merge of a change set that a mirror of a page has.
+  await allDone(sources.filter(isOrg).map((stored) => turn(() => take(stored))))
 
   const vanished = await findVanished(source.root)
   // A restore brings back what nobody deleted.

@@ -17,9 +17,10 @@ import { plural } from '../../base/plural.ts'
 import { newerVersionError } from '../access.ts'
 import { isClosed, unknownInRow } from '../format/org-format.ts'
 import { indexAll, indexOne } from '../indexing/reindex.ts'
-import { listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
+import { listOrgs, listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { arrivingFolder, credentialsFile, eventsFile, indexFile, orgRepository, vectorsFile } from '../layout.ts'
 import type { Services } from '../services.ts'
+import { findUnfinished, lacksMerge } from '../sets/unfinished.ts'
 import type { Source } from './backup.ts'
 import { examineCreations } from './creation-findings.ts'
 import { examineEntries } from './entry-findings.ts'
@@ -218,7 +219,8 @@ async function examineIndex(
       findings.push(damageFinding('index', path, describe(one)))
   }
   if (waiting.size > 0) findings.push(unreadNote(waiting.size))
-  return [...findings, ...(await findClosed(deps)), ...(await findCycles(deps)), ...(await creationsOf(root, deps))]
+  const more = [await findClosed(deps), await findCycles(deps), await findTorn(deps), await creationsOf(root, deps)]
+  return [...findings, ...more.flat()]
 }
 
 /** Names the organisations that only a newer version can serve. */
@@ -228,6 +230,21 @@ async function findClosed({ index }: Pick<Services, 'index'>): Promise<Finding[]
     const reason = newerVersionError(unknownInRow(requires)).message
     return { kind: 'note', subject: 'repository', path: join(id, orgRepository), reason }
   })
+}
+
+/** Names the pages that lack the change of a merged change set. A merge that is running has ended at the second look. */
+async function findTorn(deps: Services): Promise<Finding[]> {
+  const look = async () => {
+    const found: Finding[] = []
+    for (const orgId of await listOrgs(deps))
+      for (const one of await findUnfinished(deps, orgId))
+        found.push(damageFinding('repository', join(orgId, `${one.item.node_id}.git`), lacksMerge(one)))
+    return found
+  }
+  const first = await look()
+  if (first.length === 0) return first
+  await sleep(recheckDelayMs)
+  return look()
 }
 
 /** Reads the events only if they are intact. Damage is another finding. */

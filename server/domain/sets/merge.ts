@@ -230,7 +230,12 @@ async function eventsOf(
 }
 
 /** The page's record in its ledger. A new page has no state any more, and a deleted one gets it. */
-function nodeAfter(record: NodeRecord, { act, title }: OpenItem, setId: string, at: string): NodeRecord {
+export function nodeAfter(
+  record: NodeRecord,
+  { act, title }: Pick<OpenItem, 'act' | 'title'>,
+  setId: string,
+  at: string,
+): NodeRecord {
   const { state: _, proposed_in: __, ...known } = record
   if (act === 'delete') return { ...known, state: 'deleted', proposed_in: setId }
   return { ...known, title, ...(act === 'create' && { created_at: at }) }
