@@ -202,14 +202,53 @@ describe('the page of a proposal of several pages', () => {
     const asked = { act: 'review', verdict: 'request_changes', text: 'Why?', ...fieldsOf(set, old) }
     expect(ledTo(await send(at, asked))[0]).to.equal(303)
     const left = await open(at)
-    expect(words(partOf(mainOf(left), 'consent'))).to.include('You have reviewed 1 of 3 pages.')
+    expect(words(partOf(mainOf(left), 'consent'))).to.include(
+      '1 of 3 pages read. Next unread Approve the other 2 pages',
+    )
     expect(partOf(mainOf(left), 'consent')).to.include(`?page=${krill}#page-${krill}`)
     expect(valueIn(left, 'items')).to.equal(`${krill} ${whales}`)
     await send(at, { act: 'approve', version: set.version, items: `${krill} ${whales}` })
     const { items } = (await bob.get(`${sets}/${set.number}`)).body.change_set
     expect(items.map((one: Answer['body']) => one.own_verdict)).to.deep.equal(['request_changes', 'approve', 'approve'])
-    expect(words(await shown(bob, at))).to.not.include('You have reviewed')
-    expect(words(await shown(cy, at)), 'its author').to.not.include('You have reviewed')
+    expect(words(await shown(bob, at))).to.not.include('pages read')
+    expect(words(await shown(cy, at)), 'its author').to.not.include('pages read')
+  })
+
+  it('marks the page that is opened as read, and says what has changed since', async () => {
+    const { set, whales, old, krill, at } = await aSet()
+    const box = async (path: string) => partOf(await shown(eve, path), 'consent')
+    expect(await box(`${at}?page=${old}`)).to.include(`?page=${krill}#page-${krill}">Next unread`)
+    expect(words(await box(`${at}?page=${whales}&tab=impact`)), 'not shown').to.include('1 of 3 pages read.')
+    await box(`${at}?page=${whales}`)
+    const branch = itemOf(set, whales).source_branch
+    const change = { message: 'More', changes: [{ action: 'put', path: 'content.md', content: 'Grey.\n' }] }
+    expect(words(await box(at))).to.include('2 of 3 pages read.')
+    await cy.post(`/orgs/${ann.org}/nodes/${whales}/tree/${branch}/commits`, change).then(expecting(201))
+    const main = await shown(eve, at)
+    expect(words(main).match(/Change · changed since you read it/g), 'in both lists').to.have.length(2)
+    expect(main.match(/data-to-read="/g)).to.have.length(2)
+    expect(await shown(cy, at), 'its author').to.not.include('data-to-read')
+    expect(words(await box(`${at}?page=${whales}`))).to.include('2 of 3 pages read.')
+    expect(words(await shown(eve, at))).to.not.include('changed since you read it')
+  })
+
+  it.deep('offers first to approve the pages whose rules wait for the visitor', async () => {
+    const { set, whales, old, krill, at } = await aSet()
+    await setRules({ ...reviewed, under: whales, by: { people: [eve.user.id] } })
+    try {
+      const page = await visit(eve).open(at)
+      const box = partOf(mainOf(page), 'consent')
+      expect(words(box)).to.include('0 of 3 pages read. Next unread 1 page waits for you: Whales Approve this page')
+      expect(box).to.include(`#page-${whales}">Next unread`)
+      expect(valueIn(page, 'items')).to.equal(whales)
+      ledTo(await visit(eve).send(at, { act: 'approve', version: set.version, items: whales }))
+      const rest = await visit(eve).open(at)
+      expect(words(mainOf(rest))).to.include('1 of 3 pages read. Next unread Approve the other 2 pages')
+      expect(valueIn(rest, 'items')).to.equal(`${old} ${krill}`)
+      expect(words(await shown(bob, at)), 'for others').to.include('Approve 3 pages')
+    } finally {
+      await setRules()
+    }
   })
 
   it.deep('shows the open threads of each page, which are answered in its own proposal', async () => {
@@ -264,7 +303,7 @@ describe('the page of a proposal of several pages', () => {
         .to.include('Approve 3 pages')
         .and.not.include('Merge anyway')
       const before = await visit(eve).open(at)
-      expect(words(mainOf(before))).to.include('You have reviewed 0 of 3 pages. Next page Approve 3 pages')
+      expect(words(mainOf(before))).to.include('0 of 3 pages read. Next unread Approve 3 pages')
       const sent = { act: 'approve', version: set.version, items: valueIn(before, 'items') ?? '' }
       expect(ledTo(await visit(eve).send(at, sent))).to.deep.equal([303, at])
       expect(words(await shown(eve, at)).match(/approved by you/g)).to.have.length(6)

@@ -63,7 +63,7 @@ interface ShownItem {
   readonly author_id?: string
   /** The caller's verdict on this version. */
   readonly own_verdict?: 'approve' | 'request_changes'
-  /** Whether the caller has read this version. */
+  /** The version that the caller has read: this one, another or none. */
   readonly read?: 'read' | 'changed' | 'unread'
   readonly comments: number
   readonly open_threads: number

@@ -26,7 +26,7 @@ import {
   type SetImpact,
   Steps,
 } from '../parts/set-items.tsx'
-import type { ChangeSet, SetTalk } from '../parts/set-needs.ts'
+import type { ChangeSet, Item, SetTalk } from '../parts/set-needs.ts'
 import { noSuggestions } from '../parts/suggesting.ts'
 import { type Conversing, readMembers, renderTexts } from '../parts/talk.ts'
 import { asSentence } from '../text/broken-rules.ts'
@@ -63,10 +63,13 @@ async function changeSetPage(visit: PageContext, { problem, refusal, status = 20
   ])
   const talk: SetTalk = { visit, org, set, members }
   const asked = query.get('page')
-  const only = set.items.find(({ node_id }) => node_id === asked)?.node_id
+  const one = set.items.find(({ node_id }) => node_id === asked)
+  const only = one?.node_id
   const tab = tabNames.find((one) => one === query.get('tab')) ?? 'pages'
   const read = only === undefined ? set.items.slice(0, mostOpen) : set.items.filter(({ node_id }) => node_id === only)
   const contents = tab === 'pages' ? await readItems(visit, org.id, read) : new Map<string, ItemContent>()
+  const content = one && contents.get(one.node_id)
+  if (content) await markItem(visit, one, content)
   const said = conversingOf(talk)
   const shown = tab === 'conversation' ? await readConversation(said) : undefined
   if (shown?.next === undefined)
@@ -90,7 +93,7 @@ async function changeSetPage(visit: PageContext, { problem, refusal, status = 20
       await renderTexts(said, shown ? textsIn(shown) : [])
     },
     body: () => (
-      <Frame talk={talk} problem={problem} tab={tab}>
+      <Frame {...{ talk, problem, tab }} only={content && only}>
         {tab === 'impact' ? (
           <ImpactView talk={talk} impact={impact} />
         ) : shown ? (
@@ -113,6 +116,12 @@ async function changeSetPage(visit: PageContext, { problem, refusal, status = 20
   }
 }
 
+/** Marks the version of the page that is shown as read. */
+async function markItem(visit: PageContext, { node_id, number, status, read }: Item, { pr }: ItemContent) {
+  if (status === 'open' && read !== 'read')
+    await markAsRead(visit, { ...pathOf(visit), node_id, number }, 0, pr.source_commit)
+}
+
 /** The conversation about the whole. The organisation is its node, and its head the version of the set. */
 function conversingOf({ visit, org, set, members }: SetTalk): Conversing {
   const branches = { source_branch: '', source_commit: set.version, target_branch: 'main', merge_reasons: [] }
@@ -124,10 +133,12 @@ interface FrameProps {
   readonly talk: SetTalk
   readonly problem: string | undefined
   readonly tab: Tab
+  /** The node of the only page that is shown. */
+  readonly only: string | undefined
   readonly children: VNode
 }
 
-function Frame({ talk, problem, tab, children }: FrameProps) {
+function Frame({ talk, problem, tab, only, children }: FrameProps) {
   const { visit, org, set } = talk
   const { urls } = visit
   const base = urls.changeSet(org.id, set.number)
@@ -162,7 +173,7 @@ function Frame({ talk, problem, tab, children }: FrameProps) {
         </div>
         <aside class="aside" aria-label="Actions">
           <SetBox talk={talk} problem={problem} />
-          <SetReviewers talk={talk} />
+          <SetReviewers talk={talk} only={only} />
         </aside>
       </div>
     </main>

@@ -157,10 +157,19 @@ async function conversationView(talk: Talk): Promise<View> {
   }
 }
 
-/** Marks the conversation as read up to its last entry. If that fails, it waits for the visitor once more. */
-export async function markAsRead({ api }: PageContext, path: PullPath, entry: number | undefined): Promise<void> {
+/**
+ * Marks the conversation as read up to its last entry. If that fails, it waits for the visitor once more.
+ *
+ * @param head the commit that was read
+ */
+export async function markAsRead(
+  { api }: PageContext,
+  path: PullPath,
+  entry: number | undefined,
+  head?: string,
+): Promise<void> {
   if (entry === undefined) return
-  await api.putReadMark({ path, body: { entry } }).catch(() => undefined)
+  await api.putReadMark({ path, body: { entry, ...(head !== undefined && { head }) } }).catch(() => undefined)
 }
 
 async function changesView(talk: Talk, changes: Changes): Promise<View> {

@@ -7,7 +7,7 @@ import { Icon } from './icons.tsx'
 import { ActForm } from './merge-box.tsx'
 import { Overridden, OverrideForm } from './override.tsx'
 import { mayChangeSet, reaches } from './rights.ts'
-import { type ChangeSet, type Item, needsOfSet, type SetTalk } from './set-needs.ts'
+import { type ChangeSet, type Item, isToReview, needsOfSet, type SetTalk } from './set-needs.ts'
 
 /** Pages that are named behind what holds them up. */
 const mostNamed = 5
@@ -80,7 +80,7 @@ export function SetBox({ talk, problem }: BoxProps) {
 
 /** Lists what holds pages up, each with the pages. */
 function Needs({ talk }: { readonly talk: SetTalk }) {
-  const { visit, org, set } = talk
+  const { set } = talk
   const needs = needsOfSet(talk)
   const open = openPages(set)
   if (set.status !== 'open' || needs.size === 0) return null
@@ -89,23 +89,32 @@ function Needs({ talk }: { readonly talk: SetTalk }) {
       {[...needs].map(([need, items]) => (
         <li>
           <bdi>{need}</bdi>
-          <small>
-            {items.length === open && open > 1
-              ? `All ${open} pages`
-              : items.slice(0, mostNamed).map(({ node_id, title }, at) => (
-                  <>
-                    {at > 0 && ', '}
-                    <a href={`${visit.urls.changeSet(org.id, set.number, node_id)}#page-${node_id}`}>
-                      <bdi>{title || 'A deleted page'}</bdi>
-                    </a>
-                  </>
-                ))}
-            {items.length !== open && items.length > mostNamed && ` and ${items.length - mostNamed} more`}
-          </small>
+          <small>{items.length === open && open > 1 ? `All ${open} pages` : <Links {...{ talk, items }} />}</small>
         </li>
       ))}
     </ul>
   )
+}
+
+/** Links to the first of these pages. */
+function Links({ talk, items }: { readonly talk: SetTalk; readonly items: readonly Item[] }) {
+  return (
+    <>
+      {items.slice(0, mostNamed).map((item, at) => (
+        <>
+          {at > 0 && ', '}
+          <a href={hrefOf(talk, item)}>
+            <bdi>{item.title || 'A deleted page'}</bdi>
+          </a>
+        </>
+      ))}
+      {items.length > mostNamed && ` and ${items.length - mostNamed} more`}
+    </>
+  )
+}
+
+function hrefOf({ visit, org, set }: SetTalk, { node_id }: Item): string {
+  return `${visit.urls.changeSet(org.id, set.number, node_id)}#page-${node_id}`
 }
 
 interface State {
@@ -138,19 +147,25 @@ function stateOf({ merge_reason, merged_by, closed_by, open_threads }: ChangeSet
   }
 }
 
-/** The pages that the visitor may review, and has not. Their own changes are not among them. */
-function unreviewed({ items, author_id: opener }: ChangeSet, person: string | undefined): readonly Item[] {
-  if (opener === person) return []
-  return items.filter((one) => one.status === 'open' && one.own_verdict === undefined && one.author_id !== person)
+/** True if a rule of the page lacks approvals, and counts the visitor's. */
+function waitsFor({ visit, org: { role } }: SetTalk, { missing }: Item): boolean {
+  return missing.some(
+    ({ of }) =>
+      of.people?.includes(visit.person?.id ?? '') || (of.role && role !== undefined && reaches(role, of.role)),
+  )
+}
+
+interface ReviewProps {
+  readonly talk: SetTalk
+  /** The node of the only page that is shown, and so read. */
+  readonly only: string | undefined
 }
 
 /** The members who were asked for a review, and what is left for the visitor. */
-export function SetReviewers({ talk }: { readonly talk: SetTalk }) {
+export function SetReviewers({ talk, only }: ReviewProps) {
   const { visit, org, set, members } = talk
   const mayAsk = set.status === 'open' && !set.is_draft && mayChangeSet(set, org, visit.person)
   const mergers = mergersOf(set.merge_role)
-  const left = unreviewed(set, visit.person?.id)
-  const [next] = left
   if (set.status !== 'open') return null
   return (
     <section class="box" id="consent">
@@ -162,22 +177,47 @@ export function SetReviewers({ talk }: { readonly talk: SetTalk }) {
         ))}
       </ul>
       <p class="why">An approval is one of each page. {`Merged by ${mergers}.`}</p>
-      {next && (
-        <>
-          <p class="set-left">
-            You have reviewed {openPages(set) - left.length} of {plural(openPages(set), 'page')}.{' '}
-            <a href={`${visit.urls.changeSet(org.id, set.number, next.node_id)}#page-${next.node_id}`}>Next page</a>
-          </p>
-          <ActForm
-            {...{ visit }}
-            act="approve"
-            fields={{ version: set.version, items: left.map(({ node_id }) => node_id).join(' ') }}
-          >
-            {left.length === openPages(set) ? 'Approve' : 'Approve the other'} {plural(left.length, 'page')}
-          </ActForm>
-        </>
-      )}
+      <Left {...{ talk, only }} />
       {mayAsk && <AskForReview talk={{ visit, members, pr: set }} />}
     </section>
   )
+}
+
+/** The pages to read and to approve next. First come pages that wait for the visitor. */
+function Left({ talk, only }: ReviewProps) {
+  const { visit, set } = talk
+  const all = set.items.filter((item) => isToReview(set, item, visit.person?.id))
+  const left = all.filter(({ own_verdict }) => own_verdict === undefined)
+  const waiting = left.filter((item) => waitsFor(talk, item))
+  const isPart = waiting.length > 0 && waiting.length < left.length
+  const named = isPart ? waiting : left
+  const unread = [...named, ...all].filter(({ node_id, read }) => read !== 'read' && node_id !== only)
+  const [next] = unread
+  if (left.length === 0) return null
+  return (
+    <>
+      <p class="why" id="read">
+        {all.length - new Set(unread).size} of {plural(all.length, 'page')} read.{' '}
+        {next && <a href={hrefOf(talk, next)}>Next unread</a>}
+      </p>
+      {isPart && (
+        <p class="why">
+          {plural(waiting.length, 'page waits', 'pages wait')} for you: <Links {...{ talk }} items={waiting} />
+        </p>
+      )}
+      <ActForm
+        {...{ visit }}
+        act="approve"
+        fields={{ version: set.version, items: named.map(({ node_id }) => node_id).join(' ') }}
+      >
+        {approveWords(named.length, isPart ? 'these' : left.length === all.length ? 'all' : 'the other')}
+      </ActForm>
+    </>
+  )
+}
+
+function approveWords(count: number, which: 'all' | 'these' | 'the other'): string {
+  if (which === 'all') return `Approve ${plural(count, 'page')}`
+  if (count > 1) return `Approve ${which} ${count} pages`
+  return `Approve ${which === 'these' ? 'this' : which} page`
 }

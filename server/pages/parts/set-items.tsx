@@ -16,7 +16,7 @@ import { Prose } from './prose.tsx'
 import { toChange } from './pull-impact.tsx'
 import type { Refusal } from './review-acts.ts'
 import { mayChangeSet } from './rights.ts'
-import { faultsOfItem, type Item, type SetTalk, stateOfItem } from './set-needs.ts'
+import { faultsOfItem, type Item, isToReview, type SetTalk, stateOfItem } from './set-needs.ts'
 import { type ItemThreads, readItemThreads, renderThreads, ThreadsOfItem } from './set-threads.tsx'
 import type { Pull } from './talk.ts'
 
@@ -101,6 +101,7 @@ function ItemHead({ item }: { readonly item: Item }) {
   const state = stateOfItem(item)
   const facts = [
     says,
+    item.read === 'changed' && 'changed since you read it',
     item.approvals > 0 && plural(item.approvals, 'approval'),
     item.comments > 0 && plural(item.comments, 'comment'),
     item.open_threads > 0 && plural(item.open_threads, 'open thread'),
@@ -149,7 +150,7 @@ interface ItemsProps {
 }
 
 export function Items({ talk, contents, impact, only, refusal }: ItemsProps) {
-  const { set } = talk
+  const { visit, org, set } = talk
   const left = newComparing()
   const shown = only === undefined ? set.items : set.items.filter(({ node_id }) => node_id === only)
   return (
@@ -157,8 +158,14 @@ export function Items({ talk, contents, impact, only, refusal }: ItemsProps) {
       {shown.map((item) => {
         const content = contents.get(item.node_id)
         const isOpen = content !== undefined && (only !== undefined || item.own_verdict !== 'approve')
+        const isUnread = only === undefined && isToReview(set, item, visit.person?.id) && item.read !== 'read'
         return (
-          <details class="set-item" id={`page-${item.node_id}`} open={isOpen}>
+          <details
+            class="set-item"
+            id={`page-${item.node_id}`}
+            open={isOpen}
+            data-to-read={isUnread ? visit.urls.changeSet(org.id, set.number, item.node_id) : undefined}
+          >
             <summary>
               <h2>
                 <ItemHead item={item} />

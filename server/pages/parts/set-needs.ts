@@ -37,6 +37,11 @@ const ruled: Words = {
 }
 const words: Words = { ...faults, ...ruled }
 
+/** True for an open page that the visitor may review: not their own change. */
+export function isToReview({ author_id }: ChangeSet, item: Item, person: string | undefined): boolean {
+  return item.status === 'open' && author_id !== person && item.author_id !== person
+}
+
 /** The reasons that are about this page. A draft is a draft as a whole. */
 function reasonsOf({ reasons }: Item): Item['reasons'] {
   return reasons.filter((reason) => reason !== 'draft')
