@@ -20,7 +20,7 @@ const limits = kibibytes({
   menu: 1,
   quick: 1.25,
   orgs: 2,
-  switcher: 9,
+  switcher: 9.25,
   import: 3,
   set: 1,
   review: 5,
