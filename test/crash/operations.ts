@@ -7,6 +7,7 @@ import { credentialOperations } from './credentials.ts'
 import { report } from './machines.ts'
 import { branchesOf, openRequest, openRequestOf } from './proposing.ts'
 import { fetched, made, merged, push } from './pushing.ts'
+import { proposeSet } from './sets.ts'
 import { comment, deleteComment, editComment, resolve, review, withdraw } from './talk.ts'
 import { newOwnNode, type PushedBranch, type Request, type SharedNode } from './world.ts'
 
@@ -43,6 +44,7 @@ const writes: Operations = [
   [3, reportCheck],
   [2, applySuggestion],
   [0.4, changeRules],
+  [3, proposeSet],
 ]
 
 const operations: Operations = [...writes, ...credentialOperations]

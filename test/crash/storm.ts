@@ -18,6 +18,7 @@ import { type Followers, followersEnvironment, startFollowers } from './follower
 import { judgeAnswers, judgePushes } from './judge.ts'
 import { judgeEvents, judgeSame, judgeShown } from './judge-events.ts'
 import { startProcesses } from './processes.ts'
+import { judgeSets } from './sets.ts'
 import { beginWorld, logIn, printCounts, verdict } from './story.ts'
 
 const { values, positionals } = parseArgs({
@@ -110,6 +111,7 @@ try {
   await judgePushes(world, alive, token)
   await judgeLeftovers(world, 2)
   await judgeRepositories(world)
+  judgeSets(world)
   const events = await judgeEvents(world, followers)
   await judgeRebuild(world, token, doors, processes.stop, async () => {
     await processes.restart(0)
