@@ -3759,6 +3759,8 @@ export interface components {
             target_branch: string;
             /** @description The numbers of the comments that were submitted with it. */
             comments: number[];
+            /** @description The nodes that a review of a change set gives its verdict on. Absent for other reviews. */
+            items?: components["schemas"]["Uuid"][];
             withdrawn_at?: components["schemas"]["UtcTime"];
             dismissed_at?: components["schemas"]["UtcTime"];
             /** @description The name of the user who dismissed it. */

@@ -47,14 +47,19 @@ export function objectionWords({ verdicts, changes_requested }: WordedConsent): 
 }
 
 /** `It needs 2 more approvals by maintainers, Di or Ed.` */
-function approvalWords(
+function approvalWords(missing: WordedConsent['missing'][number], nameOf: NameOf): string {
+  return `It needs ${plural(missing.needed, 'more approval')} by ${approversOf(missing, nameOf)}.`
+}
+
+/** Returns those whose approvals a rule lacks: `maintainers, Di or Ed`. */
+export function approversOf(
   { needed, of: { role, people = [] } }: WordedConsent['missing'][number],
   nameOf: NameOf,
 ): string {
   const one = needed === 1
   const byRole = role === undefined ? [] : [one ? `${article(role)} ${nounOf(role)}` : `${nounOf(role)}s`]
   const named = nameOf ? shortened(people.map(nameOf)) : people.length > 0 ? [namedMembers(people.length)] : []
-  return `It needs ${plural(needed, 'more approval')} by ${or.format([...byRole, ...named])}.`
+  return or.format([...byRole, ...named])
 }
 
 function namedMembers(count: number): string {

@@ -3759,6 +3759,8 @@ export interface components {
             readonly target_branch: string;
             /** @description The numbers of the comments that were submitted with it. */
             readonly comments: readonly number[];
+            /** @description The nodes that a review of a change set gives its verdict on. Absent for other reviews. */
+            readonly items?: readonly components["schemas"]["Uuid"][];
             readonly withdrawn_at?: components["schemas"]["UtcTime"];
             readonly dismissed_at?: components["schemas"]["UtcTime"];
             /** @description The name of the user who dismissed it. */

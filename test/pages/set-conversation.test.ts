@@ -78,6 +78,17 @@ describe('the conversation of a proposal of several pages', () => {
     expect(words(await shown(eve))).to.include('dismissed it: Too early.')
   })
 
+  it('names the pages of a review of some', async () => {
+    const number = at.split('/').at(-1)
+    const { version: expected_version, items } = (await eve.get(`${sets}/${number}`)).body.change_set
+    const seals = items.find(({ title }: { title: string }) => title === 'Seals').node_id
+    const body = { verdict: 'request_changes', text: 'Which?', expected_version, items: [seals] }
+    const { entry } = (await eve.post(`${sets}/${number}/reviews`, body).then(expecting(201))).body
+    expect(words(await shown(bob))).to.include('Eve asks for changes of “Seals”,')
+    const review = `/orgs/${ann.org}/nodes/${ann.org}/pull-requests/${number}/reviews/${entry}`
+    expect((await bob.get(review).then(expecting(200))).body.items).to.deep.equal([seals])
+  })
+
   it('marks what the visitor has read', async () => {
     await send(eve, { act: 'comment', text: 'See this, @Bob.' })
     const waits = async () => (await bob.get(`/orgs/${ann.org}/waiting`).then(expecting(200))).body.total

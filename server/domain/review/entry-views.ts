@@ -59,6 +59,8 @@ export interface ReviewText {
   readonly target_branch: string
   /** The comments that were submitted with it. */
   readonly comments: readonly number[]
+  /** The pages that a review of a change set gives its verdict on. */
+  readonly items?: readonly string[]
   readonly withdrawn_at?: string
   readonly dismissed_at?: string
   readonly dismissed_by?: string
@@ -104,11 +106,12 @@ function toAnchor({ commit, path, first_line, num_lines, quote, pointer }: Comme
 }
 
 export function toReviewText(entry: number, record: VerdictRecord): ReviewText {
-  const { id, at, verdict, text, head, base, target_branch, comments, withdrawn, dismissed, erased } = record
+  const { id, at, verdict, text, head, base, target_branch, comments, items, withdrawn, dismissed, erased } = record
   return {
     ...{ entry, id, ...authorFields(record.by), created_at: at, verdict, text, head_commit: head },
     ...(base !== null && { base_commit: base }),
     ...{ target_branch, comments },
+    ...(items && { items }),
     ...(withdrawn && { withdrawn_at: withdrawn.at }),
     ...(dismissed && {
       dismissed_at: dismissed.at,

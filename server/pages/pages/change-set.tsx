@@ -126,7 +126,8 @@ async function markItem(visit: PageContext, { node_id, number, status, read }: I
 function conversingOf({ visit, org, set, members }: SetTalk): Conversing {
   const branches = { source_branch: '', source_commit: set.version, target_branch: 'main', merge_reasons: [] }
   const at = { org, path: { org_id: org.id, node_id: org.id } }
-  return { visit, at, pr: { ...set, ...branches }, members, base: null, suggesting: noSuggestions(), html: new Map() }
+  const pr = { ...set, ...branches }
+  return { visit, at, pr, members, pages: set.items, base: null, suggesting: noSuggestions(), html: new Map() }
 }
 
 interface FrameProps {

@@ -19,6 +19,8 @@ type Entry = AnswerOf<'getTimeline'>['entries'][number]
 type PullEvent = NonNullable<Entry['event']>
 type Commit = AnswerOf<'listPullCommits'>['commits'][number]
 
+/** Pages of a review that are named. */
+const mostNamed = 5
 /** Maximum commits among the entries. */
 const mostCommits = 100
 
@@ -218,6 +220,7 @@ function ReviewView({ talk, review }: { readonly talk: Conversing; readonly revi
         <Icon name={mark} />
         <span>
           <Name>{author}</Name> {verdict === 'comment' && comments.length > 0 ? 'wrote' : reviewWords[verdict]}
+          {pagesOf(talk, review)}
           {comments.length > 0 && (
             <>
               {verdict === 'comment' ? ' ' : ' with '}
@@ -243,6 +246,15 @@ function ReviewView({ talk, review }: { readonly talk: Conversing; readonly revi
       )}
     </article>
   )
+}
+
+/** Names the pages of a review that is about some of the pages: ` of “Whales” and “Krill”`. */
+function pagesOf({ pages = [] }: Conversing, { verdict, items = [] }: Review): string {
+  const named = pages.filter(({ node_id }) => items.includes(node_id)).map(({ title }) => `“${title}”`)
+  if (named.length === 0 || named.length === pages.length) return ''
+  const more = named.length - mostNamed
+  const shown = more > 0 ? [...named.slice(0, mostNamed), `${more} more`] : named
+  return ` ${verdict === 'approve' ? '' : 'of '}${listed(shown)}`
 }
 
 const states = {

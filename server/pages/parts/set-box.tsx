@@ -1,6 +1,6 @@
 /** The box of a proposal of several pages: its state and its actions. */
 
-import { mergersOf } from '../../base/consent-words.ts'
+import { approversOf, mergersOf } from '../../base/consent-words.ts'
 import { AskForReview, Waiting } from './consent.tsx'
 import { plural } from './dates.tsx'
 import { Icon } from './icons.tsx'
@@ -8,6 +8,7 @@ import { ActForm } from './merge-box.tsx'
 import { Overridden, OverrideForm } from './override.tsx'
 import { mayChangeSet, reaches } from './rights.ts'
 import { type ChangeSet, type Item, isToReview, needsOfSet, type SetTalk } from './set-needs.ts'
+import { nameOf } from './talk.ts'
 
 /** Pages that are named behind what holds them up. */
 const mostNamed = 5
@@ -166,14 +167,19 @@ export function SetReviewers({ talk, only }: ReviewProps) {
   const { visit, org, set, members } = talk
   const mayAsk = set.status === 'open' && !set.is_draft && mayChangeSet(set, org, visit.person)
   const mergers = mergersOf(set.merge_role)
+  const missing = set.items.flatMap((item) => item.missing)
+  const wanted = new Set(missing.map((one) => approversOf(one, (id) => nameOf(talk, id))))
   if (set.status !== 'open') return null
   return (
     <section class="box" id="consent">
       <h2>Review</h2>
-      {set.reviewers.length === 0 && <p class="why">Nobody was asked for a review yet.</p>}
+      {set.reviewers.length + wanted.size === 0 && <p class="why">Nobody was asked for a review yet.</p>}
       <ul class="consent">
         {set.reviewers.map(({ name }) => (
           <Waiting name={name} />
+        ))}
+        {[...wanted].map((names) => (
+          <Waiting name={names} because="a rule asks" />
         ))}
       </ul>
       <p class="why">An approval is one of each page. {`Merged by ${mergers}.`}</p>

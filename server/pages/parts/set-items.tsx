@@ -15,9 +15,16 @@ import { EdgeList } from './impact.tsx'
 import { Prose } from './prose.tsx'
 import { toChange } from './pull-impact.tsx'
 import type { Refusal } from './review-acts.ts'
-import { mayChangeSet } from './rights.ts'
+import { isEditable, mayChangeSet } from './rights.ts'
 import { faultsOfItem, type Item, isToReview, type SetTalk, stateOfItem } from './set-needs.ts'
-import { type ItemThreads, readItemThreads, renderThreads, ThreadsOfItem } from './set-threads.tsx'
+import {
+  type ItemTalk,
+  ReviewsOfItem,
+  readItemReviews,
+  readItemThreads,
+  renderThreads,
+  ThreadsOfItem,
+} from './set-threads.tsx'
 import type { Pull } from './talk.ts'
 
 export type SetImpact = AnswerOf<'getChangeSetImpact'>
@@ -26,7 +33,7 @@ export type SetImpact = AnswerOf<'getChangeSetImpact'>
 const mostEdges = 24
 
 /** The content of a page, which only open ones have. */
-export interface ItemContent extends ItemThreads {
+export interface ItemContent extends ItemTalk {
   readonly pr: Pull
   readonly files: readonly FileChange[]
   readonly fields: Awaited<ReturnType<typeof readFieldChanges>>
@@ -55,9 +62,10 @@ export async function readItems(
         api.getNode({ path, query: { proposed: 'true' } }),
         readItemThreads(visit, org_id, item),
       ])
+      const reviews = await readItemReviews(visit, path, pr)
       const files = await readFileChanges(api, path, changes, left)
       const fields = await readFieldChanges(api, node, files)
-      contents.set(node_id, { ...talk, ...{ pr, files, fields, tags: node.tags } })
+      contents.set(node_id, { ...talk, ...{ reviews, pr, files, fields, tags: node.tags } })
     } catch (error) {
       if (!(error instanceof AppError && error.code.endsWith('_not_found'))) throw error
     }
@@ -96,14 +104,15 @@ const acts: Readonly<Record<Item['act'], { icon: IconName; tone: string; says: s
 }
 
 /** The line of a page: its act, title, review and state. */
-function ItemHead({ item }: { readonly item: Item }) {
+function ItemHead({ item, content }: { readonly item: Item; readonly content?: ItemContent | undefined }) {
   const { icon, tone, says } = acts[item.act]
   const state = stateOfItem(item)
+  const comments = item.comments + (content?.reviews.filter(({ text }) => text !== '').length ?? 0)
   const facts = [
     says,
     item.read === 'changed' && 'changed since you read it',
     item.approvals > 0 && plural(item.approvals, 'approval'),
-    item.comments > 0 && plural(item.comments, 'comment'),
+    comments > 0 && plural(comments, 'comment'),
     item.open_threads > 0 && plural(item.open_threads, 'open thread'),
     item.own_verdict && (item.own_verdict === 'approve' ? 'approved by you' : 'you asked for changes'),
   ]
@@ -168,7 +177,7 @@ export function Items({ talk, contents, impact, only, refusal }: ItemsProps) {
           >
             <summary>
               <h2>
-                <ItemHead item={item} />
+                <ItemHead {...{ item, content }} />
               </h2>
             </summary>
             {content === undefined ? (
@@ -236,6 +245,7 @@ function ItemBody({ talk, item, content, impact, left, refusal }: BodyProps) {
           hrefOf: (side, line) => href + formLink(new URLSearchParams(), path, side, line),
         })}
       />
+      <ReviewsOfItem {...{ talk, item }} about={content} />
       <ThreadsOfItem {...{ talk, item, href }} about={content} />
       {item.status === 'open' && <ItemFoot {...{ talk, item, content, href, refusal }} />}
     </div>
@@ -346,6 +356,11 @@ function ItemFoot({
           <Hidden fields={fields} />
           {button('update', 'Update')}
         </form>
+      )}
+      {item.act !== 'delete' && isEditable(pr, org, visit.person) && (
+        <a class="btn small" href={visit.urls.edit(org.id, item.node_id, pr.source_branch)}>
+          Edit
+        </a>
       )}
       <a class="btn small quiet" href={href}>
         {item.comments > 0 ? plural(item.comments, 'comment') : 'Comment'}

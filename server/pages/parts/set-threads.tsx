@@ -1,17 +1,20 @@
-/** The open threads about one page of a proposal of several. They are answered in the conversation about that page. */
+/** The reviews and open threads of one page of a proposal of several. They are answered in the conversation about it. */
 
 import type { PageContext } from '../page-context.ts'
 import { When } from './dates.tsx'
 import { readQuotes } from './quotes.ts'
 import type { Item, SetTalk } from './set-needs.ts'
 import { noSuggestions } from './suggesting.ts'
-import { type Conversing, entryLink, type Pull, renderTexts, type Thread } from './talk.ts'
+import { type Conversing, entryLink, type Pull, type Review, renderTexts, type Thread } from './talk.ts'
 import { Name, Quoted, TextOf } from './thread.tsx'
+import { reviewWords } from './verdict.tsx'
 
 /** Open threads of a page that are shown. */
 const mostThreads = 20
+/** Reviews of a page that are read. */
+const mostReviews = 100
 
-export interface ItemThreads {
+interface ItemThreads {
   readonly threads: readonly Thread[]
   /** The quoted lines by first comment. */
   readonly quotes: ReadonlyMap<number, string>
@@ -32,7 +35,24 @@ export async function readItemThreads(
   return { threads, quotes: await readQuotes(api, path, firsts), said: new Map() }
 }
 
-interface About extends ItemThreads {
+export interface ItemTalk extends ItemThreads {
+  /** The reviews that hold, with a text or a request for changes. */
+  readonly reviews: readonly Review[]
+}
+
+/** Reads the reviews of a page, if it has a verdict. Approvals without text have no line. */
+export async function readItemReviews(
+  { api }: PageContext,
+  path: { readonly org_id: string; readonly node_id: string; readonly number: number },
+  { consent }: Pull,
+): Promise<readonly Review[]> {
+  if (consent.verdicts.length === 0) return []
+  const { reviews } = await api.listReviews({ path, query: { limit: mostReviews } })
+  const holds = ({ state }: Review) => state === 'current' || state === 'stale'
+  return reviews.filter((one) => holds(one) && (one.text !== '' || one.verdict === 'request_changes'))
+}
+
+interface About extends ItemTalk {
   readonly pr: Pull
 }
 
@@ -42,10 +62,8 @@ function conversingOf({ visit, org, members }: SetTalk, node_id: string, { pr, s
 }
 
 export async function renderThreads(talk: SetTalk, node: string, about: About): Promise<void> {
-  await renderTexts(
-    conversingOf(talk, node, about),
-    about.threads.flatMap(({ comments }) => comments),
-  )
+  const texts = [...about.reviews, ...about.threads.flatMap(({ comments }) => comments)]
+  await renderTexts(conversingOf(talk, node, about), texts)
 }
 
 interface Props {
@@ -54,6 +72,29 @@ interface Props {
   readonly about: About
   /** The URL of the page's own proposal. */
   readonly href: string
+}
+
+/** The verdicts on a page with their texts. */
+export function ReviewsOfItem({ talk, item, about }: Omit<Props, 'href'>) {
+  const conversing = conversingOf(talk, item.node_id, about)
+  return (
+    <>
+      {about.reviews.map(({ entry, author, verdict, state, created_at }) => (
+        <section class="thread" aria-label={`Review of ${item.title}`}>
+          <article class="comment">
+            <header>
+              <span>
+                <Name>{author}</Name> {reviewWords[verdict]}
+                {state === 'stale' && ' before the last change'}
+              </span>
+              <When time={created_at} />
+            </header>
+            <TextOf talk={conversing} entry={entry} />
+          </article>
+        </section>
+      ))}
+    </>
+  )
 }
 
 export function ThreadsOfItem({ talk, item, about, href }: Props) {

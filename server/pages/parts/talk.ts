@@ -39,6 +39,8 @@ export interface Conversing {
     | 'merge_reasons'
   >
   readonly members: readonly Member[]
+  /** The pages of a proposal of several. */
+  readonly pages?: readonly { readonly node_id: string; readonly title: string }[]
   /** The merge base, whose lines the proposal removes. */
   readonly base: string | null
   /** The readers of the views fill it. */
