@@ -50,8 +50,11 @@ describe('pushes into change sets', () => {
 
     const second = await work(di, seals, `change "Seals eat fish"; git push origin HEAD:sets/${number}`)
     expect(second.text).to.match(pageOfSet(number, ' \\(draft\\), 2 pages')).and.include(`HEAD -> sets/${number}`)
-    const empty = `git push -q origin $(git commit-tree -p HEAD -m Gone $(git mktree < /dev/null)):refs/heads/sets/${number}`
-    expect((await work(bob, old, empty)).text).to.match(pageOfSet(number, ' \\(draft\\), 3 pages'))
+    const empty = (branch: string) =>
+      `git push -q origin $(git commit-tree -p HEAD -m Gone $(git mktree < /dev/null)):refs/heads/${branch}`
+    const direct = await work(bob, old, empty('main'))
+    expect(direct.text).to.include('remote: main: Propose the deletion: git push origin HEAD:sets/new\n')
+    expect((await work(bob, old, empty(`sets/${number}`))).text).to.match(pageOfSet(number, ' \\(draft\\), 3 pages'))
     const branch = `sets/${number}`
     expect(await actsOf(number)).to.deep.equal({
       [whales]: ['change', branch],
@@ -87,7 +90,9 @@ describe('pushes into change sets', () => {
     const refused = `(there is no open change set ${foreign.number} that you can change)`
     const other = await work(cy, page, `change Otters; git push origin HEAD:${own}sets/${foreign.number}`)
     expect(other.text).to.include(`${own}sets/${foreign.number} ${refused}`)
-    expect((await work(cy, page, 'change Otters; git push origin HEAD:sets/new')).text).to.include('Contributors can')
+    expect((await work(cy, page, 'change Otters; git push origin HEAD:sets/new')).text).to.include(
+      `(Contributors can change only branches below ${own}; push there: git push origin HEAD:${own}sets/new)`,
+    )
     expect((await work(bob, page, 'change Otters; git push origin HEAD:sets/999')).text).to.include('set 999 that you')
     expect(branches(page)).to.deep.equal(['main'])
     const made = await work(cy, page, `change Otters; git push -q origin HEAD:${own}sets/new`)
@@ -130,7 +135,11 @@ describe('pushes into change sets', () => {
     const { text } = await work(bob, page, 'change Once; git push -q origin HEAD:sets/new')
     const number = numberIn(text)
     const second = await work(bob, page, 'change Twice; git push -q origin HEAD:sets/new')
-    expect(second.text).to.include(`is in change set ${number} (“Once”) already`)
+    expect(second.text).to.include(
+      `is in change set ${number} (“Once”) already, and a page is in one at a time; push to sets/${number})`,
+    )
+    const other = await work(cy, page, `change Thrice; git push origin HEAD:${prefixOf(cy)}sets/new`)
+    expect(other.text).to.include(`is in change set ${number} (“Once”) already, and a page is in one at a time)`)
     const both = await work(bob, await aPage('Both'), 'change B; git push -q --atomic origin HEAD:sets/new HEAD:draft')
     expect(both.text).to.include('(push this branch without --atomic, because its change set moves with it)')
     const page2 = await aPage('Apart')

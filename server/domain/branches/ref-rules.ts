@@ -6,6 +6,7 @@ import { branchNameProblem, treePathProblem } from '../../../gitstore/names.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { diffTrees } from '../../../gitstore/objects/diff.ts'
 import { hasObject } from '../../../gitstore/objects/objects.ts'
+import { emptyTree } from '../../../gitstore/objects/trees.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
@@ -80,9 +81,12 @@ async function checkBranch({ deps, person, access }: PushContext, { ref, from, t
   const content = await problemsOf(deps, access, repo, ref, before, commit.tree)
   const problems = [...paths, ...content]
   const [first] = problems
-  if (first) throw new PushRejectedError(toProblemLine(first), { problems })
+  const linesOf = () => (ref === main && commit.tree === emptyTree ? [proposeDeletionLine] : [])
+  if (first) throw new PushRejectedError(toProblemLine(first), { problems, linesOf })
   await checkRules({ deps, person, access }, { ref, from, to })
 }
+
+const proposeDeletionLine = 'Propose the deletion: git push origin HEAD:sets/new'
 
 /**
  * Finds new paths that are invalid, or collide with another name in their folder. If `before` is null, a whole

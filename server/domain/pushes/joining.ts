@@ -17,7 +17,7 @@ import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import { AppError } from '../../base/errors.ts'
 import { excerpt } from '../../base/excerpt.ts'
-import { type Need, type NodeAccess, type OrgAccess, requireRole } from '../access.ts'
+import { branchPrefixOf, type Need, type NodeAccess, type OrgAccess, type Rights, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { PushRejectedError } from '../branches/push-context.ts'
 import { checkLockedRef, checkRef } from '../branches/ref-rules.ts'
@@ -29,7 +29,7 @@ import { nodeFile } from '../format/paths.ts'
 import { printable } from '../format/text-rules.ts'
 import { branchName, branchRef, main } from '../layout.ts'
 import { changedBy } from '../ledger/changed-by.ts'
-import { appendPushed } from '../ledger/ledger.ts'
+import { appendPushed, type PullRecord } from '../ledger/ledger.ts'
 import { fromRow, openPullsAt, withHeads } from '../ledger/pull-ledger.ts'
 import { nextSetNumber, setsOf } from '../ledger/set-ledger.ts'
 import type { Ctx, Services } from '../services.ts'
@@ -55,6 +55,13 @@ export function parseSetRef(ref: string): SetBranch | undefined {
   const [, folder, number] = pattern.exec(ref) ?? []
   if (folder === undefined) return undefined
   return { folder, number: number === 'new' ? undefined : Number(number) }
+}
+
+/** The branch that joins the same set, below the prefix of the caller. Undefined: the ref names none, or any will do. */
+export function ownSetBranch(rights: Rights, ref: string): string | undefined {
+  const named = parseSetRef(ref)
+  const prefix = branchPrefixOf(rights)
+  return named && prefix && `${prefix}sets/${named.number ?? 'new'}`
 }
 
 interface NewBranch extends RefCommand {
@@ -190,9 +197,20 @@ async function partOfPushed(
         act: actOf(await findTree(repo, from), tree),
         headsOf: (opened) => withHeads(history, opened, command.to, from ?? noOid),
       } satisfies Parameters<typeof openItem>[3]
-      return { ...(await openItem(ctx, set, access, item, { ledger })), ledger: after }
+      const opened = await openItem(ctx, set, access, item, { ledger }).catch((error) =>
+        throwInSet(error, rights, open),
+      )
+      return { ...opened, ledger: after }
     },
   }
+}
+
+/** Names the branch of a page that is in a set already. The caller can push to it. */
+function throwInSet(error: unknown, rights: Rights, open: readonly PullRecord[]): never {
+  const branch = open.find(({ change_set }) => change_set !== undefined)?.source_branch
+  const isInSet = error instanceof AppError && error.code === 'item_exists'
+  if (!isInSet || !branch?.startsWith(branchPrefixOf(rights) ?? '')) throw error
+  throw new PushRejectedError(`${error.message}; push to ${excerpt(branch)}`, { logged: 'sets: the page is in one' })
 }
 
 /** The branches of a push that are named after change sets. */
@@ -227,7 +245,7 @@ export async function describeSets(
       else if (!pull)
         lines.push(`${excerpt(branch)} existed before, so it joined no change set; delete it and push it again to join`)
     }
-    for (const number of numbers) lines.push(await setLine(deps, org.id, number, pageOf))
+    for (const number of numbers) lines.push(await describeSet(deps, org.id, number, pageOf))
     return lines.map(printable)
   } catch (error) {
     deps.log.warn({ err: error }, 'a push succeeded, but its change sets could not be described')
@@ -235,7 +253,8 @@ export async function describeSets(
   }
 }
 
-async function setLine(deps: Services, orgId: string, number: number, pageOf: PullPage): Promise<string> {
+/** Returns the line of one set. @throws AppError change_set_not_found */
+export async function describeSet(deps: Services, orgId: string, number: number, pageOf: PullPage): Promise<string> {
   const { is_draft } = await findSet(deps, { org_id: orgId, number })
   const { length: pages } = await listSetItems(deps.index.read, orgId, [number])
   return `Change set ${number}${is_draft ? ' (draft)' : ''}, ${pages} page${pages === 1 ? '' : 's'}: ${pageOf(number)}`

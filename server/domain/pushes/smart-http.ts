@@ -36,6 +36,7 @@ import { main, maintenanceFile, orgRepo } from '../layout.ts'
 import { maintenanceError } from '../maintenance-mode.ts'
 import type { Ctx, Services } from '../services.ts'
 import type { NodeAt, RepositoryAt } from '../targets.ts'
+import { ownSetBranch } from './joining.ts'
 import { newName, newReceiver, type Receiver } from './new-repository.ts'
 import { receivePush } from './receive-push.ts'
 export type GitService = Exchange['service']
@@ -228,7 +229,9 @@ function findRefusal(access: NodeAccess, ref: string): string | undefined {
     if (problem === undefined) requireRole(access, { ref })
     return problem
   } catch (error) {
-    return pushAnswerOf(error).reason
+    const { reason } = pushAnswerOf(error)
+    const branch = ownSetBranch(access, ref)
+    return branch === undefined ? reason : reason.replace(/;.*/, `; push there: git push origin HEAD:${branch}`)
   }
 }
 
