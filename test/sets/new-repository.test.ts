@@ -12,8 +12,10 @@ import { type Answer, type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 import { ann, bob, byPage, cy, di, gitOf, grove, open, pageAt, setOf, sets, useScene } from './scene.ts'
 
+const quotaNodes = 11
+
 describe('pushes to new.git', () => {
-  useScene({ quotaNodes: 8 })
+  useScene({ quotaNodes })
 
   let desk: Desk
   before(async () => {
@@ -83,6 +85,22 @@ describe('pushes to new.git', () => {
     await ann.delete(pageAt(id)).then(expecting(204))
   })
 
+  it.deep('answer a push that is repeated as at first, and add no second page', async () => {
+    const { change_set: set } = await open(cy, { nodes: [{ title: 'Orcas' }] })
+    const push = `git push origin HEAD:sets/${set.number}`
+    const before = repositories().length
+    const { text } = await work(tokenOf(cy), `${push} 2>&1; echo ---; ${push} 2>&1`, 'Eels')
+    const [first = '', second] = text.split('---\n')
+    expect(idIn(first), text).to.not.equal('')
+    expect(second).to.equal(first)
+    expect((await setOf(set.number)).num_items).to.equal(2)
+    // The client has its answer a moment before.
+    await until(async () => repositories().length === before + 1)
+    const other = await desk.sh(`cd w; echo More. >> content.md; git commit -q -a -m More; ${push}`)
+    expect(other.text, other.text).to.include(`Change set ${set.number}`).and.include('3 pages')
+    expect(repositories()).to.have.length(before + 2)
+  })
+
   it.deep('take tokens that propose, below their prefix', async () => {
     const { token } = (await bob.post('/auth/tokens', { name: 'Agent', access: 'propose' }).then(expecting(201))).body
     const { text } = await work(token, 'git push -q origin HEAD:sets/new', 'Agents')
@@ -137,11 +155,11 @@ describe('pushes to new.git', () => {
     request.destroy()
     await until(async () => repositories().length === kept.length)
     expect(repositories()).to.deep.equal(kept)
-    for (let left = 8; left > 0; left--) {
+    for (let left = quotaNodes; left > 0; left--) {
       const { code, text } = await work(tokenOf(bob), 'git push -q origin HEAD:main')
       if (code === 0) continue
-      expect(text).to.match(/has 8 of at most 8 nodes/)
-      expect(repositories()).to.have.length(8 + 1)
+      expect(text).to.include(`has ${quotaNodes} of at most ${quotaNodes} nodes`)
+      expect(repositories()).to.have.length(quotaNodes + 1)
       return
     }
     expect.fail('no push was refused')

@@ -9,6 +9,8 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import { removeRepo, repoExists } from '../../../gitstore/repo-folders.ts'
 import type { Push } from '../../../gitstore/transfer/proc-receive.ts'
+import { listSetItems } from '../../../index/derived/change-sets.ts'
+import { findPull } from '../../../index/derived/pulls.ts'
 import { branchPrefixOf, type OrgAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { PushRejectedError } from '../branches/push-context.ts'
@@ -20,8 +22,9 @@ import { readLastNumber, startLedger } from '../ledger/ledger.ts'
 import { withRoomForNodes } from '../quotas.ts'
 import type { Ctx } from '../services.ts'
 import { refuseManyPages } from '../sets/open.ts'
+import { settleSets } from '../sets/views.ts'
 import type { NodeAt, OrgAt } from '../targets.ts'
-import { findOpenSet, parseSetRef } from './joining.ts'
+import { describeSet, findOpenSet, parseSetRef } from './joining.ts'
 import { type PushOutcome, receivePush } from './receive-push.ts'
 
 /** The name of this repository, among those of nodes. */
@@ -55,9 +58,13 @@ export async function newReceiver(ctx: Ctx<Person>, at: OrgAt, urls: PushUrls): 
     },
     receive: async (serve) => {
       if (set === undefined) throw new Error('The refs are still to be read')
-      const { id, ref } = set
+      const { id, number, ref } = set
       await withNewPage(ctx, access, id, (page) =>
-        serve(nodeRepo(ctx.store, page.org_id, page.node_id), (push) => receiveAs(ctx, page, push, ref, urls)),
+        serve(
+          nodeRepo(ctx.store, page.org_id, page.node_id),
+          async (push) =>
+            (await answerRepeated(ctx, access, number, push, urls)) ?? receiveAs(ctx, page, push, ref, urls),
+        ),
       )
     },
   }
@@ -67,6 +74,8 @@ export async function newReceiver(ctx: Ctx<Person>, at: OrgAt, urls: PushUrls): 
 interface NamedSet {
   /** Its id. A new set gets it. */
   readonly id: string
+  /** Undefined: a set that is to be opened. */
+  readonly number: number | undefined
   /** The branch below the prefix of the caller. */
   readonly ref: string
 }
@@ -80,7 +89,37 @@ async function findNamedSet(ctx: Ctx<Person>, access: OrgAccess, refs: readonly 
     throw new PushRejectedError('new.git takes one branch: main, sets/new, or that of a change set, such as sets/7')
   const id = named.number === undefined ? newId() : (await findOpenSet(ctx, access, named.number)).id
   const isPrefixed = !ref.startsWith(branchRef('sets/'))
-  return { id, ref: isPrefixed ? ref : branchRef(`${branchPrefixOf(access) ?? ''}${branchName(ref)}`) }
+  const own = isPrefixed ? ref : branchRef(`${branchPrefixOf(access) ?? ''}${branchName(ref)}`)
+  return { id, number: named.number, ref: own }
+}
+
+/**
+ * Answers a push whose commit is the head of a new page. Clients repeat a push whose answer was lost. Undefined: the
+ * set has no such page.
+ */
+async function answerRepeated(
+  ctx: Ctx<Person>,
+  { org }: OrgAccess,
+  number: number | undefined,
+  { commands: [command] }: Push,
+  urls: PushUrls,
+): Promise<PushOutcome | undefined> {
+  if (number === undefined || !command) return undefined
+  await settleSets(ctx, org.id)
+  const { read } = ctx.index
+  for (const { node_id, pull, act } of await listSetItems(read, org.id, [number])) {
+    const found = act === 'create' ? await findPull(read, node_id, pull) : undefined
+    if (found?.status !== 'open') continue
+    const ref = branchRef(found.source_branch)
+    if (readRef(nodeRepo(ctx.store, org.id, node_id), ref) !== command.to) continue
+    const lines = [await describeSet(ctx, org.id, number, urls.set), proposedLine(node_id, urls)]
+    return { refused: new Map(), renamed: new Map([[command.ref, ref]]), lines, reasons: [] }
+  }
+  return undefined
+}
+
+function proposedLine(nodeId: string, urls: PushUrls): string {
+  return `Proposed as ${nodeId}. Set the remote: git remote set-url origin ${urls.remote(nodeId)}`
 }
 
 /** Receives the only ref of the push as `ref`. */
@@ -96,8 +135,12 @@ async function receiveAs(
   const [sent = ref] = push.commands.map((command) => command.ref)
   const reason = refused.get(ref)
   if (reason !== undefined) return { refused: new Map([[sent, reason]]), lines, reasons }
-  const line = `Proposed as ${page.node_id}. Set the remote: git remote set-url origin ${urls.remote(page.node_id)}`
-  return { refused, renamed: new Map([[sent, renamed?.get(ref) ?? ref]]), lines: [...lines, line], reasons }
+  return {
+    refused,
+    renamed: new Map([[sent, renamed?.get(ref) ?? ref]]),
+    lines: [...lines, proposedLine(page.node_id, urls)],
+    reasons,
+  }
 }
 
 /**
