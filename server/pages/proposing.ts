@@ -6,7 +6,7 @@ import { hexDigest } from '../markdown/connection-ids.ts'
 import { codeOf } from './error-codes.ts'
 import { EntryError } from './properties.ts'
 
-type Items = Pick<Input<'openChangeSet'>['body'], 'nodes' | 'deletions'>
+type Items = Pick<Input<'openChangeSet'>['body'], 'nodes' | 'deletions' | 'restorations'>
 export type Item = NonNullable<Items['nodes']>[number]
 
 /** The proposal that takes pages: an open one by its number, or a new one. */

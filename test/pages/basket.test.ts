@@ -93,6 +93,7 @@ describe('the draft proposal of a visitor', () => {
     const into = `${number}`
     const edit = await open(`${pageOf(whales)}/edit`)
     expect(choicesIn(edit)).to.include('Add to: “Sea mammals” (1 page)')
+    expect(mainOf(edit)).to.include(`<option value="${number}" selected`)
     const change = { head: await headOf(whales), title: 'Whales', text: 'Whales dive.\n', message: '', into }
     expect(ledToSet(await send(`${pageOf(whales)}/edit`, { ...change, act: 'propose' }))).to.deep.equal({
       number,

@@ -1,7 +1,9 @@
 /** The page that shows an error of the API, or asks to sign in. */
 
+import { AppError } from '../../base/errors.ts'
 import type { ShownError } from '../../http/request-state.ts'
-import type { Page, PageContext } from '../page-context.ts'
+import { type Page, type PageContext, param } from '../page-context.ts'
+import { mayDelete } from '../parts/rights.ts'
 import { asSentence } from '../text/broken-rules.ts'
 import { SignInForm } from './sign-in.tsx'
 
@@ -36,6 +38,28 @@ export function errorPage(visit: PageContext, error: ShownError): Page {
         <p>
           <a class="btn" href={visit.urls.home()}>
             Home
+          </a>
+        </p>
+      </main>
+    ),
+  }
+}
+
+/** Leads those who may restore pages from a page that is gone to the trash. @throws `error` for others */
+export async function deletedPage(visit: PageContext, error: unknown): Promise<Page> {
+  if (visit.person === undefined || !(error instanceof AppError && error.code === 'node_not_found')) throw error
+  const org = await visit.api.getOrg({ path: { org_id: param(visit, 'org') } })
+  if (!mayDelete(org.role)) throw error
+  return {
+    ...{ kind: 'page', status: 404, place: { org }, facts: org },
+    head: { title: `Not found · ${org.name}`, noIndex: true },
+    body: () => (
+      <main id="main" class="page narrow">
+        <h1>Not found</h1>
+        <p class="lede">There is no page at this URL. If it was deleted, it may be in the trash.</p>
+        <p>
+          <a class="btn" href={visit.urls.trash(org.id)}>
+            Trash
           </a>
         </p>
       </main>

@@ -27,6 +27,7 @@ import { resolver } from '../text/links.ts'
 import { type ShownText, showText } from '../text/texts.ts'
 import type { Urls } from '../urls.ts'
 import { findEmbeds, showEmbeds } from './embedding.ts'
+import { deletedPage } from './missing.tsx'
 import { readVersion } from './version.ts'
 
 type Node = AnswerOf<'getNode'>
@@ -42,7 +43,11 @@ const mostTags = 6
 const mostChildren = 100
 const mostTiles = 24
 
-export async function showNode(visit: PageContext): Promise<PageResult> {
+export function showNode(visit: PageContext): Promise<PageResult> {
+  return nodePage(visit).catch((error: unknown) => deletedPage(visit, error))
+}
+
+async function nodePage(visit: PageContext): Promise<PageResult> {
   const read = await readNode(visit)
   const { node, org, revision, tree } = read
   const { text_content: _, ...rest } = node

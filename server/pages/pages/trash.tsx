@@ -1,6 +1,6 @@
 /** The trash of an organisation: deleted pages, and the buttons that restore them. */
 
-import { AppError, ValidationError } from '../../base/errors.ts'
+import { AppError, statusOf, ValidationError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { When } from '../parts/dates.tsx'
@@ -8,6 +8,7 @@ import { field } from '../parts/forms.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
 import { mayDelete } from '../parts/rights.ts'
+import { newSet, proposePages } from '../proposing.ts'
 import { asSentence } from '../text/broken-rules.ts'
 import type { Urls } from '../urls.ts'
 
@@ -21,18 +22,26 @@ export function showTrash(visit: PageContext): Promise<Page> {
   return trashPage(visit)
 }
 
-/** Restores the deleted page that the form names, and leads to it. */
+/** Restores the deleted page that the form names, or proposes it, and leads to the result. */
 export async function takeTrash(visit: PageContext): Promise<PageResult> {
   const { api, form, urls } = visit
   const org = param(visit, 'org')
   const [node, deleted_at] = [field(form, 'node'), field(form, 'deleted_at')]
-  if (form.get('act') !== 'restore') throw new AppError('bad_request', 'The form does not name a known action')
+  const act = form.get('act')
+  if (act !== 'restore' && act !== 'propose') throw new AppError('bad_request', 'The form does not name a known action')
   try {
+    if (act === 'propose') {
+      const into = newSet(`Restore ${form.get('title') ?? ''}`)
+      return redirect(
+        303,
+        urls.changeSet(org, await proposePages(api, org, into, { restorations: [{ node_id: node }] })),
+      )
+    }
     const { title } = await api.restoreNode({ path: { org_id: org, node_id: node }, body: { deleted_at } })
     const { id } = await api.getOrg({ path: { org_id: org } })
     return redirect(303, urls.node(id, node, title))
   } catch (error) {
-    return trashPage(visit, refusalOf(error, urls.node(org, node)))
+    return trashPage(visit, refusalOf(error, urls.node(org, node), node))
   }
 }
 
@@ -41,10 +50,12 @@ interface Refusal {
   readonly says: string
   /** The page that has the id of the deleted one. */
   readonly href?: string
+  /** The deleted page, if its return can be proposed. */
+  readonly node?: string
 }
 
 /** Says why a page was not restored. @throws errors that another try cannot mend */
-function refusalOf(error: unknown, href: string): Refusal {
+function refusalOf(error: unknown, href: string, node: string): Refusal {
   if (error instanceof ValidationError) {
     const [reason] = error.problems.flatMap(({ ctx }) => (typeof ctx?.reason === 'string' ? [ctx.reason] : []))
     const says = asSentence(reason ?? 'The form does not name a deleted page')
@@ -54,6 +65,9 @@ function refusalOf(error: unknown, href: string): Refusal {
   if (error.code === 'node_exists') return { status: 409, says: 'There is a page with this id.', href }
   if (error.code === 'node_not_found')
     return { status: 404, says: 'This page is no longer in the trash. It was restored or removed for good.' }
+  const says = asSentence(error.message)
+  if (error.code === 'pull_request_required') return { status: 409, says, node }
+  if (statusOf[error.code] === 409) return { status: 409, says }
   throw error
 }
 
@@ -66,6 +80,7 @@ async function trashPage(visit: PageContext, refusal?: Refusal): Promise<Page> {
   const offset = pageOffset(query.get('from'))
   const { nodes, total } = await api.listTrash({ path, query: { limit: pageSize, offset } })
   const deleted = nodes.find(({ id }) => id === query.get('deleted'))
+  const guarded = nodes.find(({ id }) => id === refusal?.node)
   return {
     ...{ kind: 'page', status: refusal?.status ?? 200, place: { org, crumb: 'Trash' } },
     head: { title: `Trash · ${org.name}`, noIndex: true },
@@ -81,6 +96,7 @@ async function trashPage(visit: PageContext, refusal?: Refusal): Promise<Page> {
             {refusal.says} {refusal.href && <a href={refusal.href}>Open it</a>}
           </p>
         )}
+        {guarded && <RestoreForm {...{ urls, org }} node={guarded} act="propose" label="Propose to restore" />}
         {deleted && refusal === undefined && <Undo {...{ urls, org }} node={deleted} />}
         <p class="why">
           Restoring a page brings back its text, files, history, proposals and links. A page that is not restored in
@@ -140,12 +156,18 @@ function Undo({ urls, org, node }: NodeProps) {
   )
 }
 
-function RestoreForm({ urls, org, node, label }: NodeProps & { readonly label: string }) {
+interface FormProps extends NodeProps {
+  readonly label: string
+  readonly act?: 'restore' | 'propose'
+}
+
+function RestoreForm({ urls, org, node, label, act = 'restore' }: FormProps) {
   return (
     <form method="post" action={urls.trash(org.id)}>
       <input type="hidden" name="node" value={node.id} />
       <input type="hidden" name="deleted_at" value={node.deleted_at} />
-      <button class="btn" type="submit" name="act" value="restore" aria-label={`${label}: ${nameOf(node)}`}>
+      <input type="hidden" name="title" value={nameOf(node)} />
+      <button class="btn" type="submit" name="act" value={act} aria-label={`${label}: ${nameOf(node)}`}>
         {label === 'Undo' && <Icon name="undo" size={15} />}
         {label}
       </button>

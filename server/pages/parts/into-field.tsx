@@ -1,4 +1,4 @@
-/** The choice of the proposal that a change joins. Without it, the change gets its own. */
+/** The choice of the proposal that a change joins: the newest own draft, unless the visitor chooses another. */
 
 import { excerpt } from '../../base/excerpt.ts'
 import * as limits from '../../base/limits.ts'
@@ -9,12 +9,13 @@ interface Props {
   readonly org: Pick<AnswerOf<'getOrg'>, 'draft_change_sets'>
   /** The form as it was sent. */
   readonly sent: URLSearchParams
-  /** The words for no other proposal. */
+  /** The words for no proposal, which is then the default. */
   readonly alone?: string
 }
 
-export function IntoField({ org, sent, alone = 'As its own proposal' }: Props) {
-  const chosen = sent.get('into') ?? ''
+export function IntoField({ org, sent, alone }: Props) {
+  const [draft] = alone === undefined ? (org.draft_change_sets ?? []) : []
+  const chosen = sent.get('into') ?? `${draft?.number ?? ''}`
   const name = 'Name of the new proposal'
   const option = (value: string, says: string) => (
     <option value={value} selected={chosen === value}>
@@ -24,7 +25,7 @@ export function IntoField({ org, sent, alone = 'As its own proposal' }: Props) {
   return (
     <span class="into">
       <select name="into" aria-label="Proposal">
-        {option('', alone)}
+        {option('', alone ?? 'As its own proposal')}
         {(org.draft_change_sets ?? []).map(({ number, title, num_items }) =>
           option(`${number}`, `Add to: “${excerpt(title)}” (${plural(num_items, 'page')})`),
         )}

@@ -3,6 +3,7 @@
 import { intoIn, newSet, proposePages } from '../proposing.ts'
 import { plural } from './dates.tsx'
 import { IntoField } from './into-field.tsx'
+import { mayDelete } from './rights.ts'
 import { Section, type Settings, SettingsForm } from './settings-section.tsx'
 
 /** Subpages that are named. */
@@ -16,8 +17,8 @@ export function DeleteSection({ settings }: { readonly settings: Settings }) {
   return (
     <Section settings={settings} name="delete">
       <p>
-        The page moves to the trash with its text, files, history and proposals. Its links disappear. You can restore it
-        from there, until it is removed for good.
+        The page moves to the trash with its text, files, history and proposals. Its links disappear.{' '}
+        {mayDelete(at.org.role) ? 'You' : 'Maintainers'} can restore it from there, until it is removed for good.
       </p>
       {num_children > 0 && (
         <p>
