@@ -31,7 +31,7 @@ const run = {
   'server/deploy/README.md': 8, // test/deploy/operators.deploy.ts
   'server/mcp/README.md': 1, // blocks.deep.ts
   'server/features/vault/README.md': 1, // tour.deep.ts
-  'spec/README.md': 9, // tour.deep.ts
+  'spec/README.md': 10, // tour.deep.ts
   'spec/events.md': 1, // test/webhooks/readme.test.ts
   'spec/git.md': 1, // test/git/mirror.deep.ts
   'spec/types.md': 1, // blocks.deep.ts

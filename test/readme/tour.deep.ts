@@ -110,9 +110,18 @@ describe('spec/README.md', () => {
       expect(titles).to.deep.equal(['Whales', 'Blue whale'])
     })
 
+    it('proposes several pages, merges them and undoes it', () => {
+      expect(jsonOf(said[9])).to.deep.equal([
+        { number: 1, acts: ['delete', 'create', 'change'], can_merge: true },
+        1,
+        'merged',
+        { number: 2, status: 'merged', acts: ['delete', 'restore', 'change'] },
+      ])
+    })
+
     it('imports a folder, and finds nothing to do the second time (server/features/vault/README.md)', () => {
       const summary = `notes \\(${uuid}\\): 4 nodes, 3 parent edges, 2 connections, 0 attachments\n`
-      expect(said[9]).to.match(
+      expect(said[10]).to.match(
         new RegExp(`^${summary}4 created, 0 updated, 0 unchanged\n${summary}0 created, 0 updated, 4 unchanged\n$`),
       )
     })
@@ -123,7 +132,7 @@ describe('spec/README.md', () => {
     })
 
     it('has no further step', () => {
-      expect(said).to.have.length(10)
+      expect(said).to.have.length(11)
     })
 
     it.deep('survives that index.sqlite is deleted: the next start makes it again', async () => {
