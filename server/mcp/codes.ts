@@ -15,6 +15,7 @@ const advice: Readonly<Partial<Record<ErrorCode | (typeof ownCodes)[number], str
   org_not_found: 'Get the id from list_organisations',
   node_not_found: 'Get the id from search or list_nodes',
   pull_request_not_found: 'Get the number from list_proposals',
+  change_set_not_found: 'Get the number from list_proposals or waiting',
   thread_not_found: 'Get the number of the thread from read_discussion',
   review_not_found: 'Get the number of the comment or review from read_discussion',
   too_many_comments: 'Ask a user to continue in another proposal',

@@ -73,6 +73,14 @@ const attempts: Readonly<Record<string, readonly Row[]>> = {
   ],
   read_discussion: [
     { asks: ['getPull', 'listThreads', 'listReviews'], input: onPull },
+    {
+      asks: ['getChangeSet', 'listThreads', 'listReviews'],
+      input: async ({ org, owner }) => {
+        const body = { title: 'Songs', nodes: [{ title: 'Songs' }] }
+        const { change_set } = await made(owner.post(`/orgs/${org}/change-sets`, body))
+        return { org_id: org, change_set: change_set.number }
+      },
+    },
     { asks: ['getComment'], input: async (world) => ({ ...onPull(world), entry: await makeEntry(world, 'comments') }) },
     { asks: ['getReview'], input: async (world) => ({ ...onPull(world), entry: await makeEntry(world, 'reviews') }) },
   ],

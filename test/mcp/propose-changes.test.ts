@@ -1,5 +1,6 @@
 /** Many nodes in one proposal, through /mcp: one source, one call, one link. */
 
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { ann, connectHttp, factsIn, type Model, parted, tokenOf, useScene } from './scene.ts'
@@ -60,7 +61,7 @@ describe('propose_changes of /mcp', () => {
     ]
     const before = await sets()
     const answer = await model.refused('propose_changes', { org_id, title: 'Seals', items })
-    expect(answer).to.match(/nodes\.0[\s\S]*cannot be its own parent/)
+    expect(answer).to.match(/items\.0[\s\S]*cannot be its own parent/)
     expect(await sets()).to.equal(before)
   })
 
@@ -75,5 +76,27 @@ describe('propose_changes of /mcp', () => {
       expect(answer).to.match(/items\.1|Nothing was proposed/)
     }
     expect(await sets()).to.equal(before)
+  })
+
+  it('names the item of a refusal by its position in the call, also after deletions', async () => {
+    const [old, otters, gone] = [await page('Old otters'), await page('Otters', 'Otters swim.\n'), randomUUID()]
+    const refused = (item: object) =>
+      model.refused('propose_changes', {
+        ...{ org_id, title: 'Otters' },
+        items: [{ node_id: old, delete: true }, { title: 'Sea otters' }, item],
+      })
+    const edits = [{ old: 'swim', new: 'dive' }]
+    const wrong = { path: 'content.md', edits: [...edits, { old: 'fly', new: 'dive' }] }
+    expect(await refused({ node_id: otters, changes: [wrong] })).to.match(/\nitems\.2\.changes\.0\.edits\.1\.old: /)
+    expect(await refused({ node_id: otters, changes: [{ path: 'gone.md', edits }] })).to.match(
+      /^404 file_not_found: items\.2 was refused[\s\S]*\nitems\.2: /,
+    )
+    expect(await refused({ node_id: gone, changes: [wrong] })).to.match(/^404 node_not_found: items\.2 was refused/)
+    expect(await refused({ node_id: gone, delete: true })).to.match(/^404 node_not_found/)
+    expect(await refused({ node_id: old, delete: true })).to.match(/\nitems\.2\.node_id: Another item/)
+    expect(await refused({ node_id: otters, changes: [wrong], expected_head: '1'.repeat(40) })).to.match(
+      /^409 head_moved: main is now at [\s\S]*\nitems\.2: main has moved/,
+    )
+    expect(await refused({ title: 'Pups', parents: ['nobody'] })).to.match(/\nitems\.2\.parents\.0/)
   })
 })

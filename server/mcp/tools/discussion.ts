@@ -7,6 +7,8 @@ import { asItem, brief, own } from '../quoted.ts'
 import { factsOf, ToolError } from '../refusals.ts'
 import { proposalPage, type Session } from '../session.ts'
 import { entryNumber, maxChars, nodeId, offset, orgId, pageOf, proposalNumber, tool } from '../tool.ts'
+import { type At, type Discussed, type Review, readReviews, reviewFacts, textFacts } from './review-facts.ts'
+import { readSet } from './set-discussion.ts'
 
 const shownText = 1_000
 const shownQuote = 300
@@ -14,36 +16,27 @@ const shownPath = 300
 const shownName = 120
 /** Characters of each text if a whole item does not fit. */
 const shortText = 100
-/** The most reviews that are read, the newest. */
-const mostReviews = 100
 const shownReviewers = 20
 /** Shares of an answer: the most for reviews and for reviewers, the least for threads. */
 const reviewsShare = 0.3
 const reviewersShare = 0.1
 const threadsLeast = 0.4
 
-type Pull = Output<'getPull'>['pr']
 type Thread = Output<'listThreads'>['threads'][number]
 type Comment = Output<'getComment'>
-type Review = Output<'getReview'>
-
-interface At {
-  readonly org_id: string
-  readonly node_id: string
-  readonly number: number
-}
 
 export const readDiscussion = tool({
   name: 'read_discussion',
   title: 'Read the discussion of a proposal',
   description:
-    'Reads the discussion of a proposal (pull request): reviews with their verdicts and states, then threads of comments, oldest first. Each thread has its place in the proposed content. `outdated` says that the content is gone, and then the place is the old one. A comment with `suggestion` suggests this text for the quoted words, or for the lines. Long texts are shortened, and `entry` reads one of them whole.',
+    'Reads the discussion of a proposal (pull request): reviews with their verdicts and states, then threads of comments, oldest first. Each thread has its place in the proposed content. `outdated`: the content is gone, and the place is the old one. A comment with `suggestion` suggests this text for the quoted words or lines. Long texts are shortened, and `entry` reads one of them whole. With `change_set` instead of node_id and number, also the nodes with what each lacks, and their reviews.',
   access: 'read',
-  operations: ['getPull', 'listThreads', 'listReviews', 'getComment', 'getReview'],
+  operations: ['getPull', 'getChangeSet', 'listThreads', 'listReviews', 'getComment', 'getReview'],
   input: z.strictObject({
     org_id: orgId,
-    node_id: nodeId,
-    number: proposalNumber,
+    node_id: nodeId.optional(),
+    number: proposalNumber.optional(),
+    change_set: proposalNumber.optional(),
     state: z.enum(['open', 'resolved', 'all']).default('open').describe('Threads to list'),
     offset: offset.describe('Number of threads to skip'),
     after: z
@@ -58,8 +51,14 @@ export const readDiscussion = tool({
     from: z.int().min(0).max(100_000).default(0).describe('With entry: number of characters of the text to skip'),
     max_chars: maxChars,
   }),
-  run: (session, asked) =>
-    asked.entry === undefined ? readPage(session, asked) : readEntry(session, asked, asked.entry),
+  run: (session, { node_id, number, change_set, ...asked }) => {
+    if (change_set === undefined ? node_id === undefined || number === undefined : number !== undefined)
+      throw new ToolError(422, 'invalid', 'Pass either change_set, or node_id and number')
+    // The conversation of a change set is that of the organisation.
+    const at = change_set === undefined ? { node_id, number } : { node_id: asked.org_id, number: change_set }
+    const whole = { ...asked, ...at } as Asked // checked above
+    return asked.entry === undefined ? readPage(session, whole) : readEntry(session, whole, asked.entry)
+  },
 })
 
 interface Asked extends At {
@@ -76,39 +75,44 @@ async function readPage(session: Session, { org_id, node_id, number, ...asked }:
   const at = { org_id, node_id, number }
   const { state, offset, after, limit, max_chars } = asked
   const isFirst = offset === 0 && after === 0
-  const [{ pr }, page, reviews] = await Promise.all([
-    session.api.getPull({ path: at }),
+  const [found, page, reviews] = await Promise.all([
+    node_id === org_id ? readSet(session, at, isFirst) : readPull(session, at),
     session.api.listThreads({ path: at, query: { state, offset, limit } }),
     isFirst ? readReviews(session, at) : undefined,
   ])
-  const { approvals, changes_requested } = pr.consent
   const isCut = page.threads.some(({ comments, num_comments }) => comments.length < num_comments)
   const lead = [
-    own`Proposal ${number} of node ${node_id} is ${pr.status}: ${proposalPage(session, org_id, node_id, number)}`,
-    own`Comments: ${pr.comments}; open threads: ${pr.open_threads}. Approvals that count: ${approvals}; requests for changes: ${changes_requested}.`,
+    ...found.lead,
     `${own`Threads: ${page.total}`}${state === 'all' ? '' : ` with the state ${state}`}.`,
     ...(isCut ? ['Of a thread, at most the first 100 comments are listed. The page has all of them.'] : []),
   ]
   return answer(max_chars, lead, [
-    ...(reviews === undefined ? [] : [reviewsOf(reviews, pr), ...reviewersOf(pr)]),
-    threadsOf(page, pr, { offset, after }),
+    ...found.sections,
+    ...(reviews === undefined ? [] : [reviewsOf(reviews, found), ...reviewersOf(found)]),
+    threadsOf(page, found, { offset, after }),
   ])
 }
 
-/** Reads the newest reviews. */
-async function readReviews({ api }: Session, path: At): Promise<Output<'listReviews'>> {
-  const first = await api.listReviews({ path, query: { limit: mostReviews } })
-  if (first.total <= mostReviews) return first
-  return api.listReviews({ path, query: { limit: mostReviews, offset: first.total - mostReviews } })
+async function readPull(session: Session, at: At): Promise<Discussed> {
+  const { org_id, node_id, number } = at
+  const { pr } = await session.api.getPull({ path: at })
+  const { approvals, changes_requested, verdicts } = pr.consent
+  return {
+    lead: [
+      own`Proposal ${number} of node ${node_id} is ${pr.status}: ${proposalPage(session, org_id, node_id, number)}`,
+      own`Comments: ${pr.comments}; open threads: ${pr.open_threads}. Approvals that count: ${approvals}; requests for changes: ${changes_requested}.`,
+    ],
+    counting: new Set(verdicts.filter(({ counts }) => counts).map(({ entry }) => entry)),
+    ...{ reviewers: pr.reviewers, source_commit: pr.source_commit, sections: [] },
+  }
 }
 
 /** Lists the standing verdicts, then the other reviews, each the newest first. */
-function reviewsOf({ reviews, total }: Output<'listReviews'>, { consent }: Pull): Section {
-  const counting = new Set(consent.verdicts.filter(({ counts }) => counts).map(({ entry }) => entry))
+function reviewsOf({ reviews, total }: Output<'listReviews'>, { counting }: Discussed): Section {
   const stands = ({ state, verdict }: Review) => Number(state === 'current' && verdict !== 'comment')
   const sorted = [...reviews].reverse().sort((a, b) => stands(b) - stands(a))
   const items = sorted.map((review): Named => {
-    const line = (chars: number) => asItem(reviewFacts(review, counting.has(review.entry), chars))
+    const line = (chars: number) => asItem(reviewFacts(review, counting?.has(review.entry), chars))
     return { of: own`review ${review.entry}`, lines: [line(shownText), line(shortText)] }
   })
   const rest = (shown: number) =>
@@ -116,31 +120,8 @@ function reviewsOf({ reviews, total }: Output<'listReviews'>, { consent }: Pull)
   return each(items, { rest, share: reviewsShare })
 }
 
-function reviewFacts(review: Review, counts: boolean, chars: number): object {
-  const { entry, author, created_at, verdict, state, comments, dismissed_by, dismissed_reason, erased_at, text } =
-    review
-  return {
-    review: entry,
-    author: brief(author, Math.min(shownName, chars)),
-    ...{ created_at, verdict, state, counts: verdict === 'comment' ? undefined : counts },
-    dismissed_by: dismissed_by && brief(dismissed_by, Math.min(shownName, chars)),
-    dismissed_reason: dismissed_reason && brief(dismissed_reason, Math.min(shownQuote, chars)),
-    comments: comments.length > 0 ? comments.slice(0, shownReviewers) : undefined,
-    erased_at,
-    ...textFacts(text, chars),
-  }
-}
-
-/** The beginning of a text, and its length if that is not all. */
-function textFacts(text: string, chars: number): object {
-  return {
-    text_chars: text.length > chars ? text.length : undefined,
-    text: text === '' ? undefined : brief(text, chars),
-  }
-}
-
 /** Lists the users who were asked for a review. */
-function reviewersOf({ reviewers }: Pull): Section[] {
+function reviewersOf({ reviewers }: Discussed): Section[] {
   const items = reviewers
     .slice(0, shownReviewers)
     .map(({ name, requested_at }) => asItem({ name: brief(name, shownName), requested_at }))
@@ -153,7 +134,7 @@ function reviewersOf({ reviewers }: Pull): Section[] {
 /** Lists the comments of the threads, and says where to continue. */
 function threadsOf(
   { threads, total }: Output<'listThreads'>,
-  pr: Pull,
+  pr: Discussed,
   from: { offset: number; after: number },
 ): Section {
   const listed = threads.flatMap((thread, at) =>
@@ -175,7 +156,7 @@ function threadsOf(
   )
 }
 
-function commentItem(comment: Comment, thread: Thread, pr: Pull): Named {
+function commentItem(comment: Comment, thread: Thread, pr: Discussed): Named {
   const { entry } = comment
   const isFirst = entry === thread.thread
   const line = (chars: number) =>
@@ -199,7 +180,7 @@ function threadFacts({ is_resolved, resolved_by, num_comments }: Thread, chars: 
 }
 
 /** The current place of a thread. If it is outdated, the place where it was written. */
-function placeFacts({ anchor }: Comment, { is_outdated, place, near }: Thread, pr: Pull, chars: number): object {
+function placeFacts({ anchor }: Comment, { is_outdated, place, near }: Thread, pr: Discussed, chars: number): object {
   if (anchor === undefined) return {}
   const { commit, path, first_line, num_lines, pointer } = place ?? anchor
   return {
@@ -248,7 +229,9 @@ async function readEntry(session: Session, asked: Asked, entry: number): Promise
   const page = proposalPage(session, org_id, node_id, number)
   return answer(
     max_chars,
-    [own`Entry ${entry} of proposal ${number} of node ${node_id}: ${page}`],
+    [
+      `${own`Entry ${entry} of proposal ${number}`}${node_id === org_id ? '' : own` of node ${node_id}`}: ${own`${page}`}`,
+    ],
     [
       ...(from === 0 ? [facts('facts', [asItem(known), asItem({ ...known, dismissed_reason: undefined })])] : []),
       ...(text === '' ? [] : [textPart({ of: name, text, from })]),

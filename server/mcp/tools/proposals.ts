@@ -71,7 +71,7 @@ export const listProposals = tool({
   name: 'list_proposals',
   title: 'List proposals',
   description:
-    'Lists the proposals (pull requests) of a node or, without `node_id`, of all nodes, newest first: number, title, author, status, branch, comments, open threads, page. `via` is the program that the author used. For one node, also approvals, requests for changes, whether each can be merged, and what its rules still ask for (`missing`, `checks`, `who_may_merge`). For all nodes, also node_id and node_title. To see what one changes, call diff with its branch as `head`. To read its discussion, call read_discussion.',
+    'Lists the proposals (pull requests) of a node or, without `node_id`, of all nodes, newest first: number, title, author, status, branch, comments, open threads, page. `via` is the program that the author used. For one node, also approvals, requests for changes, whether each can be merged, and what its rules still ask for (`missing`, `checks`, `who_may_merge`). For all nodes, also node_id and node_title, or the `change_set` of several nodes. To see what one changes, call diff with its branch as `head`.',
   access: 'read',
   operations: ['listPulls', 'listOrgPulls'],
   input: z.strictObject({
@@ -100,30 +100,47 @@ interface Asked {
 
 async function readProposals(session: Session, { org_id, node_id, ...query }: Asked) {
   const factsOfPull = (pull: Listed) => ({
-    number: pull.number,
     title: brief(pull.title, shownTitle),
     author: brief(pull.author, shownName),
     ...(pull.opened_via?.client_name !== undefined && { via: brief(pull.opened_via.client_name, shownName) }),
     status: pull.status,
     created_at: pull.created_at,
-    branch: pull.source_branch,
+    ...(pull.num_items === undefined && { branch: pull.source_branch }),
     comments: pull.comments,
     open_threads: pull.open_threads,
     page: proposalPage(session, org_id, pull.node_id, pull.number),
   })
   if (node_id === undefined) {
-    const { pull_requests, total } = await session.api.listOrgPulls({ path: { org_id }, query })
-    const items = pull_requests.map((pull) =>
-      asItem({ node_id: pull.node_id, node_title: brief(pull.node_title, shownTitle), ...factsOfPull(pull) }),
-    )
+    const { pull_requests, total } = await session.api.listOrgPulls({
+      path: { org_id },
+      query: { ...query, group: 'change_set' },
+    })
+    const items = pull_requests.map((pull) => asItem({ ...namesOf(pull), ...factsOfPull(pull) }))
     return { items, total }
   }
   const { pull_requests, total } = await session.api.listPulls({ path: { org_id, node_id }, query })
   const items = pull_requests.map((pull) => {
     const { page, ...facts } = factsOfPull(pull)
-    return asItem({ ...facts, ...consentFacts(pull), ...overriddenFacts(pull), page })
+    const { number, change_set } = pull
+    return asItem({
+      number,
+      ...facts,
+      ...(change_set && { change_set }),
+      ...consentFacts(pull),
+      ...overriddenFacts(pull),
+      page,
+    })
   })
   return { items, total }
+}
+
+/** Names a proposal of one node by node and number, and one of several by number. */
+export function namesOf(
+  pull: Pick<Output<'listOrgPulls'>['pull_requests'][number], 'node_id' | 'node_title' | 'number' | 'num_items'>,
+) {
+  const { node_id, number, num_items } = pull
+  if (num_items !== undefined) return { change_set: number, num_items }
+  return { node_id, node_title: brief(pull.node_title, shownTitle), number }
 }
 
 /** How a proposal was merged in spite of rules. */
@@ -141,6 +158,7 @@ function overriddenFacts({ overridden }: Output<'getPull'>['pr']): object {
 interface Listed {
   readonly node_id: string
   readonly number: number
+  readonly num_items?: number
   readonly title: string
   readonly author: string
   readonly opened_via?: { readonly client_name?: string }
@@ -176,7 +194,7 @@ export const proposeChange = tool({
   name: 'propose_change',
   title: 'Propose a change',
   description:
-    'Proposes changes of files of one node, and new values of its properties. The node does not change until a user merges the proposal. The text is in content.md, title and tags are in node.json. To change a part of a file, pass `edits`; all else stays. `content` replaces the whole file, so read all of it before. If the type of the node is strict, a change that breaks a rule is refused, with one line for each field. The answer counts the lines and words that the proposal removes and adds. A repeated call returns the existing proposal, if main has not moved and the proposal is not closed.',
+    'Proposes changes of files of one node, and new values of its properties. The node does not change until a user merges the proposal. The text is in content.md, title and tags are in node.json. To change a part of a file, pass `edits`; all else stays. `content` replaces the whole file, so read all of it before. A change that breaks a rule of a strict type is refused, with a line for each field. The answer counts the lines and words that the proposal removes and adds. A repeated call returns the existing proposal, if main has not moved and the proposal is not closed.',
   access: 'propose',
   isIdempotent: true,
   operations: [...operations, 'getFile'],
@@ -307,8 +325,8 @@ export async function changesAt(
     return encoding === 'base64' ? undefined : content
   }
   const written: Change[] = []
-  for (const { path, content = null, edits } of changes)
-    written.push({ path, content: edits ? edited(path, await read(path), edits) : content })
+  for (const [at, { path, content = null, edits }] of changes.entries())
+    written.push({ path, content: edits ? edited(at, await read(path), edits) : content })
   if (Object.keys(set_properties).length === 0) return written
   const text = await read(json)
   const merged = text === undefined ? undefined : mergeProperties(text, set_properties)
@@ -317,14 +335,14 @@ export async function changesAt(
   return [...written, { path: json, content: merged }]
 }
 
-/** @throws ToolError invalid, not_a_text */
-function edited(path: string, text: string | undefined, edits: readonly PassageEdit[]): string {
+/** @param change the position of the file @throws ToolError invalid, not_a_text */
+function edited(change: number, text: string | undefined, edits: readonly PassageEdit[]): string {
   if (text === undefined) throw new ToolError(422, 'not_a_text', 'Only files with text can be edited')
   const result = replacePassages(text, edits)
   if ('text' in result) return result.text
   const { at, problem } = result
   throw new ToolError(422, 'invalid', 'Nothing was proposed', [
-    { loc: ['body', path, 'edits', at, 'old'], msg: problem },
+    { loc: ['body', 'changes', change, 'edits', at, 'old'], msg: problem },
   ])
 }
 
@@ -446,5 +464,6 @@ function hashOf(facts: unknown): string {
 function fieldOf(changes: readonly Asking[], [, list, index, ...rest]: readonly (string | number)[]): string {
   // After the changes of the input comes that of the properties.
   const path = list === 'changes' && typeof index === 'number' ? (changes[index]?.path ?? json) : undefined
-  return path === undefined ? [list, index, ...rest].filter((part) => part !== undefined).join('.') : path
+  const named = path === undefined ? [list, index, ...rest] : [path, ...(rest[0] === 'edits' ? rest : [])]
+  return named.filter((part) => part !== undefined).join('.')
 }

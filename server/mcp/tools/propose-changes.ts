@@ -7,7 +7,7 @@ import * as limits from '../../base/limits.ts'
 import { answer, list } from '../answer.ts'
 import { isKnownCode } from '../codes.ts'
 import { asItem, brief, own } from '../quoted.ts'
-import { ToolError } from '../refusals.ts'
+import { factsOf, ToolError } from '../refusals.ts'
 import { changeSetPage, type Session } from '../session.ts'
 import { commitId, connectionType, maxChars, nodeId, orgId, properties, tool } from '../tool.ts'
 import { changedFiles, changesAt, requireChanges } from './proposals.ts'
@@ -22,9 +22,9 @@ const shownProblem = 300
 const nodeName = z.string().min(1).max(200)
 
 const item = z.strictObject({
-  node_id: nodeId.optional().describe('The node to change or to delete. Leave it out for a new node'),
-  delete: z.literal(true).optional().describe('Proposes to delete the node'),
-  changes: changedFiles.optional().describe('Changes of files of the node, as for propose_change'),
+  node_id: nodeId.optional().describe('Of a change or deletion'),
+  delete: z.literal(true).optional(),
+  changes: changedFiles.optional().describe('As for propose_change'),
   set_properties: properties.optional().describe('New values of properties. null removes one'),
   expected_head: commitId.optional().describe('The commit that you read'),
   ref: nodeName.optional().describe('A name for a new node in `parents` and `connections` of other items'),
@@ -65,7 +65,8 @@ export const proposeChanges = tool({
   run: async (session, { org_id, title, description, items, max_chars }) => {
     const nodes = []
     for (const [at, one] of items.entries())
-      if (one.delete !== true || one.node_id === undefined) nodes.push(await nodeOf(session, org_id, one, at))
+      if (!isDeletion(one))
+        nodes.push(await nodeOf(session, org_id, one).catch((error) => refuseItem(session, at, error)))
     const deletions = items.flatMap(({ node_id, delete: isDeleted, expected_head }) =>
       isDeleted && node_id !== undefined ? { node_id, ...(expected_head !== undefined && { expected_head }) } : [],
     )
@@ -77,19 +78,36 @@ export const proposeChanges = tool({
     })
     return answerOf(session, org_id, change_set, max_chars)
   },
-  where: (_, loc) => loc.slice(1).join('.'),
+  where: ({ items }, [, list, index, ...rest]) => {
+    const isListed = (one: Item) => isDeletion(one) === (list === 'deletions')
+    const item = list === 'items' ? index : items.indexOf(items.filter(isListed)[Number(index)] as Item)
+    return index === undefined ? String(list) : ['items', item, ...rest].join('.')
+  },
 })
 
+function isDeletion(one: Item): boolean {
+  return one.delete === true && one.node_id !== undefined
+}
+
+/** Codes of refusals that are about the item. */
+const ofItem: readonly number[] = [403, 404, 409, 422]
+
+/** Names the item in its refusal. @throws ToolError; the error, if it is not about the item */
+function refuseItem(session: Session, at: number, error: unknown): never {
+  const { status, code, message, problems, isOwn, currentHead } = factsOf(session, error)
+  if (!ofItem.includes(status)) throw error
+  const within = problems.map(({ loc, ...problem }) => ({ ...problem, loc: ['body', 'items', at, ...loc.slice(1)] }))
+  const whole = isOwn && currentHead === undefined ? [] : [{ loc: ['body', 'items', at], msg: message }]
+  const own = isOwn ? `items.${at}: ${message}` : `items.${at} was refused`
+  throw new ToolError(status, code, own, within.length > 0 ? within : whole, currentHead)
+}
+
 /** Returns an item of the API. @throws ToolError invalid, if it is not one of the three kinds */
-async function nodeOf(session: Session, org_id: string, one: Item, at: number) {
+async function nodeOf(session: Session, org_id: string, one: Item) {
   const { node_id, changes = [], set_properties, expected_head, ref, title, text, tags, properties, parents } = one
   if (node_id === undefined) {
     if (title === undefined || changes.length > 0 || set_properties || expected_head !== undefined || one.delete)
-      throw new ToolError(
-        422,
-        'invalid',
-        `items.${at}: a new node has a title and no changes; other items have node_id`,
-      )
+      throw new ToolError(422, 'invalid', 'A new node has a title and no changes; other items have node_id')
     return {
       title,
       ...(ref !== undefined && { ref }),
@@ -109,7 +127,7 @@ async function nodeOf(session: Session, org_id: string, one: Item, at: number) {
   requireChanges({ changes, set_properties })
   const { head } = await session.api.getBranch({ path: { org_id, node_id, branch: 'main' } })
   if (expected_head !== undefined && expected_head !== head)
-    throw new ToolError(409, 'head_moved', `items.${at}: main has moved`, [], head)
+    throw new ToolError(409, 'head_moved', 'main has moved', [], head)
   const made = await changesAt(session, { org_id, node_id, changes, set_properties }, head)
   return {
     id: node_id,

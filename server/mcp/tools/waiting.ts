@@ -7,6 +7,7 @@ import { asItem, brief, own } from '../quoted.ts'
 import { factsOf } from '../refusals.ts'
 import { proposalPage, type Session } from '../session.ts'
 import { maxChars, offset, orgId, pageOf, tool } from '../tool.ts'
+import { namesOf } from './proposals.ts'
 
 const shownTitle = 240
 const shownName = 120
@@ -28,10 +29,7 @@ export const waiting = tool({
       asItem({
         org_id: pull.org_id,
         org_name: brief(pull.org_name, shownName),
-        node_id: pull.node_id,
-        node_title: brief(pull.node_title, shownTitle),
-        ...(pull.num_items !== undefined && { num_items: pull.num_items }),
-        number: pull.number,
+        ...namesOf(pull),
         title: brief(pull.title, shownTitle),
         author: brief(pull.author, shownName),
         ...{ status, reasons, last_activity_at },
