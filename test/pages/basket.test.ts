@@ -116,6 +116,9 @@ describe('the draft proposal of a visitor', () => {
       409,
       `“Whales” is in proposal ${number} (“Sea mammals”) already, and a page is in one at a time.`,
     ])
+    expect(mainOf(again)).to.include(`/proposals/${number}">proposal #${number}</a> of several pages`)
+    const before = mainOf(await visit(ann).open(`${pageOf(whales)}/edit`))
+    expect(before).to.include(`/proposals/${number}">proposal #${number}</a> of several pages`)
   })
 
   it('takes tags, and leaves alone what is proposed alone', async () => {

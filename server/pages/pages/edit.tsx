@@ -57,8 +57,8 @@ export async function showEdit(visit: PageContext): Promise<Page> {
   if ('says' in branch) return refused(visit, at, branch.says, branch.status)
   const source = await sourceAt(visit.api, at, branch.head)
   if (typeof source === 'string') return refused(visit, at, `This text ${source}. Edit it in a clone.`)
-  const own = branch.pull === undefined ? await findOwnPulls(visit, at) : []
-  return editPage(visit, at, { branch, own, source, written: { ...source, message: '', panel: branch.panel } })
+  const found = branch.pull === undefined ? await findOwnPulls(visit, at) : {}
+  return editPage(visit, at, { ...found, branch, source, written: { ...source, message: '', panel: branch.panel } })
 }
 
 export async function takeEdit(visit: PageContext): Promise<PageResult> {
@@ -72,8 +72,8 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
   const start = await sourceAt(api, at, head)
   if (typeof start === 'string') return refused(visit, at, `This text ${start}. Edit it in a clone.`)
   const written = { ...sent, text: asBegun(sent.text, start.text) }
-  const again = (problem: string, status: number) =>
-    editPage(visit, at, { branch, source: start, written, problem, status })
+  const again = (problem: string, status: number, taken?: number) =>
+    editPage(visit, at, { branch, source: start, written, problem, status, taken })
   try {
     const edit = { ...written, files: [], fields: changedFields(written) }
     if (form.get('act') === 'propose' && branch.pull === undefined) {
@@ -96,7 +96,8 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
   } catch (error) {
     if (error instanceof AppError && error.code === 'head_moved') return comparedPage(visit, { start, written })
     const isUnchanged = error instanceof AppError && error.code === 'no_changes'
-    if (!isUnchanged) return again(...problemOf(error))
+    const isTaken = error instanceof AppError && error.code === 'item_exists'
+    if (!isUnchanged) return again(...problemOf(error), isTaken ? Number(error.facts.change_set) : undefined)
     if (form.get('act') !== 'save') return again('You have not changed anything.', 409)
   }
   if (branch.pull) return redirect(303, urls.proposal(at.org.id, at.node.id, branch.pull.number, at.node.title))
@@ -157,6 +158,8 @@ interface Editing {
   readonly branch: EditedBranch
   /** Open proposals of the visitor, which they may edit instead. */
   readonly own?: readonly Pull[]
+  /** The number of the open proposal of several pages that has the page. No other one can take it. */
+  readonly taken?: number | undefined
   /** The version that the edit is based on. */
   readonly source: Source
   readonly written: Written
@@ -166,13 +169,14 @@ interface Editing {
 }
 
 function editPage(visit: PageContext, at: AtNode, editing: Editing): Page {
-  const { branch, own = [], source, written, problem, ways, status = 200 } = editing
+  const { branch, own = [], taken, source, written, problem, ways, status = 200 } = editing
   const { urls } = visit
   const { org, node } = at
   const acts = actsOf(at, editing)
   const data = dataOf(visit, at, editing)
+  const into = taken === undefined ? visit.form : new URLSearchParams({ into: '' })
   return {
-    ...{ kind: 'page', status, facts: { at, branch, own, source, written, problem, ways } },
+    ...{ kind: 'page', status, facts: { at, branch, own, taken, source, written, problem, ways } },
     place: { org, crumb: node.title },
     head: { title: `Edit ${node.title} · ${org.name}`, noIndex: true },
     body: () => (
@@ -187,13 +191,19 @@ function editPage(visit: PageContext, at: AtNode, editing: Editing): Page {
         )}
         {branch.pull && <EditedProposal visit={visit} at={at} pull={branch.pull} />}
         <OwnProposals visit={visit} at={at} own={own} />
+        {taken !== undefined && (
+          <p class="notice">
+            This page is in the open <a href={urls.changeSet(org.id, taken)}>proposal #{taken}</a> of several pages. No
+            other one can take it, but you can propose your change as its own proposal.
+          </p>
+        )}
         <EditorForm
           {...{ written, acts, data, problem }}
           action={urls.edit(org.id, node.id, branch.name)}
           back={backOf(visit, at, branch)}
           hidden={{ head: source.head ?? '' }}
           focus="text"
-          into={acts.some(({ name }) => name === 'propose') && <IntoField org={org} sent={visit.form} />}
+          into={acts.some(({ name }) => name === 'propose') && <IntoField org={org} sent={into} />}
         >
           {ways && <ConflictView ways={ways} />}
         </EditorForm>
