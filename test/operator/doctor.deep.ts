@@ -110,7 +110,7 @@ describe('the operator', () => {
       const { code, stdout } = await cli(grove.dataDir, 'doctor')
       expect(code).to.equal(0)
       expect(stdout).to.include(
-        `(note) ${ann.org}/org.git: rule 2 guards new nodes: it would have refused 3 creations of the last 30 days; its owners can set \`pages\` to \`existing\``,
+        `(note) ${ann.org}/org.git: rule 2 guards new nodes: it would have refused 3 creations of the last 30 days, including any before the rule; its owners can set \`pages\` to \`existing\``,
       )
       await set()
       expect((await cli(grove.dataDir, 'doctor')).stdout).to.match(/\nOK: no problems found\n$/)

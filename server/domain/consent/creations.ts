@@ -23,5 +23,5 @@ export async function countByRule(
 export function guardingSentence(at: number, count: number): string {
   const creations = plural(count, 'creation')
   const what = `rule ${at + 1} guards new nodes: it would have refused ${creations} of the last ${newest.days} days`
-  return `${what}; its owners can set \`pages\` to \`existing\``
+  return `${what}, including any before the rule; its owners can set \`pages\` to \`existing\``
 }
