@@ -86,13 +86,12 @@ export function listSetRows(db: IndexDb, orgId: string, filter: PullFilter, page
 export async function findSetsOf(db: IndexDb, pulls: readonly { node_id: string; number: number }[]) {
   if (pulls.length === 0) return []
   const { rows } = await sql<{ node_id: string; number: number; set: number }>`
-    select pull.node_id, pull.number, whole.number as "set"
+    select item.node_id, item.pull as number, whole.number as "set"
     from json_each(${JSON.stringify(pulls.map(({ node_id, number }) => [node_id, number]))}) as one
-      cross join pull on pull.node_id = one.value ->> 0 and pull.number = one.value ->> 1 and pull.change_set is not null
-      cross join change_set_item item on item.node_id = pull.node_id and item.pull = pull.number
-      cross join pull whole on whole.node_id = item.org_id and whole.number = item.number and whole.id = pull.change_set`.execute(
-    db,
-  )
+      cross join change_set_item item on item.node_id = one.value ->> 0 and item.pull = one.value ->> 1
+      cross join pull whole on whole.node_id = item.org_id and whole.number = item.number
+      left join pull on pull.node_id = item.node_id and pull.number = item.pull
+    where pull.id is null or pull.change_set = whole.id`.execute(db)
   return rows
 }
 

@@ -31,6 +31,12 @@ describe('change sets in an inbox', () => {
     await di.post(`${sets}/${number}/merge`).then(expecting(200))
     expect((await itemsOf(cy))[0]).to.deep.include({ status: 'merged', number })
     expect(entry).to.equal(1)
+    await di.delete(pageAt(node_id)).then(expecting(204))
+    const folded = (await itemsOf(cy)).filter((one) => one.number !== undefined)
+    expect(
+      folded.map(({ title }) => title),
+      'after a page is deleted',
+    ).to.deep.equal(['Whales'])
   })
 
   it('are muted as a whole, but for what asks for or mentions the user', async () => {
