@@ -81,11 +81,11 @@ const rules: Readonly<Record<string, (place: Place) => Rule[]>> = {
   'and a second one': () => [{ approvals: 1 }, { resolved: true, branches: ['*', 'release/*'] }],
 }
 
-const required = (branch: string) => ({
+const required = (branch: string, where = 'In this organisation') => ({
   status: 409,
   body: {
     code: 'pull_request_required',
-    detail: `In this organisation \`${branch}\` can only be changed by merging a pull request`,
+    detail: `${where} \`${branch}\` can only be changed by merging a pull request`,
   },
 })
 
@@ -101,11 +101,11 @@ describe('a branch with a rule', () => {
       })
 
       /** Tries each door as an owner and an editor, and expects that nothing has moved. */
-      async function expectClosed(): Promise<void> {
+      async function expectClosed(where?: string): Promise<void> {
         const before = refsOf(place.node)
         for (const [door, attempt] of Object.entries(doors))
           for (const by of [ann, bob])
-            expect(await attempt(place, by), `${door}, ${by.user.name}`).to.deep.equal(required(branch))
+            expect(await attempt(place, by), `${door}, ${by.user.name}`).to.deep.equal(required(branch, where))
         await expectNoPush(place, ann)
         expect(refsOf(place.node)).to.equal(before)
       }
@@ -113,7 +113,7 @@ describe('a branch with a rule', () => {
       for (const [name, rulesFor] of Object.entries(rules))
         it(`${name} opens no other door`, async () => {
           await setRules(...rulesFor(place).map((rule) => ({ branches: [branch], ...rule })))
-          await expectClosed()
+          await expectClosed(name === 'for a part of the graph' ? 'On this node' : undefined)
         })
 
       it('without a rule opens each of them', async () => {

@@ -66,15 +66,17 @@ export async function placeError(
   org: OrgRow,
   { page, rules }: { readonly page: Omit<TitledPage, 'parents'>; readonly rules: readonly HeldRule[] },
 ): Promise<AppError> {
-  const isGuardedNow = page.act === 'change' && (await rulesOfBranch(deps, org, page.id, 'main')).length > 0
-  if (isGuardedNow) return pullRequestRequired('main')
+  const guarding = page.act === 'change' ? await rulesOfBranch(deps, org, page.id, 'main') : []
+  if (guarding.length > 0) return pullRequestRequired('main', guarding)
   const { detail } = await wordRefusal(deps, org, page, rules)
   const facts = { rules: rules.flatMap(({ at }) => at ?? []), change_sets: changeSetsOf(org) }
   return new AppError('pull_request_required', detail, facts)
 }
 
-export function pullRequestRequired(branch: string): AppError {
-  const detail = `In this organisation \`${excerpt(branch)}\` can only be changed by merging a pull request`
+/** @param rules those that hold for the branch */
+export function pullRequestRequired(branch: string, rules: readonly HeldRule[]): AppError {
+  const where = rules.every(({ rule }) => rule.under !== undefined) ? 'On this node' : 'In this organisation'
+  const detail = `${where} \`${excerpt(branch)}\` can only be changed by merging a pull request`
   return new AppError('pull_request_required', detail)
 }
 

@@ -53,7 +53,8 @@ export async function recheckCommit(
 async function requireFree(deps: Services, org: OrgRow, nodeId: string, { ref, head }: CommittedBranch): Promise<void> {
   if (head === null || !ref.startsWith(branchRefs)) return
   const branch = branchName(ref)
-  if ((await rulesOfBranch(deps, org, nodeId, branch)).length > 0) throw pullRequestRequired(branch)
+  const rules = await rulesOfBranch(deps, org, nodeId, branch)
+  if (rules.length > 0) throw pullRequestRequired(branch, rules)
 }
 
 /** The reason why only a change set moves this branch. Undefined for `main` of a node that is there, and for others. */
