@@ -22,7 +22,7 @@ export function showTrash(visit: PageContext): Promise<Page> {
   return trashPage(visit)
 }
 
-/** Restores the deleted page that the form names, or proposes it, and leads to the result. */
+/** Restores the deleted page of the form, or proposes it. Leads to the result. */
 export async function takeTrash(visit: PageContext): Promise<PageResult> {
   const { api, form, urls } = visit
   const org = param(visit, 'org')

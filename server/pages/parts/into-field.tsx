@@ -1,4 +1,4 @@
-/** The choice of the proposal that a change joins: the newest own draft, unless the visitor chooses another. */
+/** The choice of the proposal that a change joins. The newest own draft is chosen before. */
 
 import { excerpt } from '../../base/excerpt.ts'
 import * as limits from '../../base/limits.ts'

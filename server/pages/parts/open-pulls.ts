@@ -24,7 +24,7 @@ export async function findOpenPull(api: Api, path: NodePath, branch: string): Pr
   return found.find(({ target_branch }) => target_branch === 'main') ?? found[0]
 }
 
-/** Finds the newest open proposals of the visitor that they may edit, and the one of several pages that has the page. */
+/** Finds open proposals that the visitor may edit. `taken`: that of several pages that has the page. */
 export async function findOwnPulls({ api, person }: PageContext, { path, org }: AtNode) {
   const { pull_requests } = await api.listPulls({ path, query: { limit: most.perPage } })
   const own = pull_requests.filter((pull) => pull.author_id === person?.id && isEditable(pull, org, person))
