@@ -44,6 +44,14 @@ const again = (tool: string, input: (world: World) => Promise<object>) => async 
   return given
 }
 
+/** A change of a node that a change set deletes. */
+const inSet = async (world: World) => {
+  const given = await change(world, 'They sing in a set.\n')
+  const body = { title: 'Fewer', deletions: [{ node_id: given.node_id }] }
+  await made(world.owner.post(`/orgs/${world.org}/change-sets`, body))
+  return given
+}
+
 /** By the name of the tool. */
 const attempts: Readonly<Record<string, readonly Row[]>> = {
   list_organisations: [{ asks: ['listOrgs'], input: () => ({}) }],
@@ -90,6 +98,7 @@ const attempts: Readonly<Record<string, readonly Row[]>> = {
   ],
   list_trash: [{ asks: ['listTrash'], input: ({ org }) => ({ org_id: org }) }],
   propose_change: [
+    { asks: ['getChangeSet', 'listPulls', 'listCommits'], input: inSet, success: 409 },
     {
       asks: ['openPull', 'getBranch', 'createBranch', 'createCommit', 'compareCommits'],
       input: (world) => change(world, 'They sing.\n'),
@@ -123,6 +132,11 @@ const attempts: Readonly<Record<string, readonly Row[]>> = {
   ],
   create_node: [{ asks: ['createNode'], input: ({ org }) => ({ org_id: org, title: 'Dolphins', id: randomUUID() }) }],
   connect: [
+    {
+      asks: ['getChangeSet', 'listPulls', 'listCommits', 'getFile'],
+      input: async (world) => ({ ...(await connection(world)), node_id: (await inSet(world)).node_id }),
+      success: 409,
+    },
     { asks: ['openPull', 'getBranch', 'createBranch', 'createCommit', 'compareCommits'], input: connection },
     { asks: ['openPull', 'listPulls', 'getPull', 'compareCommits'], input: again('connect', connection) },
     {

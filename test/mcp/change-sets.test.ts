@@ -84,6 +84,33 @@ describe('proposals of several nodes for models', () => {
     )
     expect(await model.refused('read_discussion', { org_id, change_set, number: 1 })).to.match(/^422 invalid: Pass/)
   })
+
+  it('take an answer to their review as a commit on their branch, once, from their author only', async () => {
+    const { at, page, change_set, set } = await propose('Answers')
+    const [{ node_id, title, number }] = set.items
+    const change = (more: string) => ({
+      ...{ org_id, node_id, title: 'Say how', description: 'As Bob asks.' },
+      changes: [{ path: 'content.md', edits: [{ old: 'swim', new: `swim ${more}` }] }],
+    })
+    for (const _ of ['first', 'repeated']) {
+      const answer = await model.ask('propose_change', change('fast'))
+      expect(answer).to.match(new RegExp(`^Your proposal ${change_set} has the change of node ${node_id}: ${page}\n`))
+    }
+    const read = async () => {
+      const { source_branch } = (await made(ann.get(`/orgs/${org_id}/nodes/${node_id}/pull-requests/${number}`))).pr
+      const branch = encodeURIComponent(source_branch)
+      return (await made(ann.get(`/orgs/${org_id}/nodes/${node_id}/tree/${branch}/files/content.md`))).content
+    }
+    expect(await read()).to.equal(`${title} swim fast.\n`)
+    const bobs = await connectHttp(await tokenOf('propose', {}, bob))
+    const refused = await bobs.refused('propose_change', change('far'))
+    expect(refused).to.match(/^409 item_exists: Proposal/).and.include(page)
+    expect(await read()).to.equal(`${title} swim fast.\n`)
+    const { items } = (await made(ann.get(at))).change_set
+    expect(items).to.have.length(3)
+    const listed = await made(ann.get(`/orgs/${org_id}/nodes/${node_id}/pull-requests`))
+    expect(listed.total).to.equal(1)
+  })
 })
 
 interface Item {

@@ -12,7 +12,7 @@ import { answer, list } from '../answer.ts'
 import { isKnownCode } from '../codes.ts'
 import { asItem, brief, own } from '../quoted.ts'
 import { factsOf, ToolError } from '../refusals.ts'
-import { proposalPage, type RefusalFacts, type Session } from '../session.ts'
+import { changeSetPage, proposalPage, type RefusalFacts, type Session } from '../session.ts'
 import {
   commitId,
   connectionType,
@@ -65,6 +65,9 @@ const operations: readonly [OperationId, ...OperationId[]] = [
   'getPull',
   'deleteBranch',
   'compareCommits',
+  'getChangeSet',
+  'getFile',
+  'listCommits',
 ]
 
 export const listProposals = tool({
@@ -194,10 +197,10 @@ export const proposeChange = tool({
   name: 'propose_change',
   title: 'Propose a change',
   description:
-    'Proposes changes of files of one node, and new values of its properties. The node does not change until a user merges the proposal. The text is in content.md, title and tags are in node.json. To change a part of a file, pass `edits`; all else stays. `content` replaces the whole file, so read all of it before. A change that breaks a rule of a strict type is refused, with a line for each field. The answer counts the lines and words that the proposal removes and adds. A repeated call returns the existing proposal, if main has not moved and the proposal is not closed.',
+    'Proposes changes of files of one node, and new values of its properties. The node does not change until a user merges the proposal. The text is in content.md, title and tags are in node.json. To change a part of a file, pass `edits`; all else stays. `content` replaces the whole file, so read all of it before. A change that breaks a rule of a strict type is refused, with a line for each field. The answer counts the lines and words that the proposal removes and adds. If your open `change_set` has the node, the change joins it. A repeated call returns the existing proposal, if main has not moved and the proposal is not closed.',
   access: 'propose',
   isIdempotent: true,
-  operations: [...operations, 'getFile'],
+  operations,
   input: z.strictObject({
     org_id: orgId,
     node_id: nodeId,
@@ -269,6 +272,8 @@ const mostTries = 50
 class BranchGoneError extends Error {}
 
 async function propose(session: Session, proposal: Proposal): Promise<string> {
+  const item = await findItem(session, proposal)
+  if (item !== undefined) return amend(session, proposal, item)
   for (let tries = 1; ; tries++) {
     try {
       return await attempt(session, proposal)
@@ -276,6 +281,67 @@ async function propose(session: Session, proposal: Proposal): Promise<string> {
       if (!(error instanceof BranchGoneError)) throw error
       if (tries === mostTries) throw new ToolError(503, 'busy', 'Too many calls propose this same change')
     }
+  }
+}
+
+type Pull = Output<'getPull'>['pr']
+
+/** Finds the open pull request of the node that is an item of a change set. */
+async function findItem({ api }: Session, { org_id, node_id }: Proposal): Promise<Pull | undefined> {
+  const { pull_requests } = await api.listPulls({ path: { org_id, node_id }, query: { limit: 200 } })
+  return pull_requests.find(({ change_set }) => change_set !== undefined)
+}
+
+/** Commits on the branch of an item, if the change set is the caller's. @throws ToolError item_exists, head_moved */
+async function amend(session: Session, proposal: Proposal, item: Pull): Promise<string> {
+  const { api } = session
+  const { org_id, node_id, title, description, expected_head } = proposal
+  const { change_set: number = 0, source_branch: branch, source_commit: head } = item
+  const page = changeSetPage(session, org_id, number)
+  if (!(await isOwnItem(session, proposal, item)))
+    throw new ToolError(
+      409,
+      'item_exists',
+      own`Proposal ${number} has this node, and is not yours to change here: ${page} . Ask its author, or wait until it is merged or closed`,
+    )
+  if (expected_head !== undefined && expected_head !== head)
+    throw new ToolError(409, 'head_moved', own`The branch of the node in proposal ${number} is at ${head}`)
+  if (!(await isMade(session, proposal, head))) {
+    const changes = written(await changesAt(session, proposal, head))
+    const message = description === '' ? title : `${title}\n\n${description}`
+    const body = { message, changes, expected_head: head }
+    await unless(session, 'no_changes', () => api.createCommit({ path: { org_id, node_id, branch }, body }))
+  }
+  return [
+    own`Your proposal ${number} has the change of node ${node_id}: ${page}`,
+    'The node has not changed. Users review the whole proposal on that page, and merge or close it.',
+  ].join('\n')
+}
+
+/** True if the caller opened the change set and the item, and the item is no deletion. */
+async function isOwnItem(session: Session, { org_id, node_id }: Proposal, item: Pull): Promise<boolean> {
+  const { userId } = await session.caller()
+  if (session.nodeId !== undefined || userId === undefined || item.author_id !== userId) return false
+  const { change_set: set } = await session.api.getChangeSet({ path: { org_id, number: item.change_set ?? 0 } })
+  const listed = set.items.find((one) => one.node_id === node_id.toLowerCase())
+  return set.author_id === userId && listed !== undefined && listed.act !== 'delete'
+}
+
+/** True if the last commit made these changes, so that a repeated call does not make them twice. */
+async function isMade(session: Session, proposal: Proposal, head: string): Promise<boolean> {
+  const { org_id, node_id } = proposal
+  const { history } = await session.api.listCommits({ path: { org_id, node_id, branch: head }, query: { limit: 1 } })
+  const parent = history[0]?.parent_commits[0]
+  if (parent === undefined) return false
+  try {
+    for (const { path, content } of await changesAt(session, proposal, parent)) {
+      const read = () => session.api.getFile({ path: { org_id, node_id, branch: head, path } })
+      if (((await unless(session, 'file_not_found', read))?.content ?? null) !== content) return false
+    }
+    return true
+  } catch (error) {
+    if (factsOf(session, error).status >= 500) throw error
+    return false
   }
 }
 
