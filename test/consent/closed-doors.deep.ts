@@ -178,7 +178,7 @@ describe('a branch with a rule', () => {
     const fields = { head: node.git.head(), title: 'Whales', text: 'Sing.\n', message: 'Direct', act: 'save' }
     const saved = await (await formsOf(grove, bob))(`${pageAt(node.org, node.id)}/edit`, fields)
     expect(saved.status).to.equal(409)
-    expect(saved.body).to.include('can only be changed by merging a pull request')
+    expect(saved.body).to.include('can only be changed by merging a proposal')
     expect(refsOf(node)).to.equal(before)
     const again = await sendZip(bob, ann.org, await zipOf({ 'krill.md': '# Krill\n\nThey are small.\n' }))
     const outcome = await ended(ann, ann.org, again.body.id)

@@ -223,7 +223,8 @@ export const doors: Readonly<Record<string, Door>> = {
     refuses: async (proposal, by, { status = 409, detail }) => {
       const answer = await sendForm(proposal, by)
       expect(answer.status).to.equal(status)
-      expect(answer.body).to.include(inHtml(detail))
+      // Pages speak of proposals.
+      expect(answer.body).to.include(inHtml(detail.replaceAll('pull request', 'proposal')))
     },
     allows: async (proposal, by) => void expect((await sendForm(proposal, by)).status).to.equal(303),
   },

@@ -104,7 +104,9 @@ describe('proposals of several nodes for models', () => {
     expect(await read()).to.equal(`${title} swim fast.\n`)
     const bobs = await connectHttp(await tokenOf('propose', {}, bob))
     const refused = await bobs.refused('propose_change', change('far'))
-    expect(refused).to.match(/^409 item_exists: Proposal/).and.include(page)
+    expect(refused)
+      .to.match(/^409 item_exists: Proposal/)
+      .and.include(page)
     expect(await read()).to.equal(`${title} swim fast.\n`)
     const { items } = (await made(ann.get(at))).change_set
     expect(items).to.have.length(3)

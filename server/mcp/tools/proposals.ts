@@ -137,7 +137,7 @@ async function readProposals(session: Session, { org_id, node_id, ...query }: As
   return { items, total }
 }
 
-/** Names a proposal of one node by node and number, and one of several by number. */
+/** Returns the names of a proposal: its node and number, or that of its set. */
 export function namesOf(
   pull: Pick<Output<'listOrgPulls'>['pull_requests'][number], 'node_id' | 'node_title' | 'number' | 'num_items'>,
 ) {
@@ -286,7 +286,7 @@ async function propose(session: Session, proposal: Proposal): Promise<string> {
 
 type Pull = Output<'getPull'>['pr']
 
-/** Finds the open pull request of the node that is an item of a change set. */
+/** Finds the open item of the node. */
 async function findItem({ api }: Session, { org_id, node_id }: Proposal): Promise<Pull | undefined> {
   const { pull_requests } = await api.listPulls({ path: { org_id, node_id }, query: { limit: 200 } })
   return pull_requests.find(({ change_set }) => change_set !== undefined)
@@ -318,7 +318,7 @@ async function amend(session: Session, proposal: Proposal, item: Pull): Promise<
   ].join('\n')
 }
 
-/** True if the caller opened the change set and the item, and the item is no deletion. */
+/** True if the caller opened both, and the item deletes nothing. */
 async function isOwnItem(session: Session, { org_id, node_id }: Proposal, item: Pull): Promise<boolean> {
   const { userId } = await session.caller()
   if (session.nodeId !== undefined || userId === undefined || item.author_id !== userId) return false
@@ -327,7 +327,7 @@ async function isOwnItem(session: Session, { org_id, node_id }: Proposal, item: 
   return set.author_id === userId && listed !== undefined && listed.act !== 'delete'
 }
 
-/** True if the last commit made these changes, so that a repeated call does not make them twice. */
+/** True if the last commit made these changes already. */
 async function isMade(session: Session, proposal: Proposal, head: string): Promise<boolean> {
   const { org_id, node_id } = proposal
   const { history } = await session.api.listCommits({ path: { org_id, node_id, branch: head }, query: { limit: 1 } })
