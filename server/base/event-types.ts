@@ -58,7 +58,7 @@ interface EventRow {
   }
 }
 
-const setFields = '`number`, `id`, `title`, `is_draft`, `items` (up to 50, each with `node_id`, `number` and `act`)'
+const setFields = '`number`, `id`, `title`, `is_draft`, `items`'
 const pullFields =
   '`number`, `id`, `title`, `source_branch`, `target_branch`, `is_draft`, `source_commit`, `target_commit`'
 

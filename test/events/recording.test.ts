@@ -317,6 +317,25 @@ describe('the log of events', () => {
     expect(said().slice(3)).to.deep.equal(['webhook.disabled Ann', 'webhook.enabled Ann'])
   })
 
+  it.deep('has change sets from their opening to their merge', async () => {
+    const sets = `/orgs/${ann.org}/change-sets`
+    const { id: old } = await made(ann.post(`/orgs/${ann.org}/nodes`, { title: 'Old' }))
+    const nodes = [{ title: 'Krill' }, { id: node.id, tags: ['sung'] }]
+    const { change_set: set } = await made(ann.post(sets, { title: 'Songs', nodes, deletions: [{ node_id: old }] }))
+    const path = `${sets}/${set.number}`
+    await made(ann.patch(path, { title: 'Whale songs' }))
+    await made(ann.patch(path, { status: 'closed' }))
+    await made(ann.patch(path, { status: 'open' }))
+    const rules = [{ branches: ['main'], approvals: 1, override: 'owner' }]
+    await made(ann.patch(`/orgs/${ann.org}`, { rules }))
+    await made(ann.post(`${path}/merge`, { override: { reason: 'It is late' } }))
+    await made(ann.patch(`/orgs/${ann.org}`, { rules: [] }))
+    const types = since().map(({ type }) => type)
+    const own = types.filter((type) => type.startsWith('change_set.'))
+    expect(own).to.deep.equal(['opened', 'edited', 'closed', 'reopened', 'merged'].map((act) => `change_set.${act}`))
+    expect(types).to.include.members(['node.created', 'node.updated', 'node.deleted'])
+  })
+
   it.deep('has the erasure of a user, and of an organisation', async () => {
     const { code, stderr } = await cli(grove.dataDir, 'erase', '--org', ann.org, '--person', bob.user.id)
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
@@ -340,7 +359,6 @@ describe('the log of events', () => {
       sometimes.map((name) => `${type} ${name}`).filter((field) => !seen.has(field)),
     )
     expect(unseen).to.deep.equal([
-      'pull_request.merged overridden',
       'comment.edited path',
       'comment.deleted path',
       'text.erased number',
