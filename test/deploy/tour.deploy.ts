@@ -62,7 +62,7 @@ describe('the tour through nginx and a cell', () => {
         const said = masked(
           await tour(clone, base, { more: environment, afterSignUp: takeOut(certificate, port, others) }),
         )
-        expect(said).to.have.length(10)
+        expect(said).to.have.length(11)
         expect(said[3]).to.include('"status": "merged"')
         expect(await passedOn(asked), 'requests that the cell has passed on').to.equal(asked !== home)
         for (const other of others) expect(await passedOn(other)).to.equal(false)
