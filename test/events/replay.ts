@@ -55,10 +55,15 @@ export function differencesFromGit(
   return found
 }
 
+/** The nodes that readers have. One that is only proposed, or deleted in place, has no events. */
 function nodesIn({ dataDir }: { readonly dataDir: string }, org: string): string[] {
   return readdirSync(join(dataDir, org))
     .filter((name) => /^[0-9a-f-]{36}\.git$/.test(name))
     .map((name) => name.replace('.git', ''))
+    .filter((node) => {
+      const record = gitIn({ dataDir }, org, node).say('show', 'refs/grove/ledger:node.json')
+      return JSON.parse(record).state === undefined
+    })
 }
 
 interface At {
@@ -204,11 +209,15 @@ function memberEvents(commit: string, path: string, before: Json, now: Json): Ex
 
 function expectedOfNode(git: Git): Expected[][] {
   const files = /^(node|pulls\/\d+\/\d+\/\d+|reviews\/\d+\/\d+\/\d+\/\d+\/\d+|checks\/..\/[0-9a-f]+)\.json$/
-  return readChanges(git, 'refs/grove/ledger', files).map((changes) =>
+  const all = readChanges(git, 'refs/grove/ledger', files)
+  // A proposed node has its title from the merge on.
+  const isThere = ({ path, now }: FileChange) => path === 'node.json' && now?.state === undefined
+  const title = all.flat().find(isThere)?.now.title
+  return all.map((changes) =>
     changes.flatMap((change): Expected[] => {
       const { commit, path, before, now } = change
       if (path === 'node.json')
-        return before === undefined ? [{ type: 'node.created', key: commit, data: { title: now.title } }] : []
+        return before === undefined ? [{ type: 'node.created', key: commit, data: { title: title ?? now.title } }] : []
       if (path.startsWith('pulls/')) return pullEvents(change)
       return path.startsWith('checks/') ? checkEvents(change) : entryEvents(change)
     }),
