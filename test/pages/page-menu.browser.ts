@@ -64,7 +64,7 @@ describe('the menu of a page', () => {
     await page.getByRole('button', { name: 'Upload' }).click()
     await page.getByRole('link', { name: 'files/song.txt' }).waitFor()
     expect(node.git.say('show', 'main:files/song.txt')).to.equal('La')
-    await page.getByRole('button', { name: 'Delete this page' }).click()
+    await page.getByRole('button', { name: 'Delete this page', exact: true }).click()
     await reached(page, 'Trash')
     await page.getByRole('button', { name: 'Undo: Orca' }).click()
     await reached(page, 'Orca')
