@@ -141,9 +141,9 @@ export async function differences({ org }: ActsPlace, person: Client, dataDir: s
     const { change_set: set } = (await person.get(`/orgs/${org}/change-sets/${number}`).then(expecting(200))).body
     const read = {
       ...{ id, title, status },
-      items: items.map(({ node_id, number, act, status, page }) => {
+      items: items.map(({ node_id, number, actNow, status, page }) => {
         const isGone = page !== 'there' && page !== 'proposed'
-        return `${node_id} ${number} ${act} ${isGone ? 'gone' : status}`
+        return `${node_id} ${number} ${actNow} ${isGone ? 'gone' : status}`
       }),
     }
     const shown = {

@@ -16,6 +16,8 @@ interface ReadItem {
   readonly head?: string
   /** The page has it in its ledger. */
   readonly status: 'open' | 'merged' | 'closed' | 'missing'
+  /** The effect of the heads of its branches, while it is open. */
+  readonly actNow: 'change' | 'create' | 'delete' | 'restore'
   readonly page: 'there' | 'proposed' | 'deleted' | 'in the trash' | 'missing'
 }
 
@@ -45,6 +47,8 @@ interface Page {
   readonly node: Json
   readonly pulls: ReadonlyMap<number, Json>
   readonly branches: ReadonlyMap<string, string>
+  /** The branches whose head has no files. */
+  readonly empty: ReadonlySet<string>
   /** The commits of main, the last one first. */
   readonly main: readonly string[]
 }
@@ -54,6 +58,7 @@ interface Org {
   readonly pages: ReadonlyMap<string, Page>
 }
 
+const emptyTree = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 const setsRef = 'refs/grove/sets'
 
 /**
@@ -90,10 +95,18 @@ export function readSets(
 function setOf({ id, number, title, status, at, ended, items }: Json, pages: ReadonlyMap<string, Page>): ReadSet {
   const read = items.map((item: ReadItem): ReadItem => {
     const page = pages.get(item.node_id)
-    const status = page?.pulls.get(item.number)?.status ?? 'missing'
-    return { ...item, status, page: page?.place ?? 'missing' }
+    const pull = page?.pulls.get(item.number)
+    const actNow = page && pull?.status === 'open' ? actOf(page, pull) : item.act
+    return { ...item, status: pull?.status ?? 'missing', actNow, page: page?.place ?? 'missing' }
   })
   return { id, number, title, status, at: ended?.at ?? at, items: read }
+}
+
+/** The effect of an open pull request. It follows from the trees of main and of its branch. */
+function actOf({ branches, empty }: Page, { source_branch }: Json): ReadItem['act'] {
+  if (!branches.has('main')) return 'create'
+  if (empty.has('main')) return 'restore'
+  return empty.has(source_branch) ? 'delete' : 'change'
 }
 
 function itemOf(set: ReadSet, id: string): ReadItem | undefined {
@@ -118,11 +131,14 @@ function readPages(dataDir: string, orgId: string): Page[] {
     const { 'node.json': node = {}, ...pulls } = Object.fromEntries(
       readFiles(git, 'refs/grove/ledger', ['node.json', 'pulls']),
     )
-    const refs = git.lines('for-each-ref', '--format=%(objectname) %(refname:lstrip=2)', 'refs/heads')
-    const branches = new Map(refs.map((line) => [line.slice(41), line.slice(0, 40)]))
+    const refs = git.lines('for-each-ref', '--format=%(objectname) %(tree) %(refname:lstrip=2)', 'refs/heads')
+    const heads = refs.map((line) => line.split(' '))
+    const branches = new Map(heads.map(([head = '', , name = '']) => [name, head]))
+    const empty = new Set(heads.flatMap(([, tree, name = '']) => (tree === emptyTree ? name : [])))
     const place = time === undefined ? (node.state ?? 'there') : 'in the trash'
     const main = branches.has('main') ? git.log() : []
-    return [{ id, place, node, pulls: new Map(Object.values(pulls).map((one) => [one.number, one])), branches, main }]
+    const byNumber = new Map(Object.values(pulls).map((one) => [one.number, one]))
+    return [{ id, place, node, pulls: byNumber, branches, empty, main }]
   })
 }
 
@@ -150,10 +166,13 @@ function pathOf(number: number): string {
 }
 
 /** A pull request that names a set is in it. A page is in one open set. */
-function faultsOfPulls({ sets }: Org, { id, pulls }: Page): string[] {
+function faultsOfPulls({ sets }: Org, { id, pulls, place }: Page): string[] {
   const inSets = [...pulls.values()].filter(({ change_set }) => change_set !== undefined)
   const lost = inSets.filter(
-    ({ number, change_set }) => !sets.some((set) => set.id === change_set && itemOf(set, id)?.number === number),
+    ({ number, status, change_set }) =>
+      // A page that comes back from the trash leaves the sets that have left it.
+      !(place === 'in the trash' && status === 'open') &&
+      !sets.some((set) => set.id === change_set && itemOf(set, id)?.number === number),
   )
   const open = inSets.filter(({ status }) => status === 'open').map(({ number }) => number)
   return [

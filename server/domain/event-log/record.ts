@@ -14,7 +14,7 @@ import { appendEvents, beginLog, findLog, type Log } from '../../../index/log/ev
 import { findLogWithRecorded, findRecordedRepos, replaceRecorded } from '../../../index/log/recorded.ts'
 import { nodeRepo, orgFolder, orgRepo, orgRepository } from '../layout.ts'
 import { isReplaced } from '../ledger/ledger.ts'
-import { findSetNumber, readSet, setsOf } from '../ledger/set-ledger.ts'
+import { readSetById, setsOf } from '../ledger/set-ledger.ts'
 import type { Services } from '../services.ts'
 import type { NodeAt } from '../targets.ts'
 import { describeNew } from './describe-new.ts'
@@ -255,9 +255,7 @@ async function pagesMergedWith(deps: Services, orgId: string, found: readonly De
   const sets = readRef(repo, ref)
   const pages: string[] = []
   for (const id of ids) {
-    const number = await findSetNumber(repo, sets, id)
-    if (sets === null || number === undefined) continue
-    const { items } = await readSet(repo, sets, number)
+    const { items = [] } = (await readSetById(repo, sets, id)) ?? {}
     pages.push(...items.flatMap(({ node_id, head }) => (head === undefined ? [] : node_id)))
   }
   return pages

@@ -79,6 +79,12 @@ export async function findSetNumber(repo: Repo, sets: Oid | null, id: string): P
   return entry ? Number((await readBlob(repo, entry.oid)).toString()) : undefined
 }
 
+/** Reads the set with this id. Undefined if there is none, or no set at all (null). */
+export async function readSetById(repo: Repo, sets: Oid | null, id: string): Promise<SetRecord | undefined> {
+  const number = await findSetNumber(repo, sets, id)
+  return sets === null || number === undefined ? undefined : readSet(repo, sets, number)
+}
+
 /** Returns the number that the next set gets. The caller holds the lock of the ledger. */
 export async function nextSetNumber(repo: Repo, sets: Oid | null): Promise<number> {
   return sets === null ? 1 : (await readLastNumber(repo, sets)) + 1

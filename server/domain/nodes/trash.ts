@@ -1,6 +1,4 @@
 /** Deleted nodes: who deleted them, their list, and their way back. `grove purge` removes them for good. */
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { isDamage, isGitError } from '../../../gitstore/errors.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
@@ -21,7 +19,7 @@ import type { Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { refuseProblems, withGraphLockOn } from '../branches/branch-commits.ts'
 import { requireFreePlaces } from '../consent/place-checks.ts'
-import { type Mover, noteIntents } from '../event-log/note-intents.ts'
+import type { Mover } from '../event-log/note-intents.ts'
 import { readContent } from '../format/node-format.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import { edgeFile } from '../format/paths.ts'
@@ -38,6 +36,7 @@ import { withRoomForNodes } from '../quotas.ts'
 import type { Ctx, Services } from '../services.ts'
 import type { Body, NodeAt, OrgAt, Path, Query } from '../targets.ts'
 import { refuseWithoutParents } from './kept-rules.ts'
+import { moveBack, unlockCopy } from './moved-back.ts'
 import { toNode } from './nodes.ts'
 import { nodeExistsError, nodeTakenError } from './taken-ids.ts'
 
@@ -117,13 +116,11 @@ export async function putBack(
     await check(content)
     const owner = (await readOrgsOf((deps.wholeIndex ?? deps.index).read, [nodeId])).get(nodeId)
     if (owner !== undefined && owner !== orgId) throw nodeTakenError(nodeId)
-    // A deletion that was killed after its commit point leaves this lock.
-    await rm(join(copy.repo.dir, `${ledgerRef}.lock`), { force: true })
+    await unlockCopy(copy)
     await undoDeletion(deps, copy.repo, by)
     refuseProblems(await findCycles(deps, at, content.parents), () => ['path', 'node_id'])
     await refuseWithoutParents(deps, at, content.parents)
-    await noteIntents(deps, by, [{ repo, ref: ledgerRef, to: readRef(copy.repo, ledgerRef) }])
-    await moveRepo(copy.repo.dir, repo.dir)
+    await moveBack(deps, orgId, copy, by)
     await indexRestored(deps, at)
     await countTrash(deps, orgId, (id) => id === nodeId)
   }).catch((error: unknown) => {

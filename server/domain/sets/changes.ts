@@ -20,7 +20,7 @@ import { discardLeft } from './discard.ts'
 import { type BuiltItems, buildItems, type ItemsInput, type Outcome, refuseManyItems } from './items.ts'
 import { findShown, write } from './open.ts'
 import { returnPages } from './restorations.ts'
-import { type LockedSets, type Part, readLocked } from './set-changes.ts'
+import { hasReturned, type LockedSets, type Part, readLocked } from './set-changes.ts'
 import { findPage } from './state.ts'
 import { type ChangeSet, findSet, settleSets } from './views.ts'
 
@@ -69,10 +69,12 @@ export async function updateChangeSet(
     const built = body.add ? await buildItems(ctx, access, body.add, { list: ['body', 'add'], title }) : nothing
     const items = await listSetItems(ctx.index.read, path.org_id, [path.number])
     if (body.status === 'open') await returnPages(ctx, path.org_id, row, items)
-    const parts = await partsOf(ctx, access, items, body)
+    const { parts, gone } = await partsOf(ctx, access, items, body)
     const reviewers = body.reviewers && (await requireReviewers(ctx, path, body.reviewers, row.author_id ?? undefined))
-    const decide = async (sets: LockedSets, items: readonly SetItem[]) =>
-      eventOf(ctx, await readLocked(sets, path.number), body, { items, reviewers })
+    const decide = async (sets: LockedSets, items: readonly SetItem[]) => {
+      if (hasReturned(ctx, path.org_id, gone)) throw returnedError()
+      return eventOf(ctx, await readLocked(sets, path.number), body, { items, reviewers })
+    }
     const record = await write(ctx, access, set, built, decide, { need, parts })
     await returnToTrash(ctx, path.org_id, items, body)
     const change_set = await readResult(ctx, () => findShown(ctx, access, record ?? { number: path.number }))
@@ -100,6 +102,11 @@ function refusePatch({ title, description, status, add, remove }: SetPatch): voi
 
 function mergedError(): AppError {
   return new AppError('merged', 'A merged change set cannot be changed')
+}
+
+function returnedError(): AppError {
+  const detail = 'A page of the change set has just come back from the trash; try again in a moment'
+  return new AppError('busy', detail)
 }
 
 interface Given {
@@ -167,28 +174,38 @@ function differencesOf(before: SetRecord, after: SetRecord): NonNullable<SetAct[
   return changes
 }
 
-/** The pages whose pull requests change with the set. */
+interface Parts {
+  /** The pages whose pull requests change with the set. */
+  readonly parts: readonly Part[]
+  /** The ids of those that are in the trash, or purged. */
+  readonly gone: readonly string[]
+}
+
 async function partsOf(
   ctx: Ctx<Person>,
   access: OrgAccess,
   items: readonly SetItemRow[],
   patch: SetPatch,
-): Promise<Part[]> {
+): Promise<Parts> {
   const { status, is_draft, remove = [] } = patch
-  if (status === undefined && is_draft === undefined && remove.length === 0) return []
+  if (status === undefined && is_draft === undefined && remove.length === 0) return { parts: [], gone: [] }
   const removed = new Set(remove)
   const known = new Set(items.map(({ node_id }) => node_id))
   const unknown = remove.findIndex((id) => !known.has(id))
   if (unknown >= 0) throw invalid(['body', 'remove', unknown], 'The change set has no such page', remove[unknown])
   const parts: Part[] = []
+  const gone: string[] = []
   for (const { node_id, pull, act } of items) {
     const page = await findPage(ctx, access, node_id)
-    if (page === undefined) continue
+    if (page === undefined) {
+      gone.push(node_id)
+      continue
+    }
     const row = await findPull(ctx.index.read, node_id, pull)
     if (removed.has(node_id)) parts.push(partOfRemoved(ctx, page, pull, act))
     else if (row && row.status !== 'merged') parts.push(partOfPatched(ctx, page, pull, patch))
   }
-  return parts
+  return { parts, gone }
 }
 
 /** Sends pages back to the trash that the set does not restore any more. */

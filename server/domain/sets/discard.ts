@@ -14,7 +14,7 @@ import { indexNode } from '../indexing/index-node.ts'
 import { ledgerRef, main, nodeRepo } from '../layout.ts'
 import { type NodeRecord, readLastNumber, readNodeRecord } from '../ledger/ledger.ts'
 import { openPullsAt } from '../ledger/pull-ledger.ts'
-import { findSetNumber, readSet, setsOf } from '../ledger/set-ledger.ts'
+import { readSetById, setsOf } from '../ledger/set-ledger.ts'
 import { moveToTrash } from '../nodes/nodes.ts'
 import { rewriteNode } from '../nodes/trash.ts'
 import type { Ctx, Services } from '../services.ts'
@@ -104,8 +104,6 @@ async function hasOpenItem({ index }: Services, { nodeId, repo, ledger, node }: 
 
 async function isListed(deps: Services, { orgId, nodeId, node: { proposed_in: set = '' } }: Left): Promise<boolean> {
   const own = setsOf(deps, orgId)
-  const sets = readRef(own.repo, own.ref)
-  const number = await findSetNumber(own.repo, sets, set)
-  if (sets === null || number === undefined) return false
-  return (await readSet(own.repo, sets, number)).items.some((item) => item.node_id === nodeId)
+  const record = await readSetById(own.repo, readRef(own.repo, own.ref), set)
+  return record?.items.some((item) => item.node_id === nodeId) === true
 }

@@ -15,7 +15,7 @@ import { readSet, type SetItem, setsOf } from '../ledger/set-ledger.ts'
 import { pinOf } from '../pulls/pulls.ts'
 import type { Services } from '../services.ts'
 import { discardLeft } from './discard.ts'
-import { type Part, readLocked, writeSet } from './set-changes.ts'
+import { hasReturned, type Part, readLocked, writeSet } from './set-changes.ts'
 
 /** Closes the sets without activity for `config.proposalDays`. One that cannot be closed holds up no other. */
 export async function closeAbandoned(deps: Services): Promise<void> {
@@ -35,12 +35,16 @@ async function closeOne(deps: Services, orgId: string, number: number, since: Da
   const sets = repoExists(own.repo) ? readRef(own.repo, own.ref) : null
   if (sets === null) return
   const { items } = await readSet(own.repo, sets, number)
-  const there = items.filter(({ node_id }) => repoExists(nodeRepo(deps.store, orgId, node_id)))
+  const isThere = ({ node_id }: SetItem) => repoExists(nodeRepo(deps.store, orgId, node_id))
+  const there = items.filter(isThere)
   for (const item of there) if (await hasNewCommit(nodeRepo(deps.store, orgId, item.node_id), item, since)) return
+  const gone = items.flatMap((item) => (there.includes(item) ? [] : item.node_id))
   const event: ChangedBy = { by: authorOf(service), at: deps.now().toISOString() }
   const change = {
     ...{ orgId, drafts: [], parts: there.map((item) => partOf(deps, orgId, item, event)) },
     decide: async (locked: Parameters<typeof readLocked>[0]) => {
+      // The next sweep closes it with that page.
+      if (hasReturned(deps, orgId, gone)) return undefined
       const { via: _, ...before } = await readLocked(locked, number)
       if (before.status !== 'open') return undefined
       return { event: 'close' as const, record: { ...before, ...event, status: 'closed' as const, ended: event } }

@@ -13,7 +13,7 @@ import { changedBy } from '../ledger/changed-by.ts'
 import {
   findSetNumber,
   nextSetNumber,
-  readSet,
+  readSetById,
   type SetAct,
   type SetItem,
   type SetRecord,
@@ -190,10 +190,8 @@ export async function write(
       },
       isMade: async () => {
         const { repo, ref } = setsOf(ctx, orgId)
-        const sets = readRef(repo, ref)
-        const number = await findSetNumber(repo, sets, set.id)
-        if (sets === null || number === undefined) return false
-        return (await readSet(repo, sets, number)).items.some((item) => item.node_id === nodes[0]?.id)
+        const written = await readSetById(repo, readRef(repo, ref), set.id)
+        return written?.items.some((item) => item.node_id === nodes[0]?.id) === true
       },
     }
     if (nodes.length === 0) await whole.make()

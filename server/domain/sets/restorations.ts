@@ -5,7 +5,7 @@
 import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { emptyTree } from '../../../gitstore/objects/trees.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
-import { moveRepo, repoExists } from '../../../gitstore/repo-folders.ts'
+import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'
 import type { OrgAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -20,6 +20,7 @@ import type { TrashedNode } from '../indexing/stored-repositories.ts'
 import { ledgerRef, main, nodeRepo } from '../layout.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 import type { SetItem, SetRecord } from '../ledger/set-ledger.ts'
+import { moveBack, unlockCopy } from '../nodes/moved-back.ts'
 import { nodeTakenError } from '../nodes/taken-ids.ts'
 import { findCopy, refusalOf, rewriteNode, treeBefore } from '../nodes/trash.ts'
 import { withRoomForNodes } from '../quotas.ts'
@@ -68,6 +69,7 @@ async function putInPlace(deps: Services, at: NodeAt, copy: TrashedNode, setId: 
   const owner = (await readOrgsOf((deps.wholeIndex ?? deps.index).read, [nodeId])).get(nodeId)
   if (owner !== undefined && owner !== orgId) throw nodeTakenError(nodeId)
   const work = async () => {
+    await unlockCopy(copy)
     if (readRef(copy.repo, main) !== null)
       await rewriteNode(deps, copy.repo, by, proposedAgain, async (record, head) => ({
         record: { ...record, state: 'proposed', proposed_in: setId },
@@ -75,7 +77,7 @@ async function putInPlace(deps: Services, at: NodeAt, copy: TrashedNode, setId: 
           first: { tree: emptyTree, message: `Delete ${record.title}` },
         }),
       }))
-    await moveRepo(copy.repo.dir, nodeRepo(deps.store, orgId, nodeId).dir)
+    await moveBack(deps, orgId, copy, by)
     await tryIndexNode(deps, orgId, nodeId)
   }
   await withNodeIntent(deps, orgId, [nodeId], work).catch((error: unknown) => {

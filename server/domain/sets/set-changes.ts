@@ -9,6 +9,7 @@ import { type Current, type Move, type RefName, updateRefs } from '../../../gits
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import { listUnindexed, markIndexed } from '../../../gitstore/refs/unindexed-moves.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { findOrgHead } from '../../../index/derived/org-queries.ts'
 import { AppError } from '../../base/errors.ts'
 import { type Need, type Rights, recheckAccess } from '../access.ts'
@@ -17,7 +18,7 @@ import { type Mover, withIntent } from '../event-log/note-intents.ts'
 import { recordOrg } from '../event-log/record.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { indexSets } from '../indexing/set-rows.ts'
-import { ledgerRef, main } from '../layout.ts'
+import { ledgerRef, main, nodeRepo } from '../layout.ts'
 import { addEntries, addEvents, type EntryAct, type PullAct } from '../ledger/ledger.ts'
 import { readSet, type SetAct, type SetItem, type SetRecord, setEvents, setsOf } from '../ledger/set-ledger.ts'
 import type { Ctx, Services } from '../services.ts'
@@ -155,6 +156,11 @@ export async function tryIndexSets(deps: Services, orgId: string): Promise<void>
   } catch (error) {
     deps.log.error({ err: error, orgId }, 'change sets could not be indexed; the next read retries')
   }
+}
+
+/** True if one of these pages, which were in the trash, is in place again. A set changes all of its pages or none. */
+export function hasReturned({ store }: Pick<Services, 'store'>, orgId: string, gone: readonly string[]): boolean {
+  return gone.some((id) => repoExists(nodeRepo(store, orgId, id)))
 }
 
 /** Reads the set under the lock of its ledger. @throws AppError change_set_not_found */
