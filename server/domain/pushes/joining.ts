@@ -17,6 +17,7 @@ import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import { AppError } from '../../base/errors.ts'
 import { excerpt } from '../../base/excerpt.ts'
+import { plural } from '../../base/plural.ts'
 import { branchPrefixOf, type Need, type NodeAccess, type OrgAccess, type Rights, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { PushRejectedError } from '../branches/push-context.ts'
@@ -257,5 +258,5 @@ export async function describeSets(
 export async function describeSet(deps: Services, orgId: string, number: number, pageOf: PullPage): Promise<string> {
   const { is_draft } = await findSet(deps, { org_id: orgId, number })
   const { length: pages } = await listSetItems(deps.index.read, orgId, [number])
-  return `Change set ${number}${is_draft ? ' (draft)' : ''}, ${pages} page${pages === 1 ? '' : 's'}: ${pageOf(number)}`
+  return `Change set ${number}${is_draft ? ' (draft)' : ''}, ${plural(pages, 'page')}: ${pageOf(number)}`
 }

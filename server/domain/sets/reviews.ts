@@ -93,7 +93,8 @@ function chosenItems(
   open: readonly OpenItem[],
   ids: readonly string[] | undefined,
 ): readonly OpenItem[] {
-  const unknown = ids?.findIndex((id) => !open.some(({ row }) => row.node_id === id)) ?? -1
+  const known = new Set(open.map(({ row }) => row.node_id))
+  const unknown = ids?.findIndex((id) => !known.has(id)) ?? -1
   if (unknown >= 0) throw invalid(['body', 'items', unknown], 'The change set has no such open page', ids?.[unknown])
   const chosen = ids === undefined ? open : open.filter(({ row }) => ids.includes(row.node_id))
   const isOwn = ({ pull }: OpenItem) => opener === actor.id || pull.author_id === actor.id

@@ -4,7 +4,7 @@ import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { findPull } from '../../../index/derived/pulls.ts'
-import { AppError } from '../../base/errors.ts'
+import { AppError, type ErrorCode } from '../../base/errors.ts'
 import { authorizeOrg, type OrgAccess } from '../access.ts'
 import { callerOf, type Person } from '../actor.ts'
 import { readTree } from '../branches/revisions.ts'
@@ -70,6 +70,9 @@ interface Undoing {
   readonly signal: AbortSignal
 }
 
+/** The codes that undoItem throws if nothing is left to undo. */
+const nothingLeft: readonly ErrorCode[] = ['no_changes', 'node_not_found', 'node_exists']
+
 /** @throws AppError merge_conflict with the `items` */
 async function buildUndo(ctx: Ctx<Person>, access: OrgAccess, items: readonly SetItem[], undoing: Undoing) {
   const changed: ChangeItem[] = []
@@ -84,8 +87,7 @@ async function buildUndo(ctx: Ctx<Person>, access: OrgAccess, items: readonly Se
     } catch (error) {
       const code = error instanceof AppError ? error.code : undefined
       if (!(error instanceof AppError)) throw error
-      if (code === 'no_changes' || code === 'node_not_found' || code === 'node_exists')
-        left.push({ node_id: item.node_id, reason: error.message })
+      if (code !== undefined && nothingLeft.includes(code)) left.push({ node_id: item.node_id, reason: error.message })
       else if (code === 'merge_conflict') {
         const title = (await findPage(ctx, access, item.node_id))?.node.title ?? ''
         conflicts.push({ node_id: item.node_id, number: item.number, title, ...error.facts })

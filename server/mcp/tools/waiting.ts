@@ -7,7 +7,7 @@ import { asItem, brief, own } from '../quoted.ts'
 import { factsOf } from '../refusals.ts'
 import { proposalPage, type Session } from '../session.ts'
 import { maxChars, offset, orgId, pageOf, tool } from '../tool.ts'
-import { namesOf } from './proposals.ts'
+import { namesOf } from './list-proposals.ts'
 
 const shownTitle = 240
 const shownName = 120
