@@ -8,7 +8,7 @@ import { ann, aPage, di, grove, open, pageAt, sets, useScene } from './scene.ts'
 describe('pages that come back from the trash', () => {
   useScene()
 
-  it('have left a set that has taken them out or closed meanwhile', async () => {
+  it('have left a set that has taken them out or closed before', async () => {
     const [kept, removed, gone, ended] = [await aPage('A'), await aPage('B'), await aPage('C'), await aPage('D')]
     const { change_set: set } = await open(di, {
       nodes: [kept, removed].map((id) => ({ id, text_content: 'More.\n' })),
