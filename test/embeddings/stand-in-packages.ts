@@ -18,13 +18,24 @@ exports.initModel = async (source) => {
     },
   }
 }`
-const weights = `exports.modelSource = async () => ({ most: 1 })`
+/** As in the real package, nothing waits for the backend. */
+const core = `
+let isReady = false
+const made = new Promise((resolve) => setTimeout(resolve, 20)).then(() => { isReady = true })
+exports.ready = () => made
+exports.tensor = () => { if (!isReady) throw new Error('The backend is not ready') }`
+/** As in the real package, it makes tensors at once. */
+const weights = `
+exports.modelSource = async () => {
+  require('@energetic-ai/core').tensor()
+  return { most: 1 }
+}`
 /** The weights of a package that was damaged. */
 export const damagedWeights = `exports.modelSource = async () => { throw new Error('The weights are damaged') }`
 
 /** Writes the packages into \`node_modules\` of a folder. */
 export async function writeStandIns(folder: string, { version = '0.2.0', source = weights } = {}): Promise<void> {
-  const packages = { core: '', embeddings, 'model-embeddings-en': source }
+  const packages = { core, embeddings, 'model-embeddings-en': source }
   for (const [name, code] of Object.entries(packages)) {
     const home = join(folder, 'node_modules/@energetic-ai', name)
     await mkdir(home, { recursive: true })

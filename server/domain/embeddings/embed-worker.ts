@@ -13,6 +13,7 @@ interface Encoder {
 
 /** A source reads weights and vocabulary. The default of `initModel` would be a server, so it is always passed. */
 interface Modules {
+  readonly core: { ready(): Promise<void> }
   readonly embeddings: { initModel(source: unknown): Promise<Encoder> }
   readonly weights: { readonly modelSource: unknown }
 }
@@ -62,9 +63,10 @@ function vectorOf(values: readonly number[]): Int8Array | undefined {
 }
 
 async function loadEncoder(): Promise<Encoder> {
-  const [embeddings, weights] = [load(packages.embeddings), load(packages.weights)] as [
-    Modules['embeddings'],
-    Modules['weights'],
-  ]
+  const [core, embeddings, weights] = [packages.core, packages.embeddings, packages.weights].map((path) =>
+    load(path),
+  ) as [Modules['core'], Modules['embeddings'], Modules['weights']]
+  // The source makes tensors, and `initModel` asks for it before the backend is ready.
+  await core.ready()
   return await embeddings.initModel(weights.modelSource)
 }

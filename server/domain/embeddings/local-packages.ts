@@ -17,6 +17,7 @@ export const localModelName = `${names.weights.slice(1)}@${release}`
 
 /** The paths of the modules to load. */
 export interface LocalPackages {
+  readonly core: string
   readonly embeddings: string
   readonly weights: string
 }
@@ -49,7 +50,8 @@ export function findLocalPackages(folder?: string): LocalPackages {
     const version = versionOf(load, name)
     if (version !== release) throw new ModelNotInstalledError(`${name} has version ${version}, not ${release}`)
   }
-  return { embeddings: load.resolve(names.embeddings), weights: load.resolve(names.weights) }
+  const [embeddings, weights] = [load.resolve(names.embeddings), load.resolve(names.weights)]
+  return { core: createRequire(embeddings).resolve(names.core), embeddings, weights }
 }
 
 function versionOf(load: NodeJS.Require, name: string): string {
