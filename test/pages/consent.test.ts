@@ -199,10 +199,10 @@ describe('pages of nodes under rules', () => {
       const restore = mainOf(await visit.open(`${page}/commits/${first}/restore`))
       expect(buttons(restore)).to.deep.equal(isRuled ? ['propose'] : ['restore', 'propose'])
       const under = mainOf(await visit.open(`${pageAt(node.org)}/new?parent=${node.id}`))
-      expect(words(under).includes('You propose later changes')).to.equal(isRuled)
+      expect(words(under).includes('You propose a new page here')).to.equal(isRuled)
     }
     const top = mainOf(await visit.open(`${pageAt(ann.org)}/new`))
-    expect(words(top)).to.not.include('You propose later changes')
+    expect(words(top)).to.not.include('You propose')
   })
 
   it('follow rules for all nodes, and those for other branches change nothing', async () => {
