@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Transaction } from 'kysely'
 import type { Sees } from '../derived/sees.ts'
-import { changeRows, readRows } from '../sqlite/statements.ts'
+import { changeNow, readNow, readRows } from '../sqlite/statements.ts'
 import { nextChain, type Position, startOf } from './chain.ts'
 import type { LogDb, LogSchema } from './schema.ts'
 
@@ -40,8 +40,15 @@ export interface EventRow extends Position {
 }
 
 export async function findLog(db: LogDb, orgId: string): Promise<Log | undefined> {
-  return (await readRows<Log>(db, 'select * from log where org_id = ?', orgId))[0]
+  return (await readRows<Log>(db, logOfOrg, orgId))[0]
 }
+
+/** Finds the log in this turn of the event loop. */
+export function findLogNow(trx: Transaction<LogSchema>, orgId: string): Log | undefined {
+  return readNow<Log>(trx, logOfOrg, orgId)[0]
+}
+
+const logOfOrg = 'select * from log where org_id = ?'
 
 /** Reads the logs of organisations with one statement. Leaves out those that have none. */
 export function listLogs(db: LogDb, orgIds: readonly string[]): Promise<Log[]> {
@@ -93,14 +100,14 @@ export async function markLogsWhole(db: LogDb, began: Date): Promise<void> {
 }
 
 /** Appends events in their order, without those that the log has. Returns the position after the last one. */
-export async function appendEvents(
+export function appendEvents(
   trx: Transaction<LogSchema>,
   log: Pick<Log, 'org_id' | 'seq' | 'chain'>,
   events: readonly NewEvent[],
   now: Date,
-): Promise<Position> {
+): Position {
   let { seq, chain } = log
-  const known = await knownIds(trx, events)
+  const known = knownIds(trx, events)
   const rows: (string | number | null)[][] = []
   for (const { id, nodeId, type, at, isPublic, origin, render } of events) {
     if (known.has(id)) continue
@@ -110,8 +117,8 @@ export async function appendEvents(
     rows.push([seq, chain, id, nodeId, type, at, Number(isPublic), render(seq), origin])
   }
   if (rows.length === 0) return { seq, chain }
-  await changeRows(trx, insertEvents, log.org_id, now.getTime(), JSON.stringify(rows))
-  await changeRows(trx, 'update log set seq = ?, chain = ? where org_id = ?', seq, chain, log.org_id)
+  changeNow(trx, insertEvents, log.org_id, now.getTime(), JSON.stringify(rows))
+  changeNow(trx, 'update log set seq = ?, chain = ? where org_id = ?', seq, chain, log.org_id)
   return { seq, chain }
 }
 
@@ -120,13 +127,9 @@ const insertEvents = `insert into event (org_id, recorded_ms, seq, chain, id, no
     value ->> 8
   from json_each(?)`
 
-async function knownIds(trx: Transaction<LogSchema>, events: readonly NewEvent[]): Promise<Set<string>> {
+function knownIds(trx: Transaction<LogSchema>, events: readonly NewEvent[]): Set<string> {
   const ids = JSON.stringify(events.map(({ id }) => id))
-  const rows = await readRows<{ id: string }>(
-    trx,
-    'select id from event where id in (select value from json_each(?))',
-    ids,
-  )
+  const rows = readNow<{ id: string }>(trx, 'select id from event where id in (select value from json_each(?))', ids)
   return new Set(rows.map(({ id }) => id))
 }
 

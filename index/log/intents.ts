@@ -1,6 +1,6 @@
 /** Notes about users who are about to move refs. These are hints: a lost one makes an event without an actor, never a wrong event. */
 import type { Transaction } from 'kysely'
-import { changeRows, readRows } from '../sqlite/statements.ts'
+import { changeNow, readRows } from '../sqlite/statements.ts'
 import type { LogDb, LogSchema } from './schema.ts'
 
 export interface Intent {
@@ -15,8 +15,8 @@ export interface Intent {
 }
 
 /** Writes intents. An intent for the same move replaces the earlier one. */
-export async function putIntents(trx: Transaction<LogSchema>, intents: readonly Intent[], now: Date): Promise<void> {
-  await changeRows(trx, put, now.getTime(), JSON.stringify(intents))
+export function putIntents(trx: Transaction<LogSchema>, intents: readonly Intent[], now: Date): void {
+  changeNow(trx, put, now.getTime(), JSON.stringify(intents))
 }
 
 const put = `insert or replace into intent (at, node_id, ref, to_oid, actor, via, origin)

@@ -1,6 +1,6 @@
 /** The refs that the events describe. */
 import type { Transaction } from 'kysely'
-import { changeRows, readRows } from '../sqlite/statements.ts'
+import { changeNow, readRows } from '../sqlite/statements.ts'
 import type { Log } from './events.ts'
 import type { LogDb, LogSchema } from './schema.ts'
 
@@ -70,29 +70,28 @@ export interface RecordedStep extends Omit<RecordedRepo, 'version'> {
 }
 
 /** Replaces recorded states. Returns false if another process has changed one since it was read. */
-export async function replaceRecorded(trx: Transaction<LogSchema>, steps: readonly RecordedStep[]): Promise<boolean> {
+export function replaceRecorded(trx: Transaction<LogSchema>, steps: readonly RecordedStep[]): boolean {
   const fresh = steps.filter(({ before }) => before === null)
-  if (fresh.length > 0 && (await changeRows(trx, insertRepos, JSON.stringify(fresh))) < fresh.length) return false
+  if (fresh.length > 0 && changeNow(trx, insertRepos, JSON.stringify(fresh)) < fresh.length) return false
   for (const { node_id, org_id, ledger, digest, gone, before } of steps)
-    if (before !== null && (await changeRows(trx, updateRepo, org_id, ledger, digest, gone, node_id, before)) === 0)
-      return false
-  for (const { node_id, removedRefs } of steps) await removeRefs(trx, node_id, removedRefs)
+    if (before !== null && changeNow(trx, updateRepo, org_id, ledger, digest, gone, node_id, before) === 0) return false
+  for (const { node_id, removedRefs } of steps)
+    if (removedRefs.length > 0) changeNow(trx, removeRefs, node_id, JSON.stringify(removedRefs))
   const refs = steps.flatMap(({ node_id, putRefs }) => [...putRefs].map(([ref, oid]) => [node_id, ref, oid]))
-  for (let at = 0; at < refs.length; at += rowsAtOnce)
-    await changeRows(trx, putRefRows, JSON.stringify(refs.slice(at, at + rowsAtOnce)))
-  await removeUsedIntents(trx, steps)
+  if (refs.length > 0) changeNow(trx, putRefRows, JSON.stringify(refs))
+  removeUsedIntents(trx, steps)
   return true
 }
 
 /** Removes the intents of recorded moves. A later move of the same ref to the same object may have another cause. */
-async function removeUsedIntents(trx: Transaction<LogSchema>, steps: readonly RecordedStep[]): Promise<void> {
+function removeUsedIntents(trx: Transaction<LogSchema>, steps: readonly RecordedStep[]): void {
   const moves = steps.flatMap(({ node_id, putRefs, removedRefs }) => [
     ...[...putRefs].map(([ref, oid]) => [node_id, ref, oid]),
     ...removedRefs.map((ref) => [node_id, ref, '']),
   ])
-  await changeRows(trx, removeIntents, JSON.stringify(moves))
+  changeNow(trx, removeIntents, JSON.stringify(moves))
   for (const { node_id } of steps.filter(({ gone }) => gone === 1))
-    await changeRows(trx, 'delete from intent where node_id = ?', node_id)
+    changeNow(trx, 'delete from intent where node_id = ?', node_id)
 }
 
 const removeIntents = `delete from intent where (node_id, ref, to_oid) in
@@ -109,16 +108,7 @@ const putRefRows = `insert into recorded_ref (node_id, ref, oid)
   select value ->> 0, value ->> 1, value ->> 2 from json_each(?)
   where true on conflict (node_id, ref) do update set oid = excluded.oid`
 
-const rowsAtOnce = 200
-
-async function removeRefs(trx: Transaction<LogSchema>, nodeId: string, refs: readonly string[]): Promise<void> {
-  for (let at = 0; at < refs.length; at += rowsAtOnce)
-    await trx
-      .deleteFrom('recorded_ref')
-      .where('node_id', '=', nodeId)
-      .where('ref', 'in', refs.slice(at, at + rowsAtOnce))
-      .execute()
-}
+const removeRefs = 'delete from recorded_ref where node_id = ? and ref in (select value from json_each(?))'
 
 /** Lists the organisations that are not recorded as gone. */
 export async function listPresentOrgs(db: LogDb): Promise<string[]> {

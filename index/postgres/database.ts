@@ -17,7 +17,7 @@ export interface PostgresDatabase<S> extends Database<S> {
    * @throws DatabaseError: busy, storage_* if PostgreSQL is unavailable, outcome_unknown if it disconnects during the
    * commit
    */
-  write<R>(work: (trx: Transaction<S>) => Promise<R>): Promise<R>
+  write<R>(work: (trx: Transaction<S>) => R | Promise<R>): Promise<R>
   /** Runs `work` in one read-only snapshot transaction. `work` may await only its own statements. */
   snapshot<R>(work: (trx: Transaction<S>) => Promise<R>): Promise<R>
 }
@@ -57,7 +57,7 @@ export async function connectPostgres<S>(
   const writer = new Kysely<S>({ dialect: postgresDialect(pool, 'write', observer) })
   return {
     read,
-    write: (work) => repeated(() => writer.transaction().execute(work)),
+    write: (work) => repeated(() => writer.transaction().execute(async (trx) => work(trx))),
     snapshot: (work) => read.transaction().execute(work),
     // Waits for running statements.
     close: () => pool.end(),

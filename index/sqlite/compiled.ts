@@ -1,6 +1,7 @@
 /** Compiles frequent queries once, because compiling costs more than running them in SQLite. */
 
 import type { CompiledQuery, Kysely } from 'kysely'
+import { readRows } from './statements.ts'
 
 /**
  * Returns a query with `count` string parameters. `build` receives placeholders and may use them only as parameters. It
@@ -29,6 +30,6 @@ export function compileOnce<S, R, V extends readonly string[]>(
     const { query, places } = compiled
     const constants = query.parameters
     const parameters = places.map((place, at) => (place < 0 ? constants[at] : values[place]))
-    return (await db.executeQuery<R>({ ...query, parameters })).rows
+    return readRows<R>(db, query.sql, ...parameters)
   }
 }

@@ -2,9 +2,12 @@
 
 import { basename } from 'node:path'
 import { Kysely, type Migration, type Transaction } from 'kysely'
-import { openConnection } from './connection.ts'
-import { type DriverEvents, sqliteDialect } from './driver.ts'
+import { createSemaphore, type Semaphore, type Turn } from '../../gitstore/concurrency/semaphore.ts'
+import { busyTimeoutMs, type DatabaseObserver, openConnection } from './connection.ts'
+import { DatabaseBusyError } from './database-fault.ts'
+import { Connection, type DriverEvents, dialectOf } from './driver.ts'
 import { migrate } from './migrate.ts'
+import { connect } from './statements.ts'
 
 export { DatabaseError, isDatabaseStorageError, isDuplicate } from './database-fault.ts'
 
@@ -17,7 +20,7 @@ export interface Database<S> {
    *
    * @throws DatabaseError: busy after 10 s of waiting for the lock, storage_* if the storage fails
    */
-  write<R>(work: (trx: Transaction<S>) => Promise<R>): Promise<R>
+  write<R>(work: (trx: Transaction<S>) => R | Promise<R>): Promise<R>
   /** Waits for the running transaction. */
   close(): Promise<void>
 }
@@ -40,26 +43,56 @@ export async function openDatabase<S>(
   options: DatabaseOptions,
 ): Promise<Database<S>> {
   const { synchronous, check = false } = options
-  const writing = await openConnection(file, { synchronous, check, mode: 'write' })
-  const writer = new Kysely<S>({ dialect: sqliteDialect(writing, 'write', options) })
-  const write: Database<S>['write'] = (work) => writer.transaction().execute(work)
+  const writer = new Connection(await openConnection(file, { synchronous, check, mode: 'write' }), 'write', options)
+  const turns = createSemaphore({
+    running: 1,
+    waiting: { timeoutMs: busyTimeoutMs, refusal: () => new DatabaseBusyError() },
+  })
+  const write = writeTo<S>(writer, turns, options.observer)
   try {
     await write((trx) => migrate(trx, migrations, basename(file)))
-    const reading = await openConnection(file, { synchronous, mode: 'read' })
-    const read = new Kysely<S>({ dialect: sqliteDialect(reading, 'read', options) })
+    const reader = new Connection(await openConnection(file, { synchronous, mode: 'read' }), 'read', options)
     return {
-      read,
+      read: connect(new Kysely<S>({ dialect: dialectOf(reader) }), reader),
       write,
       close: async () => {
-        await writer.destroy()
-        await read.destroy()
-        // Kysely destroys a driver only if it has used it.
-        writing.close()
-        reading.close()
+        await turns.acquire({})
+        writer.close()
+        reader.close()
       },
     }
   } catch (error) {
-    writing.close()
+    writer.close()
     throw error
+  }
+}
+
+/** Returns the function that runs transactions. One runs at a time. Work without a promise ends in the turn it begins. */
+function writeTo<S>(
+  connection: Connection,
+  turns: Semaphore<Turn>,
+  observer: DatabaseObserver | undefined,
+): Database<S>['write'] {
+  // Between `begin` and `commit` of its connection, this is a transaction.
+  const trx = connect(new Kysely<S>({ dialect: dialectOf(connection) }), connection) as Transaction<S>
+  return async (work) => {
+    const asked = performance.now()
+    const release = await turns.acquire({}).catch((error: unknown) => {
+      observer?.gaveUp()
+      throw error
+    })
+    try {
+      await connection.begin()
+      observer?.waited('write', (performance.now() - asked) / 1000)
+      const working = work(trx)
+      const result = working instanceof Promise ? await connection.watched(working) : working
+      connection.commit()
+      return result
+    } catch (error) {
+      connection.rollback()
+      throw error
+    } finally {
+      release()
+    }
   }
 }

@@ -18,9 +18,8 @@ import {
   ValueNode,
 } from 'kysely'
 import { createCache } from '../../gitstore/caching/caches.ts'
-import { createSemaphore } from '../../gitstore/concurrency/semaphore.ts'
-import { busyTimeoutMs, type ConnectionMode, type DatabaseObserver, retryWhileBusy } from './connection.ts'
-import { DatabaseBusyError, DatabaseError } from './database-fault.ts'
+import { type ConnectionMode, type DatabaseObserver, retryWhileBusy } from './connection.ts'
+import { asDatabaseError, DatabaseBusyError, DatabaseError, isBusy } from './database-fault.ts'
 
 export interface DriverEvents {
   /** Called for each statement that finds the file damaged. The statement also throws. */
@@ -28,10 +27,15 @@ export interface DriverEvents {
   readonly observer?: DatabaseObserver | undefined
 }
 
-export function sqliteDialect(handle: Sqlite.Database, role: ConnectionMode, events: DriverEvents = {}): Dialect {
+/** Kysely's dialect for this connection alone. Only one transaction may run at a time. */
+export function sqliteDialect(handle: Sqlite.Database, role: ConnectionMode): Dialect {
+  return dialectOf(new Connection(handle, role))
+}
+
+export function dialectOf(connection: Connection): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => (role === 'read' ? readDriver(handle, events) : writeDriver(handle, events)),
+    createDriver: () => driverOf(connection),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new QueryCompiler(),
   }
@@ -53,123 +57,118 @@ class QueryCompiler extends SqliteQueryCompiler {
   }
 }
 
-/**
- * Runs every query as one statement on the shared connection. Only a write transaction is consistent across statements.
- */
-function readDriver(handle: Sqlite.Database, events: DriverEvents): Driver {
-  const { observer } = events
-  const connection = new Connection(handle, events, (seconds) => observer?.waited('read', seconds))
-  const refuse = () => Promise.reject(new Error('The read connection has no transactions; read in one statement'))
+/** A transaction begins with `immediate`, so that it never fails half-way for want of the lock. */
+function driverOf(connection: Connection): Driver {
   return {
     init: async () => {},
     acquireConnection: async () => connection,
-    beginTransaction: refuse,
-    commitTransaction: refuse,
-    rollbackTransaction: refuse,
+    beginTransaction: () => connection.begin(),
+    commitTransaction: async () => connection.commit(),
+    rollbackTransaction: async () => connection.rollback(),
     releaseConnection: async () => {},
-    destroy: async () => {
-      handle.close()
-    },
+    destroy: async () => connection.close(),
   }
 }
 
-/** Runs one transaction at a time. Begins it with `immediate`, so that it never fails half-way for want of the lock. */
-function writeDriver(handle: Sqlite.Database, events: DriverEvents): Driver {
-  const { observer } = events
-  const connection = new Connection(handle, events)
-  const semaphore = createSemaphore({
-    running: 1,
-    waiting: { timeoutMs: busyTimeoutMs, refusal: () => new DatabaseBusyError() },
-  })
-  let release = () => {}
-  /** When the running transaction was requested. */
-  let asked = 0
-  return {
-    init: async () => {},
-    acquireConnection: async () => {
-      const since = performance.now()
-      release = await semaphore.acquire({}).catch((error: unknown) => {
-        observer?.gaveUp()
-        throw error
-      })
-      asked = since
-      return connection
-    },
-    beginTransaction: async () => {
-      await connection.executeQuery(CompiledQuery.raw('begin immediate'))
-      observer?.waited('write', (performance.now() - asked) / 1000)
-      connection.watch()
-    },
-    commitTransaction: async () => {
-      await connection.executeQuery(CompiledQuery.raw('commit'))
-    },
-    rollbackTransaction: async () => {
-      // After some faults (disk full) SQLite has already rolled back.
-      if (handle.inTransaction) handle.exec('rollback')
-    },
-    releaseConnection: async () => {
-      connection.unwatch()
-      release()
-    },
-    destroy: async () => {
-      await semaphore.acquire({})
-      handle.close()
-    },
-  }
+/** The result of a statement. */
+interface Result {
+  readonly rows: unknown[]
+  readonly numAffectedRows?: bigint
 }
 
-class Connection implements DatabaseConnection {
+export class Connection implements DatabaseConnection {
   readonly #handle: Sqlite.Database
+  readonly #role: ConnectionMode
   readonly #events: DriverEvents
-  readonly #waited: ((seconds: number) => void) | undefined
   readonly #statements = createCache<Sqlite.Statement>('statements')
+  /** Statements with constant text. */
+  readonly #constant = new Map<string, Sqlite.Statement>()
   #foreign = false
-  #watcher: NodeJS.Immediate | undefined
 
-  constructor(handle: Sqlite.Database, events: DriverEvents, waited?: (seconds: number) => void) {
+  constructor(handle: Sqlite.Database, role: ConnectionMode, events: DriverEvents = {}) {
     this.#handle = handle
+    this.#role = role
     this.#events = events
-    this.#waited = waited
+  }
+
+  /** Waits for the lock of the database. @throws DatabaseError busy, storage_* */
+  async begin(): Promise<void> {
+    if (this.#role === 'read') throw new Error('The read connection has no transactions; read in one statement')
+    if (this.now('begin immediate', []) === undefined) await this.executeQuery(CompiledQuery.raw('begin immediate'))
+  }
+
+  commit(): void {
+    if (this.now('commit', []) === undefined) throw new DatabaseBusyError()
+  }
+
+  rollback(): void {
+    this.#foreign = false
+    // After some faults (disk full) SQLite has already rolled back.
+    if (this.#handle.inTransaction) this.#handle.exec('rollback')
+  }
+
+  close(): void {
+    this.#handle.close()
   }
 
   /**
-   * Detects foreign awaits. Kysely resolves in the microtask queue, so a turn of the event loop means another await.
+   * Awaits the work of a transaction, and detects foreign awaits. Kysely resolves in the microtask queue, so a turn of
+   * the event loop means another await.
    */
-  watch(): void {
-    this.#foreign = false
-    this.#watcher = setImmediate(() => {
+  async watched<R>(work: Promise<R>): Promise<R> {
+    const watcher = setImmediate(() => {
       this.#foreign = true
     })
+    return await work.finally(() => clearImmediate(watcher))
   }
 
-  unwatch(): void {
-    if (this.#watcher !== undefined) clearImmediate(this.#watcher)
-    this.#watcher = undefined
-    this.#foreign = false
-  }
-
-  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    if (this.#foreign) throw new Error('A transaction may await only its own statements')
-    const { sql, parameters } = query
-    const execute = () => {
-      const statement = this.#prepare(sql)
-      const values = parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value))
-      // Kysely types the rows of the query that it compiled.
-      if (statement.reader) return { rows: statement.all(...values) as R[] }
-      const { changes } = statement.run(...values)
-      return { rows: [], numAffectedRows: BigInt(changes) }
+  /**
+   * Runs a statement with constant text in this turn of the event loop. Returns undefined if another process locks the
+   * database.
+   *
+   * @throws DatabaseError
+   */
+  now(text: string, values: readonly unknown[]): Result | undefined {
+    try {
+      let statement = this.#constant.get(text)
+      if (statement === undefined) {
+        statement = this.#handle.prepare(text)
+        this.#constant.set(text, statement)
+      }
+      return this.#run(statement, values)
+    } catch (error) {
+      if (isBusy(error)) return undefined
+      throw this.#reported(asDatabaseError(error, this.#handle.name))
     }
-    return retryWhileBusy(this.#handle.name, execute, this.#waited).catch((error: unknown) => {
-      const { onDamage, observer } = this.#events
-      if (error instanceof DatabaseError && error.code === 'damaged') onDamage?.()
-      if (error instanceof DatabaseBusyError) observer?.gaveUp()
-      throw error
+  }
+
+  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const { observer } = this.#events
+    const waited = this.#role === 'read' ? (seconds: number) => observer?.waited('read', seconds) : undefined
+    // Kysely types the rows of the query that it compiled.
+    const execute = () => this.#run(this.#prepare(sql), parameters) as QueryResult<R>
+    return retryWhileBusy(this.#handle.name, execute, waited).catch((error: unknown) => {
+      throw this.#reported(error)
     })
   }
 
   // biome-ignore lint/correctness/useYield: Kysely's interface asks for a generator, this driver has no streams.
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new Error('Streaming is not supported, because an open cursor would block the only connection')
+  }
+
+  #run(statement: Sqlite.Statement, parameters: readonly unknown[]): Result {
+    if (this.#foreign) throw new Error('A transaction may await only its own statements')
+    const values = parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value))
+    if (statement.reader) return { rows: statement.all(...values) }
+    return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) }
+  }
+
+  #reported(error: unknown): unknown {
+    const { onDamage, observer } = this.#events
+    if (error instanceof DatabaseError && error.code === 'damaged') onDamage?.()
+    if (error instanceof DatabaseBusyError) observer?.gaveUp()
+    return error
   }
 
   #prepare(sql: string): Sqlite.Statement {

@@ -117,7 +117,7 @@ describe('the audit of a deleted account', () => {
     await grove.deps.events.write(async (trx) => {
       const log = (await findLog(trx, ann.org)) ?? (await beginLog(trx, ann.org, { at, isWhole: true }))
       const event = encodeEvent(ann.org, null, { ...facts, key: randomUUID(), at: at.toISOString(), actor })
-      await appendEvents(trx, log, [event], at)
+      appendEvents(trx, log, [event], at)
     })
   }
 

@@ -31,7 +31,7 @@ async function happen(actor: EventActor, name: string): Promise<void> {
   await grove.deps.events.write(async (trx) => {
     const log = (await findLog(trx, ann.org)) ?? (await beginLog(trx, ann.org, { at, isWhole: true }))
     const facts = { type: 'branch.created', key: randomUUID(), at: at.toISOString(), actor, data: { name } } as const
-    await appendEvents(trx, log, [encodeEvent(ann.org, randomUUID(), facts)], at)
+    appendEvents(trx, log, [encodeEvent(ann.org, randomUUID(), facts)], at)
   })
 }
 

@@ -5,6 +5,7 @@
 
 import { benchAnonymous } from './anonymous.ts'
 import { benchAttacks } from './attacks.ts'
+import { benchBaseline } from './baseline.ts'
 import { benchCells } from './cells.ts'
 import { benchClones } from './clones.ts'
 import { benchConnections } from './connections.ts'
@@ -44,6 +45,7 @@ const overTwo = {
 const others = {
   commits: benchCommits,
   writes: benchWrites,
+  baseline: benchBaseline,
   reviews: benchReviews,
   erasures: benchErasures,
   rules: benchRules,

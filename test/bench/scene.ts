@@ -31,10 +31,18 @@ export interface Scene {
   close(): Promise<void>
 }
 
-/** Opens a scene. Ann's token is valid for 15 minutes, and no scene takes that long. */
-export async function openScene(workers = 1, environment: Record<string, string> = {}): Promise<Scene> {
+/**
+ * Opens a scene. Ann's token is valid for 15 minutes, and no scene takes that long.
+ *
+ * @param folder as for spawnGrove
+ */
+export async function openScene(
+  workers = 1,
+  environment: Record<string, string> = {},
+  folder?: string,
+): Promise<Scene> {
   const dataDir = await newDataDir()
-  const start = (count: number) => spawnGrove(dataDir, { WORKERS: String(count), ...environment })
+  const start = (count: number) => spawnGrove(dataDir, { WORKERS: String(count), ...environment }, [], folder)
   let grove = await start(workers)
   let ann = await signUp(grove, 'Ann')
   const { accessToken } = ann.session

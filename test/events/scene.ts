@@ -60,7 +60,7 @@ export async function append(
 ): Promise<string[]> {
   await events.write(async (trx) => {
     const log = (await findLog(trx, org)) ?? (await beginLog(trx, org, { at, isWhole: false }))
-    await appendEvents(trx, log, added, at)
+    appendEvents(trx, log, added, at)
   })
   return added.map(({ id }) => id)
 }

@@ -33,18 +33,21 @@ export interface SpawnedGrove {
  * Starts the service as `npm start` does, on any free port. Resolves when it says that it listens.
  *
  * @param through words before the command, of a program that becomes the command
+ * @param folder a built checkout. Default: this one
  * @throws Error with its output if it ends
  */
 export async function spawnGrove(
   dataDir: string,
   environment: Record<string, string> = {},
   through: readonly string[] = [],
+  folder?: string,
 ): Promise<SpawnedGrove> {
   const flags = ['--max-old-space-size=2000', '--v8-pool-size=1']
   const [program = '', ...words] = [...through, process.execPath, ...endsWithParent, ...flags, 'dist/main.js']
   const child = endAfterFile(
     spawn(program, words, {
       stdio: 'pipe',
+      cwd: folder,
       env: {
         ...process.env,
         UV_THREADPOOL_SIZE: '16',

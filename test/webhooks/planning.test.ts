@@ -81,7 +81,7 @@ describe('the deliveries of an organisation', () => {
       const id = randomUUID().replaceAll('-', '')
       return { id, nodeId: node_id, type, at, isPublic: false, origin: null, render: () => '{}' }
     })
-    await appendEvents(trx, begun, rows, now)
+    appendEvents(trx, begun, rows, now)
     const listed = await trx.selectFrom('event').select(['seq', 'chain']).where('org_id', '=', org).execute()
     const chains = new Map([[0, begun.chain], ...listed.map(({ seq, chain }) => [seq, chain] as const)])
     for (const { id, at, isKnown, isDisabled, pending, had } of hooks) {

@@ -106,7 +106,7 @@ export async function happen(
   )
   await service.deps.events.write(async (trx) => {
     const log = (await findLog(trx, by.org)) ?? (await beginLog(trx, by.org, { at: now, isWhole: true }))
-    await appendEvents(trx, log, events, now)
+    appendEvents(trx, log, events, now)
   })
   return events.map(({ id }) => id)
 }

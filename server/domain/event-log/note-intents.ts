@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allDone } from '../../../gitstore/durable.ts'
 import type { Decision, Move } from '../../../gitstore/refs/ref-transaction.ts'
-import { putIntents } from '../../../index/log/intents.ts'
+import { type Intent, putIntents } from '../../../index/log/intents.ts'
 import type { Person } from '../actor.ts'
 import { idOfRepo, orgIdOfRepo } from '../layout.ts'
 import type { Origin } from '../origin.ts'
@@ -38,7 +38,7 @@ export function withIntent<T>(deps: Services, mover: Mover, decision: Decision<T
  * @param moves of one organisation. `to` null: the ref goes
  */
 export async function noteIntents(deps: Services, mover: Mover, moves: readonly Move[]): Promise<void> {
-  const { events, now, log, origin } = deps
+  const { log, origin } = deps
   const actor: EventActor = {
     kind: mover.kind === 'operator' || mover.kind === 'service' ? mover.kind : 'user',
     ...(mover.id !== undefined && { id: mover.id }),
@@ -51,14 +51,35 @@ export async function noteIntents(deps: Services, mover: Mover, moves: readonly 
     origin: origin ? encodeOrigin(origin, mover) : null,
   }
   const rows = moves.map(({ repo, ref, to }) => ({ node_id: idOfRepo(repo), ref, to_oid: to ?? '', ...shared }))
-  const written = events
-    .write((trx) => putIntents(trx, rows, now()))
-    .catch((error: unknown) => log.warn({ err: error }, 'an intent could not be recorded; the event has no actor'))
+  const written = putTogether(deps, rows).catch((error: unknown) =>
+    log.warn({ err: error }, 'an intent could not be recorded; the event has no actor'),
+  )
   // Rarely writes. Without it, the change has no event, so it is not cut short.
   await recordBefore(deps, moves).catch((error: unknown) =>
     log.warn({ err: error }, 'the state before a change could not be recorded; the change may have no event'),
   )
   await Promise.race([written, sleep(patienceMs, undefined, { ref: false })])
+}
+
+/** Intents that wait for the next transaction, by database. */
+const waiting = new WeakMap<Services['events'], { readonly rows: Intent[]; readonly written: Promise<void> }>()
+
+/** Writes the intents of all changes that come before the transaction begins. */
+function putTogether({ events, now }: Pick<Services, 'events' | 'now'>, intents: readonly Intent[]): Promise<void> {
+  const others = waiting.get(events)
+  if (others) {
+    others.rows.push(...intents)
+    return others.written
+  }
+  const rows = [...intents]
+  const written = events
+    .write((trx) => {
+      waiting.delete(events)
+      putIntents(trx, rows, now())
+    })
+    .finally(() => waiting.delete(events))
+  waiting.set(events, { rows, written })
+  return written
 }
 
 async function recordBefore(deps: Services, moves: readonly Move[]): Promise<void> {

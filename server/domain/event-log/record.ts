@@ -10,7 +10,7 @@ import type { Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { findKnownLogs } from '../../../index/derived/chains.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
-import { appendEvents, beginLog, findLog, type Log } from '../../../index/log/events.ts'
+import { appendEvents, beginLog, findLog, findLogNow, type Log } from '../../../index/log/events.ts'
 import { findLogWithRecorded, findRecordedRepos, replaceRecorded } from '../../../index/log/recorded.ts'
 import { nodeRepo, orgFolder, orgRepo, orgRepository } from '../layout.ts'
 import { isReplaced } from '../ledger/ledger.ts'
@@ -176,7 +176,7 @@ export async function ensureLog(deps: Services, orgId: string): Promise<Log | un
     const at = now()
     const log = await beginLog(trx, orgId, { at, isWhole })
     const facts = { type: 'log.began', key: log.log_id, at: at.toISOString(), data: { log_id: log.log_id } } as const
-    const position = await appendEvents(trx, log, [encodeEvent(orgId, null, facts)], at)
+    const position = appendEvents(trx, log, [encodeEvent(orgId, null, facts)], at)
     return { ...log, ...position }
   })
   // A power cut that removes the log would make it begin again after the nodes that are created next.
@@ -307,18 +307,12 @@ async function append(
   if (found.length === 0) return
   const orgId = described.org_id
   const events = found.flatMap((one) => one.events.map((facts) => encodeEvent(orgId, one.nodeId, facts)))
-  const added = await deps.events.write(async (trx) => {
-    const log = await findLog(trx, orgId)
+  const steps = found.map(({ step }) => step)
+  const added = await deps.events.write((trx) => {
+    const log = findLogNow(trx, orgId)
     if (log?.log_id !== described.log_id || log.sealed === 1) throw new StaleError()
-    if (
-      !(await replaceRecorded(
-        trx,
-        found.map(({ step }) => step),
-      ))
-    )
-      throw new StaleError()
-    const { seq } = await appendEvents(trx, log, events, deps.now())
-    return seq - log.seq
+    if (!replaceRecorded(trx, steps)) throw new StaleError()
+    return appendEvents(trx, log, events, deps.now()).seq - log.seq
   })
   for (const { step } of found) keepRecordedRefs(deps, step)
   if (added === 0) return

@@ -22,5 +22,5 @@ export async function appendServiceEvent(
   const log = await findLog(trx, orgId)
   if (log === undefined || log.sealed === 1) return
   const event = encodeEvent(orgId, null, { ...facts, key: randomUUID(), at: now.toISOString() })
-  await appendEvents(trx, log, [event], now)
+  appendEvents(trx, log, [event], now)
 }
