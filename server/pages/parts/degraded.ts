@@ -1,6 +1,5 @@
 /** Optional parts of a page. If one is late or refused, the rest is shown without it. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError, type RefusalCode } from '../../base/errors.ts'
 
 /** Milliseconds that a page waits for an optional part. */
@@ -13,15 +12,17 @@ export async function unlessBusy<T>(
   codes: readonly RefusalCode[] = [],
   ms: number = longestMs,
 ): Promise<T> {
-  const clock = new AbortController()
-  const late = sleep(ms, otherwise, { signal: clock.signal, ref: false })
+  let clock: NodeJS.Timeout | undefined
+  const late = new Promise<T>((resolve) => {
+    clock = setTimeout(resolve, ms, otherwise).unref()
+  })
   try {
     return await Promise.race([asked, late])
   } catch (error) {
     if (error instanceof AppError && ['busy', ...codes].includes(error.code)) return otherwise
     throw error
   } finally {
-    clock.abort()
-    for (const one of [asked, late]) one.catch(() => {})
+    clearTimeout(clock)
+    asked.catch(() => {})
   }
 }
