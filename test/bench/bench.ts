@@ -21,6 +21,7 @@ import { benchHistory } from './history.ts'
 import { benchImports } from './imports.ts'
 import { benchMap } from './map.ts'
 import { benchMetrics } from './metrics.ts'
+import { benchPages } from './pages.ts'
 import { startPeers } from './peers.ts'
 import { benchPushes } from './pushes.ts'
 import { benchQueries } from './queries.ts'
@@ -46,6 +47,7 @@ const others = {
   commits: benchCommits,
   writes: benchWrites,
   baseline: benchBaseline,
+  pages: benchPages,
   reviews: benchReviews,
   erasures: benchErasures,
   rules: benchRules,
