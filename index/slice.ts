@@ -7,6 +7,16 @@ export interface Slice {
   readonly offset: number
 }
 
+/** Returns the number of all rows. Counts them only if the rows of the page do not show it. */
+export async function totalWith(
+  rows: readonly unknown[],
+  { limit, offset }: Slice,
+  count: () => Promise<number>,
+): Promise<number> {
+  const isLast = rows.length < limit && (rows.length > 0 || offset === 0)
+  return isLast ? offset + rows.length : count()
+}
+
 /** Counts all rows of a query that selects no columns yet. */
 export async function totalOf<DB, TB extends keyof DB>(
   all: SelectQueryBuilder<DB, TB, Record<never, never>>,

@@ -1,5 +1,6 @@
 /** How far users have read conversations. Each function runs one statement. */
 import { sql } from 'kysely'
+import { compileOnce } from '../sqlite/compiled.ts'
 import type { CredentialsDb, ReadMark } from './schema.ts'
 
 /** Sets a mark. It never goes back to an earlier entry. `muted` and `head` stay as they are if they are left out. */
@@ -37,21 +38,19 @@ export async function listReadMarks(
     .execute()
 }
 
+/** The most muted conversations of a user. */
+const mostMuted = 1_000
+
 /** Lists the conversations that a user has muted, and the nodes, with the number 0. The newest come first. */
-export function listMuted(
-  db: CredentialsDb,
-  accountId: string,
-  limit: number,
-): Promise<Pick<ReadMark, 'org_id' | 'node_id' | 'number'>[]> {
-  return db
+export const listMuted = compileOnce(1, (db: CredentialsDb, accountId: string) =>
+  db
     .selectFrom('read_mark')
     .select(['org_id', 'node_id', 'number'])
     .where('account_id', '=', accountId)
     .where('muted', '=', 1)
     .orderBy('at', 'desc')
-    .limit(limit)
-    .execute()
-}
+    .limit(mostMuted),
+)
 
 export async function deleteReadMark(
   db: CredentialsDb,

@@ -5,6 +5,7 @@
 
 import type { ExpressionBuilder } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
+import { compileOnce } from '../sqlite/compiled.ts'
 import type { CredentialsDb, CredentialsSchema, RefreshToken, ResetToken, Session } from './schema.ts'
 
 export async function insertSession(db: CredentialsDb, session: Session): Promise<void> {
@@ -154,19 +155,22 @@ export async function deleteRefreshTokens(db: CredentialsDb, sessionId: string):
 }
 
 /** Finds the session of a cookie, unless it has ended or expired. */
-export function findSessionOfCookie(
+export async function findSessionOfCookie(
   db: CredentialsDb,
   hash: string,
   now: string,
 ): Promise<Pick<Session, 'id' | 'account_id'> | undefined> {
-  return db
+  return (await sessionOfCookie(db, hash, ...cookieTimes(now)))[0]
+}
+
+const sessionOfCookie = compileOnce(3, (db: CredentialsDb, hash: string, used: string, begun: string) =>
+  db
     .selectFrom('session')
     .select(['id', 'account_id'])
     .where('cookie_hash', '=', hash)
     .where('revoked_at', 'is', null)
-    .where((eb) => hasCookie(eb, now))
-    .executeTakeFirst()
-}
+    .where((eb) => hasCookie(eb, used, begun)),
+)
 
 function openSessionsOf(db: CredentialsDb, accountId: string, now: string) {
   return db
@@ -182,15 +186,20 @@ type Sessions = ExpressionBuilder<CredentialsSchema, 'session'>
 const cookieMs = { unused: 30 * 24 * 3_600_000, total: 180 * 24 * 3_600_000 } as const
 
 function goesOn(eb: Sessions, now: string) {
-  return eb.or([hasUnexpiredToken(eb, now), hasCookie(eb, now)])
+  return eb.or([hasUnexpiredToken(eb, now), hasCookie(eb, ...cookieTimes(now))])
 }
 
-function hasCookie(eb: Sessions, now: string) {
+/** The times after which a session with a valid cookie was used, and began. */
+function cookieTimes(now: string): readonly [used: string, begun: string] {
   const before = (ms: number) => new Date(Date.parse(now) - ms).toISOString()
+  return [before(cookieMs.unused), before(cookieMs.total)]
+}
+
+function hasCookie(eb: Sessions, used: string, begun: string) {
   return eb.and([
     eb('cookie_hash', 'is not', null),
-    eb('last_used_at', '>', before(cookieMs.unused)),
-    eb('session.created_at', '>', before(cookieMs.total)),
+    eb('last_used_at', '>', used),
+    eb('session.created_at', '>', begun),
   ])
 }
 

@@ -141,6 +141,6 @@ export async function listDrafts(db: IndexDb, orgId: string, authorId: string, m
     ) as num_items
     from pull
     where author_id = ${authorId} and org_id = ${orgId} and node_id = ${orgId} and status = 'open' and is_draft = 1
-    order by number desc limit ${most}`.execute(db)
+    order by number desc limit ${sql.lit(most)}`.execute(db)
   return rows
 }

@@ -93,7 +93,7 @@ export async function listAbove(
         join above on edge.target = above.id
         join node on node.id = edge.source and node.org_id = ${sees.orgId}
         where edge.edge_type = 'parent_child' and edge.source != ${child}
-      limit ${limit})
+      limit ${sql.lit(limit)})
     select node.id as node_id, node.title from above cross join node on node.id = above.id order by node.id`.execute(db)
   return rows
 }

@@ -282,7 +282,7 @@ export async function listObjections(
           on one.node_id = ${nodeId} and one.head = heads.head and one.verdict = 'request_changes'
         union select number, user_id from (
           select number, user_id, verdict from review_entry where node_id = ${nodeId} and verdict is not null
-          order by number desc limit ${newestVerdicts}) where verdict = 'request_changes'
+          order by number desc limit ${sql.lit(newestVerdicts)}) where verdict = 'request_changes'
         union select number, user_id from coming where verdict = 'request_changes'),
       entries as (
         select one.number, one.entry, one.user_id, one.verdict, one.at, one.head, one.body

@@ -1,6 +1,6 @@
 /** Queries for organisations and their members. */
 import { type ExpressionBuilder, type Selectable, sql, type Transaction } from 'kysely'
-import { type Slice, totalOf } from '../slice.ts'
+import { type Slice, totalOf, totalWith } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
 import { readRows } from '../sqlite/statements.ts'
 import { forgetMoves, ownRepository } from './change-log.ts'
@@ -10,9 +10,11 @@ import { botEmailEnd, type IndexDb, type IndexSchema, type MemberTable, type Org
 export type OrgRow = Selectable<OrgTable>
 export type MemberRow = Omit<MemberTable, 'org_id' | 'former_emails'>
 
-export function findOrgRow(db: IndexDb, orgId: string): Promise<OrgRow | undefined> {
-  return db.selectFrom('org').selectAll().where('id', '=', orgId).executeTakeFirst()
+export async function findOrgRow(db: IndexDb, orgId: string): Promise<OrgRow | undefined> {
+  return (await orgById(db, orgId))[0]
 }
+
+const orgById = compileOnce(1, (db: IndexDb, orgId: string) => db.selectFrom('org').selectAll().where('id', '=', orgId))
 
 /** Returns the organisation and the user's role in it from one snapshot. The role of a non-member is null. */
 export async function findOrgWithRole(
@@ -36,13 +38,8 @@ const orgAndRole = compileOnce(2, (db: IndexDb, userId: string, orgId: string) =
 )
 
 export async function findRole(db: IndexDb, orgId: string, userId: string): Promise<Role | undefined> {
-  const row = await db
-    .selectFrom('member')
-    .select('role')
-    .where('org_id', '=', orgId)
-    .where('user_id', '=', userId)
-    .executeTakeFirst()
-  return row?.role
+  const text = 'select role from member where org_id = ? and user_id = ?'
+  return (await readRows<Pick<MemberRow, 'role'>>(db, text, orgId, userId))[0]?.role
 }
 
 /** Returns the commit of org.git's main that the row was read from. Undefined without a row. */
@@ -86,22 +83,22 @@ export async function probeOrgs(db: IndexDb): Promise<void> {
 
 /** The columns that lists have. The rules of an organisation may have 64 KiB. */
 const listedColumns = [
-  ...(['org.id', 'org.name', 'org.description', 'org.vault_id', 'org.published'] as const),
-  ...(['org.require_pull_requests', 'org.created_at', 'org.updated_at'] as const),
+  ...(['id', 'name', 'description', 'vault_id', 'published'] as const),
+  ...(['require_pull_requests', 'created_at', 'updated_at'] as const),
 ] as const
+type ListedOrg = Pick<OrgRow, (typeof listedColumns)[number]>
 
 /** Lists the organisations of a member with the member's role, oldest first. */
-export async function listOrgsOf(db: IndexDb, userId: string, { limit, offset }: Slice) {
+export async function listOrgsOf(db: IndexDb, userId: string, page: Slice) {
+  const rows = await readRows<ListedOrg & Pick<MemberRow, 'role'>>(
+    db,
+    `select ${listedColumns.map((name) => `org.${name}`).join(', ')}, member.role from org join member on member.org_id = org.id
+      where member.user_id = ? order by org.created_at, org.id limit ${page.limit} offset ?`,
+    userId,
+    page.offset,
+  )
   const mine = db.selectFrom('org').innerJoin('member', 'member.org_id', 'org.id').where('member.user_id', '=', userId)
-  const rows = await mine
-    .select(listedColumns)
-    .select('member.role')
-    .orderBy('org.created_at')
-    .orderBy('org.id')
-    .limit(limit)
-    .offset(offset)
-    .execute()
-  return { rows, total: await totalOf(mine) }
+  return { rows, total: await totalWith(rows, page, () => totalOf(mine)) }
 }
 
 /** Counts the organisations that a user owns. */
@@ -232,17 +229,17 @@ export function countNodesOf(db: IndexDb, orgIds: readonly string[]): Promise<{ 
 export async function listMemberRows(
   db: IndexDb,
   orgId: string,
-  { limit, offset }: Slice,
+  page: Slice,
 ): Promise<{ rows: MemberRow[]; total: number }> {
+  const rows = await readRows<MemberRow>(
+    db,
+    `select user_id, email, name, role, created_at from member where org_id = ?
+      order by created_at, user_id limit ${page.limit} offset ?`,
+    orgId,
+    page.offset,
+  )
   const all = db.selectFrom('member').where('org_id', '=', orgId)
-  const rows = await all
-    .select(['user_id', 'email', 'name', 'role', 'created_at'])
-    .orderBy('created_at')
-    .orderBy('user_id')
-    .limit(limit)
-    .offset(offset)
-    .execute()
-  return { rows, total: await totalOf(all) }
+  return { rows, total: await totalWith(rows, page, () => totalOf(all)) }
 }
 
 /** Lists all memberships, oldest organisation first. */

@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql, type Transaction } from 'kysely'
 import type { Database } from '../sqlite/database.ts'
-import { changeRows } from '../sqlite/statements.ts'
+import { changeRows, readRows } from '../sqlite/statements.ts'
 import type { IndexDb, IndexSchema } from './schema.ts'
 
 /** Children per transaction, which takes about 5 ms. */
@@ -53,8 +53,7 @@ export async function settleOrg(index: Database<IndexSchema>, orgId: string): Pr
 }
 
 async function hasUnsettled(db: IndexDb, orgId: string): Promise<boolean> {
-  const rows = await db.selectFrom('unsettled_parent').select('parent').where('org_id', '=', orgId).limit(1).execute()
-  return rows.length > 0
+  return (await readRows(db, 'select 1 from unsettled_parent where org_id = ? limit 1', orgId)).length > 0
 }
 
 /** Settles the next children of one node. */

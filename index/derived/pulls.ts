@@ -1,7 +1,8 @@
 /** Queries for pull requests. */
 import { type Selectable, sql } from 'kysely'
-import { type Slice, totalOf } from '../slice.ts'
+import { type Slice, totalOf, totalWith } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
+import { readRows } from '../sqlite/statements.ts'
 import type { IndexDb, PullTable } from './schema.ts'
 
 export type PullRow = Selectable<PullTable>
@@ -42,13 +43,17 @@ export async function listPullRows(
   db: IndexDb,
   nodeId: string,
   { status, byAgent }: PullFilter,
-  { limit, offset }: Slice,
+  page: Slice,
 ): Promise<{ rows: PullRow[]; total: number }> {
-  let all = db.selectFrom('pull').where('node_id', '=', nodeId)
-  if (status !== 'all') all = all.where('status', '=', status)
-  if (byAgent !== undefined) all = all.where('by_agent', '=', byAgent)
-  const rows = await all.selectAll().orderBy('number', 'desc').limit(limit).offset(offset).execute()
-  return { rows, total: await totalOf(all) }
+  const isOfStatus = status === 'all' ? '' : 'and status = ?'
+  const isByAgent = byAgent === undefined ? '' : 'and by_agent = ?'
+  const all = `from pull where node_id = ? ${isOfStatus} ${isByAgent}`
+  const values = [nodeId, ...(status === 'all' ? [] : [status]), ...(byAgent === undefined ? [] : [byAgent])]
+  const listed = `select * ${all} order by number desc limit ${page.limit} offset ?`
+  const rows = await readRows<PullRow>(db, listed, ...values, page.offset)
+  const count = async () =>
+    (await readRows<{ total: number }>(db, `select count(*) as total ${all}`, ...values))[0]?.total ?? 0
+  return { rows, total: await totalWith(rows, page, count) }
 }
 
 export function findPull(db: IndexDb, nodeId: string, number: number): Promise<PullRow | undefined> {

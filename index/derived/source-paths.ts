@@ -36,7 +36,7 @@ export async function listSources(db: Kysely<IndexSchema>, { orgId }: Sees, limi
         case when octet_length(properties) <= ${maxProperties}
           then json_array(properties -> '$.aliases', properties -> '$.alias') end as aliases
       from node where org_id = ${orgId} and (created_at, id) > (${last.created_at}, ${last.id})
-      order by created_at, id limit ${rowsAtOnce}`.execute(db)
+      order by created_at, id limit ${sql.lit(rowsAtOnce)}`.execute(db)
     for (const { id, title, path, aliases } of rows) {
       const source = typeof path === 'string' && path.length <= maxPath ? path : undefined
       if ((source === undefined && !hasAliases(aliases)) || sources.length >= limit) continue

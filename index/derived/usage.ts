@@ -1,6 +1,6 @@
 /** Bytes of nodes, of deleted nodes, and of organisations. Triggers keep the sums. */
 import type { Transaction } from 'kysely'
-import { changeRows } from '../sqlite/statements.ts'
+import { changeRows, readRows } from '../sqlite/statements.ts'
 import type { IndexDb, IndexSchema } from './schema.ts'
 import { inSlices } from './slices.ts'
 
@@ -12,7 +12,7 @@ export interface Usage {
 
 /** Reads what an organisation uses, from one row. */
 export async function readUsage(db: IndexDb, orgId: string): Promise<Usage> {
-  const row = await db.selectFrom('org_usage').select(['nodes', 'bytes']).where('org_id', '=', orgId).executeTakeFirst()
+  const [row] = await readRows<Usage>(db, 'select nodes, bytes from org_usage where org_id = ?', orgId)
   return row ?? { nodes: 0, bytes: 0 }
 }
 

@@ -71,7 +71,7 @@ export async function listAskedReviews(db: IndexDb, { userId, sees, limit }: Wai
           and one.user_id = ${userId} and one.verdict is not null) as verdict
     from reviewer mine ${joined(userId)}
     where mine.user_id = ${userId} ${inOrg(sees)} and pull.status = 'open' and pull.is_draft = 0
-    order by mine.since desc, mine.node_id, mine.number limit ${limit}`.execute(db)
+    order by mine.since desc, mine.node_id, mine.number limit ${sql.lit(limit)}`.execute(db)
   return rows
 }
 
@@ -84,7 +84,7 @@ export async function listUnanswered(db: IndexDb, { userId, sees, limit }: Waiti
     from involvement mine ${joined(userId)}
     where mine.user_id = ${userId} ${inOrg(sees)} and own.last_entry_at > ${since}
       and (mine.last_mention > mine.last_own or mine.last_answer > mine.last_own)
-    order by own.last_entry_at desc, mine.node_id, mine.number limit ${limit}`.execute(db)
+    order by own.last_entry_at desc, mine.node_id, mine.number limit ${sql.lit(limit)}`.execute(db)
   return rows
 }
 
@@ -95,7 +95,7 @@ export async function listOwnOpenPulls(db: IndexDb, { userId, sees, limit }: Wai
     from pull mine ${joined(userId)}
     where mine.author_id = ${userId} ${inOrg(sees)} and mine.status = 'open'
       and (pull.rowid = own.rowid or pull.author_id is not ${userId})
-    order by mine.created_at desc, mine.node_id, mine.number limit ${limit}`.execute(db)
+    order by mine.created_at desc, mine.node_id, mine.number limit ${sql.lit(limit)}`.execute(db)
   return rows
 }
 
@@ -121,6 +121,6 @@ export async function listOpenOfOthers(db: IndexDb, { userId, sees, limit }: Wai
     from pull mine ${joined(userId)}
     where mine.org_id = ${sees.orgId} and mine.status = 'open' and mine.is_draft = 0 and mine.author_id is not ${userId}
       and pull.rowid = own.rowid
-    order by mine.created_at desc, mine.node_id, mine.number limit ${limit}`.execute(db)
+    order by mine.created_at desc, mine.node_id, mine.number limit ${sql.lit(limit)}`.execute(db)
   return rows
 }

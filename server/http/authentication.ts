@@ -21,7 +21,7 @@ import { auditFirstUse, auditTokenRefusal } from '../domain/audit/token-use.ts'
 import { authenticateConnection, isConnectionToken } from '../domain/oauth/connection-tokens.ts'
 import type { Resource } from '../domain/oauth/scopes.ts'
 import type { Services } from '../domain/services.ts'
-import { contextOf, setCredential } from './context.ts'
+import { contextOf, setCaller, setCredential } from './context.ts'
 import { normalizeInput } from './contract/normalize-input.ts'
 import type { OperationId } from './contract/spec.ts'
 import { originOf } from './origin.ts'
@@ -103,7 +103,7 @@ export function authenticate(findCredential: FindCredential): RequestHandler {
 export function authenticateAs(req: Request, credential: Credential | undefined): void {
   const { security } = contextOf(req).operation
   if (security === 'none' || security === 'metrics') return
-  if (credential !== undefined) setCredential(req, credential)
+  if (credential !== undefined) setCaller(req, credential)
   else if (security === 'required') throw new AppError('unauthenticated', 'Sign in first')
 }
 

@@ -14,8 +14,12 @@ export function setOperation(req: Request, operation: Operation, match: PathMatc
 }
 
 export function setCredential(req: Request, credential: Credential): void {
-  const { person, scope, expiresAt } = credential
   noteCaller(req, credential)
+  setCaller(req, credential)
+}
+
+/** Sets the caller of a request that has no line in the log. */
+export function setCaller(req: Request, { person, scope, expiresAt }: Credential): void {
   stateOf(req).context = {
     ...contextOf(req),
     actor: person,

@@ -5,7 +5,6 @@ import { createCache } from '../../../gitstore/caching/caches.ts'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import { listSources } from '../../../index/derived/source-paths.ts'
 import { AppError } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
@@ -88,7 +87,7 @@ export async function readLinksOf(
 ): Promise<ImmutableAnswer<Links>> {
   const { node, org } = access
   // Read before the rows: the response may be cached under an older version than its own, never under a newer one.
-  const { epoch, version } = (await findOrgRow(ctx.index.read, org.id)) ?? {}
+  const { epoch, version } = org
   const seen = access.onlyNode === undefined ? '' : ' of this node'
   return immutableAnswer(`links ${node.id} ${head} ${epoch} ${version}${seen}`, sizeOf, () =>
     semaphore.run({ caller: callerOf(ctx), signal: ctx.request.signal }, () =>

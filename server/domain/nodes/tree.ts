@@ -110,6 +110,10 @@ async function read({ index }: Pick<Services, 'index'>, level: LevelAt, query: P
     const offset = await countUpTo(db, level, after, total)
     return { nodes: await listLevel(db, level, { limit, offset: 0, after }), offset, total }
   }
+  if (around !== undefined && total <= query.limit) {
+    const nodes = await listLevel(db, level, { limit, offset: 0 })
+    if (nodes.some(({ id }) => id === around)) return { nodes, offset: 0, total }
+  }
   const offset = around === undefined ? query.offset : await offsetAround(db, level, around, query.limit, total)
   return { nodes: await listLevel(db, level, { limit, offset }), offset, total }
 }

@@ -179,6 +179,7 @@ export async function listPulls(
     { status: query.status ?? 'open', ...byAgentOf(query) },
     query,
   )
+  if (rows.length === 0) return { pull_requests: [], ...pageOf(query, total) }
   const factsOf = await readReviewFacts(ctx, access, rows)
   const read = (row: PullRow) => toPullWith(ctx, access, row, factsOf(row.number))
   const pull_requests = await Promise.all(rows.map((row) => semaphore.run({}, () => read(row))))

@@ -11,12 +11,11 @@ import { authorizeNode, authorizeOrg, requireSignedIn, seesOf } from '../../doma
 import type { Person } from '../../domain/actor.ts'
 import { isClosed } from '../../domain/format/org-format.ts'
 import { orgRepo } from '../../domain/layout.ts'
-import { type Page, pageOf } from '../../domain/pagination.ts'
+import { type Page, pageOf, slice } from '../../domain/pagination.ts'
 import type { Ctx, Services } from '../../domain/services.ts'
 import type { Body, NodeAt, OrgAt, Path, Query } from '../../domain/targets.ts'
 import { groupedBy } from './grouped-by.ts'
 import {
-  countFollows,
   deleteFollow,
   deleteFollowsOf,
   type FollowerOf,
@@ -59,7 +58,7 @@ async function follow(ctx: Ctx<Person>, what: Pick<Follow, 'org_id' | 'node_id' 
     await requireSignedIn(trx, ctx.actor)
     await putFollow(trx, one)
     // The transaction is undone.
-    if ((await countFollows(trx, ctx.actor.id)) > limits.follows)
+    if ((await listFollows(trx, ctx.actor.id)).length > limits.follows)
       throw new AppError('too_many_follows', `You follow ${limits.follows} pages and organisations; unfollow one first`)
   })
 }
@@ -88,9 +87,8 @@ export interface FollowsQuery extends Page {
 
 /** Lists what the caller follows, the newest first. */
 export async function listMyFollows(ctx: Ctx<Person>, { query: { org_id, node_id, ...page } }: Query<FollowsQuery>) {
-  const { read } = ctx.credentials
-  const filter = { orgId: org_id, nodeId: node_id }
-  const rows = await listFollows(read, ctx.actor.id, filter, page)
+  const all = await listFollows(ctx.credentials.read, ctx.actor.id, org_id, node_id)
+  const rows = slice(all, page)
   const titles = await titlesOf(ctx, rows)
   const follows = rows.map((row): FollowView => {
     const { org_id, node_id, scope, created_at } = row
@@ -98,7 +96,7 @@ export async function listMyFollows(ctx: Ctx<Person>, { query: { org_id, node_id
     const node = { node_id, ...(title !== undefined && { node_title: title }), scope }
     return { org_id, ...(node_id !== '' && node), created_at }
   })
-  return { follows, ...pageOf(page, await countFollows(read, ctx.actor.id, filter)) }
+  return { follows, ...pageOf(page, all.length) }
 }
 
 /** Reads the titles of nodes in organisations here, where the caller is still a member. */

@@ -11,9 +11,6 @@ import { groupedBy } from './grouped-by.ts'
 import { type Interests, keyOfPull } from './reasons.ts'
 import { listFollows } from './rows/follows.ts'
 
-/** The most follows of a user, and muted conversations. */
-export const mostInterests = 1_000
-
 interface Wanted {
   /** Undefined: all organisations. */
   readonly orgId: string | undefined
@@ -27,11 +24,9 @@ export async function readInterests(
   { orgId, mailed }: Wanted,
 ): Promise<(orgId: string) => Interests> {
   const { read } = ctx.credentials
-  const follows = await listFollows(read, ctx.actor.id, { orgId }, { limit: mostInterests, offset: 0 })
+  const follows = await listFollows(read, ctx.actor.id, orgId)
   const pulls = await listInvolved(ctx.index.read, { userId: ctx.actor.id, orgId, limit: limits.inboxPulls })
-  const muted = new Set(
-    (await listMuted(read, ctx.actor.id, mostInterests)).map(({ node_id, number }) => keyOfPull(node_id, number)),
-  )
+  const muted = new Set((await listMuted(read, ctx.actor.id)).map(({ node_id, number }) => keyOfPull(node_id, number)))
   const off = await readOff(ctx, mailed)
   const followsBy = groupedBy(follows, ({ org_id }) => org_id)
   const pullsBy = groupedBy(pulls, ({ org_id }) => org_id)

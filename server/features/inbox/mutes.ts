@@ -8,7 +8,6 @@ import type { Person } from '../../domain/actor.ts'
 import type { Ctx } from '../../domain/services.ts'
 import type { NodeAt, Path, Query } from '../../domain/targets.ts'
 import { groupedBy } from './grouped-by.ts'
-import { mostInterests } from './interests.ts'
 import { keyOfPull } from './reasons.ts'
 
 /** Mutes a node. Pull requests are muted by their read mark. @throws errors of `authorizeNode` */
@@ -37,7 +36,7 @@ interface MuteView {
 
 /** Lists the muted nodes and pull requests that the caller may see. The newest come first. */
 export async function listMutes(ctx: Ctx<Person>, { query: { node_id } }: Query<{ readonly node_id?: string }>) {
-  const all = await listMuted(ctx.credentials.read, ctx.actor.id, mostInterests)
+  const all = await listMuted(ctx.credentials.read, ctx.actor.id)
   const rows = all.filter((row) => node_id === undefined || row.node_id === node_id)
   const titles = new Map<string, string>()
   for (const [orgId, some] of groupedBy(rows, ({ org_id }) => org_id)) {

@@ -8,7 +8,6 @@ import type { Person } from '../../domain/actor.ts'
 import type { Ctx, Services } from '../../domain/services.ts'
 import { endsOf, readItems } from './inbox.ts'
 import { listInboxOrgs } from './inbox-orgs.ts'
-import { mostInterests } from './interests.ts'
 import { listFollows } from './rows/follows.ts'
 import { listInboxMarks } from './rows/marks.ts'
 
@@ -69,8 +68,8 @@ async function basisOf({ credentials: { read }, actor: { id } }: Ctx<Person>, lo
   const rows = await Promise.all([
     findActiveProfile(read, id).then((profile) => profile?.notifications),
     listInboxMarks(read, id),
-    listFollows(read, id, {}, { limit: mostInterests, offset: 0 }),
-    listMuted(read, id, mostInterests),
+    listFollows(read, id),
+    listMuted(read, id),
   ])
   const all = JSON.stringify([logs, rows])
   return createHash('sha256').update(all).digest('base64')

@@ -224,13 +224,14 @@ interface Proposals {
   readonly all: number
 }
 
+/** An offset at which a list has only its total. A pull request takes much longer to read. */
+const beyondAll = 1_000_000_000
+
 async function countProposals(api: Api, path: NodePath): Promise<Proposals> {
-  const [open, all] = await Promise.all(
-    (['open', 'all'] as const).map(
-      async (status) => (await api.listPulls({ path, query: { status, limit: 1 } })).total,
-    ),
-  )
-  return { open: open ?? 0, all: all ?? 0 }
+  const count = async (status: 'open' | 'all') =>
+    (await api.listPulls({ path, query: { status, limit: 1, offset: beyondAll } })).total
+  const all = await count('all')
+  return { all, open: all === 0 ? 0 : await count('open') }
 }
 
 const notShown: ShownText = { html: '', headings: [], summary: '' }

@@ -1,7 +1,8 @@
 /** Follows of users. Each function runs one statement. */
 
+import { sql } from 'kysely'
 import type { CredentialsDb, Follow } from '../../../../index/credentials/schema.ts'
-import { type Slice, totalOf } from '../../../../index/slice.ts'
+import { compileOnce } from '../../../../index/sqlite/compiled.ts'
 
 /** Follows a node or an organisation. Following it again changes only the scope. */
 export async function putFollow(db: CredentialsDb, follow: Follow): Promise<void> {
@@ -26,40 +27,25 @@ export async function deleteFollow(
     .execute()
 }
 
-/** Which follows of a user are listed. Undefined: all. */
-export interface FollowFilter {
-  readonly orgId?: string | undefined
-  readonly nodeId?: string | undefined
+/** Lists what a user follows, the newest first. Also of one organisation, or of one node. */
+export function listFollows(db: CredentialsDb, accountId: string, orgId = any, nodeId = any): Promise<Follow[]> {
+  return followsOf(db, accountId, orgId, nodeId)
 }
 
-/** Lists what a user follows, the newest first. */
-export function listFollows(
-  db: CredentialsDb,
-  accountId: string,
-  filter: FollowFilter,
-  { limit, offset }: Slice,
-): Promise<Follow[]> {
-  return followsOf(db, accountId, filter)
+/** No id is this text. */
+const any = '*'
+
+const followsOf = compileOnce(3, (db: CredentialsDb, accountId: string, orgId: string, nodeId: string) =>
+  db
+    .selectFrom('follow')
     .selectAll()
+    .where('account_id', '=', accountId)
+    .where(sql<boolean>`(${orgId} = '*' or org_id = ${orgId})`)
+    .where(sql<boolean>`(${nodeId} = '*' or node_id = ${nodeId})`)
     .orderBy('created_at', 'desc')
     .orderBy('org_id')
-    .orderBy('node_id')
-    .limit(limit)
-    .offset(offset)
-    .execute()
-}
-
-export function countFollows(db: CredentialsDb, accountId: string, filter: FollowFilter = {}): Promise<number> {
-  return totalOf(followsOf(db, accountId, filter))
-}
-
-function followsOf(db: CredentialsDb, accountId: string, { orgId, nodeId }: FollowFilter) {
-  return db
-    .selectFrom('follow')
-    .where('account_id', '=', accountId)
-    .$if(orgId !== undefined, (query) => query.where('org_id', '=', orgId ?? ''))
-    .$if(nodeId !== undefined, (query) => query.where('node_id', '=', nodeId ?? ''))
-}
+    .orderBy('node_id'),
+)
 
 /** A user who has rows about an organisation. */
 export interface FollowerOf {
