@@ -10984,6 +10984,13 @@ export interface operations {
                          * @enum {string}
                          */
                         status: "ready" | "indexing";
+                        /** @description The progress of the rebuild. Present while `status` is `indexing`, after the nodes are counted. */
+                        nodes?: {
+                            /** @description The number of nodes that are indexed. */
+                            done: number;
+                            /** @description The number of nodes when the rebuild began. */
+                            total: number;
+                        };
                     };
                 };
             };

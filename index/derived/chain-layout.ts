@@ -110,7 +110,7 @@ async function newChain(
 }
 
 /** Inserts entries and returns the bend of the last one. */
-async function insertEntries(
+export async function insertEntries(
   trx: Trx,
   chain: number,
   below: number,

@@ -174,6 +174,11 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, changeSets)
     },
   },
+  '029_rebuild': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, ['create table rebuild (done integer not null, total integer not null)'])
+    },
+  },
 }
 
 /** The items of change sets. A set itself is a row of `pull` whose node is the organisation. */

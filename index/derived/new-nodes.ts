@@ -1,10 +1,11 @@
-/** Writes the first rows of several nodes together. Each node has one commit on main and no pull requests. */
+/** Writes the first rows of several nodes together. Most nodes have only main, and no pull requests. */
 import type { Insertable, Transaction } from 'kysely'
 import { changeRows, readRows } from '../sqlite/statements.ts'
-import { toBytes } from './chains.ts'
+import { branchRefs } from './branches.ts'
+import { insertEntries, type NewLogPart } from './chain-layout.ts'
 import { countMoves } from './change-log.ts'
-import { countUp, placed } from './nodes.ts'
-import { markUnsettled, settleNodes } from './placement.ts'
+import { countUp, type NodeChange, placed, replaceNodeRows, StaleWriteError } from './nodes.ts'
+import { settleChildren, settleNodes } from './placement.ts'
 import type { EdgeTable, IndexSchema, NodeTable } from './schema.ts'
 import { replaceTagRows } from './tags.ts'
 import { titleKey } from './title-order.ts'
@@ -19,6 +20,42 @@ export interface NewNodeRows {
   readonly text: string
   readonly tags: readonly string[]
   readonly edges: readonly Omit<EdgeTable, 'org_id' | 'holder'>[]
+  /** The log of `head`. Absent: `head` has no parents. */
+  readonly log?: NewLogPart['entries']
+}
+
+/**
+ * Inserts the rows of nodes that have none. Nodes with only main share statements.
+ *
+ * @param changes with all content of main; at most one node of an id
+ * @throws StaleWriteError, or an error for which `isDuplicate` is true, if another writer has stored some
+ */
+export async function insertUnknownNodes(
+  trx: Transaction<IndexSchema>,
+  orgId: string,
+  changes: readonly NodeChange[],
+): Promise<void> {
+  const ids = JSON.stringify(changes.map(({ nodeId }) => nodeId))
+  // A crash may have left logs without a node.
+  if ((await readRows(trx, anyLog, ids)).length > 0) throw new StaleWriteError()
+  const plain = changes.flatMap((change) => toNewRows(change) ?? [])
+  const known = new Set(plain.map(({ node }) => node.id))
+  if (plain.length > 0) await insertNewNodes(trx, orgId, plain)
+  for (const change of changes)
+    if (!known.has(change.nodeId) && !(await replaceNodeRows(trx, change))) throw new StaleWriteError()
+}
+
+const anyLog = 'select 1 from chain where node_id in (select value from json_each(?)) limit 1'
+
+/** Undefined if the node has pull requests or branches, or no content. */
+function toNewRows(change: NodeChange): NewNodeRows | undefined {
+  const { node, nodeId, ledger, bytes, branches, logs, pulls, entries, text = '', tags = [], edges = [] } = change
+  const [log] = logs
+  const head = branches.get(`${branchRefs}main`)
+  const isPlain =
+    branches.size === 1 && pulls.length === 0 && entries?.put.length === 0 && entries.checks.put.length === 0
+  if (!isPlain || head === undefined || !node || !log || logs.length > 1 || log.base !== undefined) return undefined
+  return { node: { ...node, id: nodeId, ledger, bytes, head }, text, tags, edges, log: log.entries }
 }
 
 /**
@@ -44,7 +81,7 @@ export async function insertNewNodes(
     all.map(({ node, tags, key }) => ({ nodeId: node.id, after: { title_key: key, tags } })),
   )
   // Only nodes of earlier transactions are their children yet.
-  await markUnsettled(trx, orgId, ids)
+  await settleChildren(trx, orgId, ids)
   const edges = all.flatMap(({ node, edges, key }) =>
     edges.map((edge) => ({ holder: node.id, ...edge, ...placed(edge, key) })),
   )
@@ -90,24 +127,26 @@ const insertEdges = `
     select ?, value ->> 'holder', value ->> 'edge_type', value ->> 'key', value ->> 'source', value ->> 'target',
       value ->> 'connection_type', value ->> 'label', value ->> 'title_key' from json_each(?)`
 
-/** Inserts a chain with one entry for each node, and the branch that ends there. */
+/** Inserts a chain for each node, with its log, and the branch that ends there. */
 async function insertLogs(trx: Transaction<IndexSchema>, orgId: string, nodes: readonly NewNodeRows[]): Promise<void> {
-  const heads = new Map(nodes.map(({ node }) => [node.id, node.head]))
-  const chains = await readRows<NewChain>(trx, insertChains, JSON.stringify([...heads.keys()]))
-  for (const { id, node_id } of chains) await changeRows(trx, insertEntry, id, toBytes(heads.get(node_id) ?? ''))
-  const branches = chains.map(({ id, node_id }) => [node_id, heads.get(node_id), id])
+  const logs = new Map(nodes.map(({ node, log }) => [node.id, log ?? [{ oid: node.head, cut: true }]]))
+  const lengths = [...logs].map(([id, log]) => [id, log.length])
+  const chains = await readRows<NewChain>(trx, insertChains, JSON.stringify(lengths))
+  for (const { id, node_id } of chains) await insertEntries(trx, id, 0, 0, [...(logs.get(node_id) ?? [])].reverse())
+  const branches = chains.map(({ id, node_id, tip }) => [node_id, logs.get(node_id)?.[0]?.oid, id, tip])
   await changeRows(trx, insertBranches, orgId, JSON.stringify(branches))
 }
 
 interface NewChain {
   readonly id: number
   readonly node_id: string
+  readonly tip: number
 }
 
 const insertChains = `
-  insert into chain (node_id, base_chain, base_pos, tip, whole) select value, null, 0, 1, 1 from json_each(?)
-  returning id, node_id`
-const insertEntry = 'insert into entry (chain, pos, oid, bend) values (?, 1, ?, 0)'
+  insert into chain (node_id, base_chain, base_pos, tip, whole)
+    select value ->> 0, null, 0, value ->> 1, 1 from json_each(?)
+  returning id, node_id, tip`
 const insertBranches = `
   insert into branch (org_id, node_id, name, head, chain, pos)
-    select ?, value ->> 0, 'main', value ->> 1, value ->> 2, 1 from json_each(?)`
+    select ?, value ->> 0, 'main', value ->> 1, value ->> 2, value ->> 3 from json_each(?)`

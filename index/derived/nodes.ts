@@ -174,7 +174,7 @@ export async function deleteNodeRows(
   await replaceTagRows(trx, org_id, [{ nodeId: id, before: { ...deleted, tags } }])
   await abandonLogs(trx, id)
   await forgetMoves(trx, org_id, id)
-  await settleChildren(trx, org_id, id)
+  await settleChildren(trx, org_id, [id])
   const changed = await countUp(trx, org_id, true)
   await trx.insertInto('tombstone').values({ node_id: id, org_id, changed }).execute()
   return true
@@ -302,7 +302,7 @@ async function replaceMain(
       .where('title_key', '<>', title_key)
       .execute()
   if (isRenamed || edgesMoved) await settleNodes(trx, [nodeId])
-  if (row === undefined) await settleChildren(trx, orgId, nodeId)
+  if (row === undefined) await settleChildren(trx, orgId, [nodeId])
   return edgesMoved
 }
 

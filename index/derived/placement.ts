@@ -22,21 +22,28 @@ export async function settleNodes(trx: Transaction<IndexSchema>, nodeIds: readon
   await changeRows(trx, settle, JSON.stringify(nodeIds))
 }
 
-/** Sets `is_root` of the first children of a created or deleted node. Leaves the others to settleOrg. */
-export async function settleChildren(trx: Transaction<IndexSchema>, orgId: string, parent: string): Promise<void> {
-  await markUnsettled(trx, orgId, [parent])
-  await settleSlice(trx, orgId)
-}
-
-/** Records those of the nodes that have children, and leaves these to settleOrg. */
-export async function markUnsettled(
+/**
+ * Sets `is_root` of the children of created or deleted nodes. If they are more than one transaction settles, leaves them
+ * to settleOrg.
+ */
+export async function settleChildren(
   trx: Transaction<IndexSchema>,
   orgId: string,
   parents: readonly string[],
 ): Promise<void> {
-  await changeRows(trx, keepUnsettled, orgId, JSON.stringify(parents), orgId)
+  const children = await readRows<{ id: string }>(trx, childrenOf, JSON.stringify(parents), orgId)
+  if (children.length > childrenAtOnce) await changeRows(trx, keepUnsettled, orgId, JSON.stringify(parents), orgId)
+  else if (children.length > 0)
+    await settleNodes(
+      trx,
+      children.map(({ id }) => id),
+    )
 }
 
+const childrenOf = `
+  select target as id from edge indexed by edge_by_place
+  where source in (select value from json_each(?)) and org_id = ? and edge_type = 'parent_child'
+  limit ${childrenAtOnce + 1}`
 const keepUnsettled = `
   insert into unsettled_parent (org_id, parent, after_key, after_id)
     select ?, value, '', '' from json_each(?) as one where exists (

@@ -414,10 +414,17 @@ interface OrgIdTable {
   org_id: string
 }
 
+interface RebuildTable {
+  done: number
+  total: number
+}
+
 export interface IndexSchema {
   /** While the index is being rebuilt: complete organisations (`whole_org`), and requested ones (`asked_org`). */
   whole_org: OrgIdTable
   asked_org: OrgIdTable
+  /** While the index is being rebuilt: one row with the numbers of nodes. */
+  rebuild: RebuildTable
   ref_moves: RefMovesTable
   cursor: CursorTable
   org: OrgTable

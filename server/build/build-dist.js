@@ -1,7 +1,8 @@
 /**
  * Builds dist/.
  *
- * It has bundles of `main`, `cli`, the process of an import, and the threads for graphs, search and the local model.
+ * It has bundles of `main`, `cli`, the process of an import, and the threads for graphs, search, the
+ * local model and rebuilding the index.
  *
  * Each bundle is one file, `<name>.cjs`, with all JavaScript that it needs. A service that opened the files of its
  * packages one by one had 273 open at once. Only `grove serve` loads main, so no other command pays for loading the
@@ -60,6 +61,7 @@ export async function buildDist() {
       { in: 'server/domain/embeddings/scrub-worker.ts', out: 'domain/embeddings/scrub-worker' },
       { in: 'server/features/graph/graph-worker.ts', out: 'features/graph/graph-worker' },
       { in: 'server/domain/embeddings/embed-worker.ts', out: 'domain/embeddings/embed-worker' },
+      { in: 'server/domain/indexing/read-worker.ts', out: 'domain/indexing/read-worker' },
       { in: 'server/domain/search/search-worker.ts', out: 'domain/search/search-worker' },
     ],
     outdir: 'dist',

@@ -43,10 +43,7 @@ export const operationRoutes = {
     revision: spec.info['x-revision'],
     ...(maintenance.current() && { maintenance: true }),
   }),
-  getReadiness: async (ctx) => {
-    const status = await getReadiness(ctx)
-    return { status }
-  },
+  getReadiness: (ctx) => getReadiness(ctx),
   getMetrics: async ({ scrape }) => {
     if (scrape === undefined) throw new AppError('not_found', 'Only a running service has metrics')
     return bytes(Buffer.from(await scrape()), textFormat)

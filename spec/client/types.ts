@@ -10984,6 +10984,13 @@ export interface operations {
                          * @enum {string}
                          */
                         readonly status: "ready" | "indexing";
+                        /** @description The progress of the rebuild. Present while `status` is `indexing`, after the nodes are counted. */
+                        readonly nodes?: {
+                            /** @description The number of nodes that are indexed. */
+                            readonly done: number;
+                            /** @description The number of nodes when the rebuild began. */
+                            readonly total: number;
+                        };
                     };
                 };
             };

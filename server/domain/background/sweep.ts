@@ -8,7 +8,7 @@ import { isUnfinished } from '../../../gitstore/temporary-names.ts'
 import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-files.ts'
 import { forgetLogs } from '../../../index/derived/chain-removal.ts'
 import { listMissing } from '../../../index/derived/node-queries.ts'
-import { forgetWholeOrgs } from '../../../index/derived/whole-orgs.ts'
+import { forgetWholeOrgs, recordProgress } from '../../../index/derived/whole-orgs.ts'
 import { type Pauses, untilDraining } from '../../base/rounds.ts'
 import { removeDeletedMembers } from '../accounts/deletion.ts'
 import { forgetEmailTokens } from '../accounts/email-proofs.ts'
@@ -301,10 +301,19 @@ export function sweep(deps: Services, report: Report, more: Additions): Promise<
   })
 }
 
+/** Milliseconds between two notes of how far a rebuild of the index is. */
+const progressMs = 500
+
 /** Fills a new index. Returns false if the service stops before it is complete. */
 export async function fillIndex(deps: Services, report: Report): Promise<boolean> {
   const began = performance.now()
-  const { orgs, nodes, failed } = await indexAll(deps, undefined, requestedFirst(deps.index))
+  let notedAt = Number.NEGATIVE_INFINITY
+  const note = async (done: number, total: number) => {
+    if (performance.now() < notedAt + progressMs) return
+    notedAt = performance.now()
+    await deps.index.write((trx) => recordProgress(trx, { done, total }))
+  }
+  const { orgs, nodes, failed } = await indexAll(deps, note, requestedFirst(deps.index))
   if (deps.draining.aborted) return false
   await deps.index.write(forgetWholeOrgs)
   report(failed, true)

@@ -70,6 +70,12 @@ export interface NodeRefs {
   readonly branches: ReadonlyMap<string, Oid>
 }
 
+/** True if the log has the events of these refs. False if that takes more than their digest. */
+export function isDescribed(repo: Repo, state: RecordedRepo | undefined, { ledger, branches }: NodeRefs): boolean {
+  const digest = digestOf(ledger, [branches, listRefs(repo, tagRefs)])
+  return state?.gone === 0 && state.digest === digest && !isCoarse(digest)
+}
+
 /** Returns the next events of a node; undefined if the log has all of them. @throws GitError if it is damaged */
 export async function describeNode(deps: Services, node: DescribedNode): Promise<Described | undefined> {
   const { repo, state } = node

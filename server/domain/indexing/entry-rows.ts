@@ -62,9 +62,14 @@ async function readRows(repo: Repo, nodeId: string, files: readonly EntryFile[])
 /** The most files that one line of the log names. */
 const loggedFiles = 20
 
+/** What writing entries needs. */
+export interface SliceDeps extends Pick<Services, 'index'> {
+  readonly log: Pick<Services['log'], 'error'>
+}
+
 /** Logs files that are not entries. They are shown as damaged, and keep nothing from working. */
 export function logDamagedEntries(
-  { log }: Pick<Services, 'log'>,
+  { log }: Pick<SliceDeps, 'log'>,
   node: { readonly orgId: string; readonly nodeId: string },
   { put, checks }: EntryChange,
 ): void {
@@ -94,14 +99,14 @@ const writing = new Map<string, Promise<boolean>>()
  *
  * @returns false if another process has changed the row: compare again
  */
-export function writeEntriesInSlices(deps: Services, repo: Repo, row: NodeRow, ledger: Oid): Promise<boolean> {
+export function writeEntriesInSlices(deps: SliceDeps, repo: Repo, row: NodeRow, ledger: Oid): Promise<boolean> {
   const key = `${repo.dir} ${ledger}`
   const same = writing.get(key) ?? writeSlices(deps, repo, row, ledger).finally(() => writing.delete(key))
   writing.set(key, same)
   return same
 }
 
-async function writeSlices(deps: Services, repo: Repo, row: NodeRow, ledger: Oid): Promise<boolean> {
+async function writeSlices(deps: SliceDeps, repo: Repo, row: NodeRow, ledger: Oid): Promise<boolean> {
   const { read, write } = deps.index
   const diff = await diffLedgers(repo, null, ledger)
   const node = { orgId: row.org_id, nodeId: row.id }

@@ -33,10 +33,13 @@ import { reconcileFoundRefs } from '../ledger/moved-branches.ts'
 import { fromRow, selectOpenPulls, toPullRows } from '../ledger/pull-ledger.ts'
 import { movesBetween } from '../ledger/reconcile.ts'
 import type { Services } from '../services.ts'
-import { logDamagedEntries, readEntryChange, writeEntriesInSlices } from './entry-rows.ts'
+import { logDamagedEntries, readEntryChange, type SliceDeps, writeEntriesInSlices } from './entry-rows.ts'
 import { indexedBranches, keepBranches, matchesIndexed } from './indexed-branches.ts'
 import { collectLogs } from './logs.ts'
 import { nodeFields, proposedFields } from './node-rows.ts'
+
+/** What comparing needs. */
+export type CompareDeps = Pick<Services, 'store' | 'index' | 'events' | 'now'> & SliceDeps
 
 /** A node whose rows were compared with its refs. */
 export interface PreparedNode {
@@ -66,7 +69,7 @@ export interface PreparedNode {
  * Compares a node's rows with its refs once. Reads rows, then the ledger, then heads, so that no pull request is checked
  * against older branches.
  */
-export async function prepareNode(deps: Services, orgId: string, nodeId: string): Promise<PreparedNode> {
+export async function prepareNode(deps: CompareDeps, orgId: string, nodeId: string): Promise<PreparedNode> {
   const repo = nodeRepo(deps.store, orgId, nodeId)
   const unindexed = listUnindexed(repo)
   const uncounted = readUncounted(repo)
@@ -87,12 +90,12 @@ interface Named {
 
 type Found = Pick<PreparedNode, 'outcome' | 'row' | 'change' | 'refs'> & Partial<Pick<PreparedNode, 'sets' | 'isPart'>>
 
-async function compare(deps: Services, { orgId, nodeId, repo, uncounted }: Named): Promise<Found> {
+async function compare(deps: CompareDeps, { orgId, nodeId, repo, uncounted }: Named): Promise<Found> {
   const row = await findNodeState(deps.index.read, nodeId)
   if (row && row.org_id !== orgId) return { outcome: 'done' }
   if (!repoExists(repo)) return row ? { outcome: 'gone', row } : { outcome: 'done' }
   const indexed = row ? await indexedBranches(deps.index.read, row) : new Map<string, Oid>()
-  const known = row?.open_pulls === 0 ? [] : (await listOpenPulls(deps.index.read, nodeId)).map(fromRow)
+  const known = (row?.open_pulls ?? 0) === 0 ? [] : (await listOpenPulls(deps.index.read, nodeId)).map(fromRow)
   await awaitMoves(deps.store, { repo, ref: main })
   const ledger = readRef(repo, ledgerRef)
   if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
@@ -134,7 +137,7 @@ interface Compared extends Pick<NodeChange, 'orgId' | 'nodeId' | 'ledger' | 'row
 }
 
 /** Reads what the rows lack. Undefined if refs or rows have changed since they were compared. */
-async function readChange(deps: Services, compared: Compared): Promise<NodeChange | undefined> {
+async function readChange(deps: CompareDeps, compared: Compared): Promise<NodeChange | undefined> {
   const { repo, known, isProposed: isOnlyProposed, ...node } = compared
   const { orgId, nodeId, ledger, row, indexed, branches } = node
   const changed = await readLedgerChange(deps, repo, nodeId, row, ledger).catch((error: unknown) => {
@@ -202,7 +205,7 @@ async function wholeBytes(repo: Repo, { created, added }: Uncounted): Promise<nu
  * not their reviewers. `entries` is undefined if they are written in slices, because they are too many or unfinished.
  */
 async function readLedgerChange(
-  { index }: Services,
+  { index }: Pick<Services, 'index'>,
   repo: Repo,
   nodeId: string,
   row: NodeRow | undefined,
@@ -212,7 +215,8 @@ async function readLedgerChange(
   const diff = await diffLedgers(repo, before, ledger)
   const whole = row ? reviewersLedger(row) : null
   const since = whole === before ? diff : await diffLedgers(repo, whole, ledger)
-  const known = before === ledger && whole === ledger ? [] : await listPullNumbers(index.read, nodeId)
+  const known =
+    row === undefined || (before === ledger && whole === ledger) ? [] : await listPullNumbers(index.read, nodeId)
   return {
     pulls: await changedPulls(repo, eitherDiff(diff, since), known),
     entries: row && isUnfinished(row) ? undefined : await readEntryChange(repo, nodeId, since),

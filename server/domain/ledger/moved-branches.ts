@@ -123,7 +123,7 @@ export interface IndexedNode extends RepoHistory {
  * ledger. Indexing then starts over.
  */
 export async function reconcileFoundRefs(
-  deps: Services,
+  deps: Pick<Services, 'store' | 'index' | 'now'>,
   node: IndexedNode,
   situation: ReconcileInput,
 ): Promise<boolean> {
