@@ -21,9 +21,9 @@ export function createCache<Value extends NonNullable<unknown>>(
   options: Options<Value> = {},
 ): Cache<Value> {
   const { counts, most, mostOfOne = most }: Bound = bounds[name]
-  const cache = new LRUCache<string, Value>(
-    counts === 'entries' ? { ...options, max: most } : { ...options, maxSize: most, maxEntrySize: mostOfOne },
-  )
+  // Not `max`, for which an empty cache takes the memory of a full one.
+  const sizeOf = counts === 'entries' ? { sizeCalculation: () => 1 } : {}
+  const cache = new LRUCache<string, Value>({ ...options, ...sizeOf, maxSize: most, maxEntrySize: mostOfOne })
   const known = open.filter(({ cache: one }) => one.deref() !== undefined)
   open = [...known, { name, cache: new WeakRef(cache as unknown as AnyCache) }] // nothing is put into it here
   return cache

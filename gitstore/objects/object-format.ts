@@ -1,10 +1,9 @@
 /** The format of objects: header, id, and the bytes of the loose file. */
 
-import { createHash } from 'node:crypto'
+import { createHash, webcrypto } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { deflate as deflateCallback, deflateSync } from 'node:zlib'
-import git from 'isomorphic-git'
 import type { Oid, PendingObject } from '../repo.ts'
 
 const deflate = promisify(deflateCallback)
@@ -33,10 +32,14 @@ export function parseHeader(start: Buffer): (ObjectInfo & { readonly contentAt: 
   return { type, size: Number(match[2]), contentAt: match[0].length }
 }
 
-/** The object's id. isomorphic-git hashes large blobs, off the event loop. */
+/** The object's id. Large blobs are hashed off the event loop. */
 export async function objectId(type: PendingObject['type'], content: Buffer): Promise<Oid> {
-  if (type === 'blob' && content.length > smallObjectBytes) return (await git.hashBlob({ object: content })).oid
-  return createHash('sha1').update(headerOf(type, content)).update(content).digest('hex')
+  const header = headerOf(type, content)
+  if (type === 'blob' && content.length > smallObjectBytes) {
+    const id = await webcrypto.subtle.digest('SHA-1', Buffer.concat([Buffer.from(header), content]))
+    return Buffer.from(id).toString('hex')
+  }
+  return createHash('sha1').update(header).update(content).digest('hex')
 }
 
 /** True if the object has this id. Hashes in pieces, with turns of the event loop between them. */

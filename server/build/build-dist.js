@@ -4,26 +4,59 @@
  * It has bundles of `main`, `cli`, the process of an import, and the threads for graphs, search, the
  * local model and rebuilding the index.
  *
- * Each bundle is one file, `<name>.cjs`, with all JavaScript that it needs. A service that opened the files of its
- * packages one by one had 273 open at once. Only `grove serve` loads main, so no other command pays for loading the
- * service.
+ * Each bundle is one file, `<name>.cjs`, with all JavaScript that it needs, except what is `apart`. A service that opened
+ * the files of its packages one by one had 273 open at once. Only `grove serve` loads main, so no other command pays for
+ * loading the service.
  *
  * Packages with binaries, and packages that are served as files, stay outside. better-sqlite3 is loaded by name
  * (index/sqlite/better-sqlite3.ts). `main.js` and `cli.js`, which a shell starts, are copies of start-bundle.cjs.
  * build-assets.js builds the files for browsers.
  */
 import { readdir, readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { buildAssets } from './build-assets.js'
 
 const external = ['argon2', 'swagger-ui-dist']
 
-const mainOutside = {
-  name: 'main.cjs stays outside cli.cjs',
-  setup: ({ onResolve }) =>
-    onResolve({ filter: /^(\.\.\/)+process\/main\.ts$/ }, () => ({ path: './main.cjs', external: true })),
+/** What few requests need. Each is one file, which the bundles next to it load at its first use. */
+const apart = {
+  colours: 'server/pages/text/colours.ts',
+  formulas: 'server/pages/text/formulas.ts',
+  mcp: 'server/mcp/sdk.ts',
+  nodemailer: 'nodemailer',
+  'openid-client': 'openid-client',
+  passwords: '@zxcvbn-ts/language-common/src/passwords.json',
+  pg: 'pg',
+}
+
+/** V8 reads JSON faster from a file than in a bundle. */
+const documents = ['spec/openapi.json', 'spec/documents.json']
+
+const outside = {
+  name: 'other files stay outside',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^(\.\.\/)+process\/main\.ts$/ }, () => ({ path: './main.cjs', external: true }))
+    onResolve({ filter: /\/spec\/\w+\.json$/ }, ({ path }) => ({ path: `./${basename(path)}`, external: true }))
+    onResolve({ filter: /^[^/]+$|\/(colours|formulas|sdk)\.ts$|passwords\.json$/ }, ({ path, kind, importer }) => {
+      const name = Object.keys(apart).find((one) => apart[one] === path || path.endsWith(`/${basename(apart[one])}`))
+      const isOurs = kind !== 'entry-point' && !importer.includes('/node_modules/')
+      return !isOurs || name === undefined ? undefined : { path: `./${name}.cjs`, external: true }
+    })
+  },
+}
+
+/** Modules that are loaded and never used. They parse bodies and uploads, as `server/http` does, or translate. */
+const unused = {
+  name: 'unused modules are empty',
+  setup: ({ onLoad }) =>
+    onLoad(
+      { filter: /\/node_modules\/(body-parser\/index|multer\/index|zod\/v4\/locales\/index)\.js$/ },
+      ({ path }) => ({
+        contents: path.includes('/zod/') ? 'export {}' : 'module.exports = {}',
+      }),
+    ),
 }
 
 /**
@@ -42,6 +75,14 @@ const dataAsJson = {
       return { contents: `module.exports = ${parsed(JSON.parse(await readFile(path, 'utf8')))}`, loader: 'js' }
     })
   },
+}
+
+/**
+ * Escapes other letters than those of ASCII, which esbuild leaves in regular expressions. V8 needs a byte for each letter
+ * of such a file, and two otherwise.
+ */
+function inAscii(text) {
+  return text.replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 function parsed(data) {
@@ -63,11 +104,12 @@ export async function buildDist() {
       { in: 'server/domain/embeddings/embed-worker.ts', out: 'domain/embeddings/embed-worker' },
       { in: 'server/domain/indexing/read-worker.ts', out: 'domain/indexing/read-worker' },
       { in: 'server/domain/search/search-worker.ts', out: 'domain/search/search-worker' },
+      ...Object.entries(apart).map(([name, path]) => ({ in: path, out: name })),
     ],
     outdir: 'dist',
     bundle: true,
     external,
-    plugins: [mainOutside, dataAsJson],
+    plugins: [outside, unused, dataAsJson],
     platform: 'node',
     target: 'node20',
     // An ES module starts later, and Node's warnings would then appear before the log can handle them.
@@ -80,6 +122,9 @@ export async function buildDist() {
     sourcemap: 'linked',
     sourcesContent: false,
     legalComments: 'none',
+    // Names stay, for stack traces, and because a library's steps are found by theirs.
+    minifyWhitespace: true,
+    lineLimit: 120,
     logLevel: 'error',
     metafile: true,
     write: false,
@@ -96,7 +141,10 @@ export async function buildDist() {
     metafile: true,
     write: false,
   })
-  const made = [...outputFiles, ...client.outputFiles].map(({ path, contents }) => [path, contents])
+  const bundles = outputFiles.map(({ path, text }) => [path, path.endsWith('.cjs') ? inAscii(text) : text])
+  const made = [...bundles, ...client.outputFiles.map(({ path, contents }) => [path, contents])]
+  for (const path of documents)
+    made.push([resolve('dist', basename(path)), JSON.stringify(JSON.parse(await readFile(path, 'utf8')))])
   const start = await readFile('server/build/start-bundle.cjs')
   made.push([resolve('dist/main.js'), start], [resolve('dist/cli.js'), start])
   // The project's own package.json makes each .js file an ES module.
@@ -104,7 +152,12 @@ export async function buildDist() {
   made.push([resolve('dist/client/package.json'), '{ "type": "module" }\n'])
   const assets = await assetsBuilt
   made.push(...assets.made)
-  const inputs = [...Object.keys(metafile.inputs), ...Object.keys(client.metafile.inputs), ...assets.inputs]
+  const inputs = [
+    ...documents,
+    ...Object.keys(metafile.inputs),
+    ...Object.keys(client.metafile.inputs),
+    ...assets.inputs,
+  ]
   made.push([resolve('dist/LICENSES.txt'), await licencesOf(packagesIn(inputs))])
   return { made, inputs }
 }

@@ -11,7 +11,7 @@ import {
   parseJSONRPCMessage,
   type RequestId,
   type Transport,
-} from '@modelcontextprotocol/server'
+} from './sdk.ts'
 
 /** Largest message in bytes, as over HTTP. */
 const lineBytes = 1024 * 1024

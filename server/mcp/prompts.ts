@@ -1,10 +1,10 @@
 /** The prompts that a user picks: answer a question with sources, and review a proposal. */
 
-import { type McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { answer, charsOf, facts } from './answer.ts'
 import { asItem, brief, own } from './quoted.ts'
 import { ended, refusalText } from './refusals.ts'
+import { type McpServer, ProtocolError, ProtocolErrorCode } from './sdk.ts'
 import { proposalPage, type Session } from './session.ts'
 import { nodeId, orgId } from './tool.ts'
 import { consentFacts } from './tools/consent.ts'

@@ -3,18 +3,12 @@
  * `grove://{org_id}/types/{name}`.
  */
 
-import {
-  type McpServer,
-  ProtocolError,
-  ProtocolErrorCode,
-  ResourceNotFoundError,
-  ResourceTemplate,
-} from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { decodePercent } from '../base/percent-encoding.ts'
 import { charsOf } from './answer.ts'
 import { asItem, newMarks, own } from './quoted.ts'
 import { ended, refusalText } from './refusals.ts'
+import { type McpServer, ProtocolError, ProtocolErrorCode, ResourceNotFoundError, ResourceTemplate } from './sdk.ts'
 import type { Session } from './session.ts'
 import { orgId, typeName } from './tool.ts'
 import { readNode } from './tools/read-node.ts'

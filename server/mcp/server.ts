@@ -1,12 +1,12 @@
 /** The MCP server of one session, with tools, resources and prompts. It is the same over HTTP and standard input. */
 
-import { createMcpHandler, McpServer, type ToolAnnotations } from '@modelcontextprotocol/server'
 import manifest from '../../package.json' with { type: 'json' }
 import { charsOf } from './answer.ts'
 import { inputOf } from './input.ts'
 import { registerPrompts } from './prompts.ts'
 import { ended, refusalText } from './refusals.ts'
 import { registerResources } from './resources.ts'
+import { createMcpHandler, McpServer, type ToolAnnotations } from './sdk.ts'
 import type { Access, Session } from './session.ts'
 import type { Tool } from './tool.ts'
 import { toolsFor } from './tools/table.ts'

@@ -1,11 +1,11 @@
 /** The Model Context Protocol on standard input and output, for a remote Grove. */
 
 import { createHash } from 'node:crypto'
-import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { GroveError, grove, Invalid } from '../../spec/client/client.ts'
 import { boundedAnswer } from './bounded-answer.ts'
 import { Lines } from './lines.ts'
 import { refusalLine } from './refusals.ts'
+import { serveStdio } from './sdk.ts'
 import { mcpServer } from './server.ts'
 import type { Caller, RefusalFacts, Session } from './session.ts'
 

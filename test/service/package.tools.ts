@@ -6,10 +6,17 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { connectHttp, tokenOf } from '../mcp/scene.ts'
+import { startLiar } from '../oidc/liar.ts'
+import { made } from '../support/cast.ts'
 import { type Finished, outcomeOf } from '../support/command.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { expecting } from '../support/node.ts'
 import { type Package, pack, unpack } from '../support/packed.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
+import { startMailServer } from '../support/smtp.ts'
+import { spawnGrove } from '../support/spawned-grove.ts'
 
 const run = promisify(execFile)
 
@@ -72,10 +79,20 @@ describe('the package', () => {
         ),
         'dist/assets/welcome-dark.webp',
         'dist/assets/welcome-light.webp',
-        'dist/cli.cjs',
-        'dist/cli.cjs.map',
-        'dist/import.cjs',
-        'dist/import.cjs.map',
+        ...[
+          'cli',
+          'colours',
+          'formulas',
+          'import',
+          'main',
+          'mcp',
+          'nodemailer',
+          'openid-client',
+          'passwords',
+          'pg',
+        ].flatMap((name) => [`dist/${name}.cjs`, `dist/${name}.cjs.map`]),
+        'dist/documents.json',
+        'dist/openapi.json',
         'dist/cli.js',
         'dist/client/api.d.ts',
         'dist/client/client.d.ts',
@@ -93,8 +110,6 @@ describe('the package', () => {
         'dist/features/graph/graph-worker.cjs.map',
         'dist/domain/search/search-worker.cjs',
         'dist/domain/search/search-worker.cjs.map',
-        'dist/main.cjs',
-        'dist/main.cjs.map',
         'dist/main.js',
         'dist/package.json',
         'gitstore/transfer/hooks/pre-receive',
@@ -331,6 +346,32 @@ describe('the package', () => {
     it('checks requests by the spec, the second of a kind as the first', async () => {
       for (let n = 0; n < 2; n++)
         expect((await ann.post(`/orgs/${ann.org}/search/retrieve`, { query: 7 })).status).to.equal(422)
+    })
+
+    it('loads what few requests need at their first one', async () => {
+      const [mail, provider] = [await startMailServer(), await startLiar()]
+      const environment = {
+        ...{ PUBLIC_URL: 'http://127.0.0.1', SMTP_URL: mail.url, MAIL_FROM: 'grove@example.org' },
+        ...{ OIDC_LIAR_ISSUER: provider.issuer, OIDC_LIAR_CLIENT_ID: 'grove', OIDC_LIAR_CLIENT_SECRET: 'secret' },
+      }
+      const other = await spawnGrove(await newDataDir(), environment)
+      const weak = { email: 'bob@example.org', name: 'Bob', password: '1234567890' }
+      expect((await client(other).post('/auth/signup', weak)).status).to.equal(422)
+      const bob = await signUp(other, 'Bob')
+      expect((await mail.verificationTo(weak.email)).from).to.equal('grove@example.org')
+      expect((await client(other).get('/sign-in/oidc/liar')).headers.location).to.include(provider.issuer)
+      const text_content = 'Let $x^2$ be\n\n```js\nlet a = 1\n```\n'
+      const node = await made(bob.post(`/orgs/${bob.org}/nodes`, { title: 'Whales', text_content }))
+      await bob.patch(`/orgs/${bob.org}`, { published: true }).then(expecting(200))
+      const { body } = await readPage(client(other), pageAt(bob.org, node))
+      expect(body).to.include('<math>').and.to.include('hljs-keyword')
+      const token = await tokenOf('read', {}, bob)
+      expect(await (await connectHttp(token, undefined, other)).ask('list_nodes', { org_id: bob.org })).to.include(
+        'Whales',
+      )
+      for (const path of ['/docs/limits', '/openapi.json']) expect((await bob.get(path)).status, path).to.equal(200)
+      expect(await other.stop()).to.equal(0)
+      await Promise.all([mail.close(), provider.close()])
     })
 
     it('says the next step and the address on standard output and only JSON on standard error', async () => {

@@ -37,8 +37,8 @@ const PART = new RegExp(
 /** The last character of a pair. */
 const PAIR_END = new RegExp(`(?<=[${PAIRED}][\\p{M}\\uff9e\\uff9f]*)[${PAIRED}][\\p{M}\\uff9e\\uff9f]*$`, 'u')
 
-/** The segmenter for all segmented scripts. ICU chooses the dictionary by script. */
-const segmenter = new Intl.Segmenter('th', { granularity: 'word' })
+/** The segmenter for all segmented scripts. ICU chooses the dictionary by script. Absent until it is used. */
+let segmenter: Intl.Segmenter | undefined
 
 /** True if some part of `word` belongs to a script without spaces. */
 export function isUnspaced(word: string): boolean {
@@ -73,6 +73,7 @@ export function* piecesOf(word: string): Generator<Piece> {
 }
 
 function* segmentsOf(run: string, offset: number): Generator<Piece> {
+  segmenter ??= new Intl.Segmenter('th', { granularity: 'word' })
   for (const { segment, index } of segmenter.segment(run)) {
     yield { start: offset + index, end: offset + index + segment.length, isWhole: true }
   }
