@@ -4,7 +4,7 @@ import type { Webhook } from '../../../index/credentials/schema.ts'
 import type { Services } from '../../domain/services.ts'
 import { keptOf } from './keepers.ts'
 import { isServedHere } from './reconcile.ts'
-import { listHooksBehind, updateHookState } from './rows/hook-states.ts'
+import { type HookState, updateHookState } from './rows/hook-states.ts'
 import { type PlannedHook, planDeliveries } from './rows/planning.ts'
 import { findWebhooks } from './rows/webhooks.ts'
 import { openSecret } from './secrets.ts'
@@ -12,9 +12,8 @@ import { openSecret } from './secrets.ts'
 /** Webhooks whose rows are read at once. */
 const hooksAtOnce = 200
 
-/** Plans the events that the webhooks of this service have not seen. Two processes may do so at the same time. */
-export async function planAll(deps: Services): Promise<void> {
-  const behind = await listHooksBehind(deps.events.read)
+/** Plans the events that these webhooks have not seen. Two processes may do so at the same time. */
+export async function planAll(deps: Services, behind: readonly HookState[]): Promise<void> {
   for (let at = 0; at < behind.length; at += hooksAtOnce) {
     const ids = behind.slice(at, at + hooksAtOnce).map(({ hook_id }) => hook_id)
     const hooks = [...(await findWebhooks(deps.credentials.read, ids)).values()]

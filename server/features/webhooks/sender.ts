@@ -18,7 +18,7 @@ import {
   mostOfHook,
   type WaitingDelivery,
 } from './rows/delivery-claims.ts'
-import { type HookState, listHooksDue } from './rows/hook-states.ts'
+import { type HookState, listHooksAtWork } from './rows/hook-states.ts'
 import { findWebhooks } from './rows/webhooks.ts'
 import { signingSecrets } from './secrets.ts'
 import { chooseInTurns } from './turns.ts'
@@ -51,10 +51,13 @@ export function sendWebhooks(deps: Services): Promise<void> {
   })
 }
 
+const nothingSeen = { version: -1, nextMs: 0 } as const
+
 /** Deliveries that wait, of all webhooks that this process serves. */
 class Queue {
   readonly #deps: Services
-  #plannedVersion = -1
+  /** The version that the last turn read, and the time of the next delivery. */
+  #seen: { readonly db?: Services['events']['read']; readonly version: number; readonly nextMs: number } = nothingSeen
   #syncedVersion = -1
   #reconcileAt = 0
   /** The organisation whose turn was the last. The next choice begins after it. */
@@ -71,16 +74,23 @@ class Queue {
       this.#reconcileAt = performance.now() + reconcileMs
       await reconcileHooks(this.#deps)
     }
-    const version = await dataVersion(events.read)
-    if (version !== this.#plannedVersion) await planAll(this.#deps)
-    this.#plannedVersion = version
-    if (sending.length >= most.ofProcess) return []
-    const due = await listHooksDue(events.read, now().getTime())
-    if (due.length === 0 || draining.aborted) return []
+    const [db, nowMs] = [events.read, now().getTime()]
+    const version = await dataVersion(db)
+    const isChanged = this.#seen.db !== db || this.#seen.version !== version
+    if (!isChanged && nowMs < this.#seen.nextMs) return []
+    let hooks = await listHooksAtWork(db, nowMs)
+    const behind = hooks.filter(({ is_behind }) => is_behind === 1)
+    if (isChanged && behind.length > 0) {
+      await planAll(this.#deps, behind)
+      hooks = await listHooksAtWork(db, now().getTime())
+    }
+    this.#seen = { db, version, nextMs: Math.min(...hooks.map(({ next_at }) => next_at ?? Number.POSITIVE_INFINITY)) }
+    const due = hooks.filter(({ is_due }) => is_due === 1)
+    if (due.length === 0 || draining.aborted || sending.length >= most.ofProcess) return []
     if (version !== this.#syncedVersion) await syncEvents(this.#deps)
     this.#syncedVersion = version
-    const hooks = await this.#openHooks(due, sending)
-    return hooks.length === 0 ? [] : this.#claimOf(hooks, sending)
+    const open = await this.#openHooks(due, sending)
+    return open.length === 0 ? [] : this.#claimOf(open, sending)
   }
 
   /** Lists the webhooks that may send now, beginning after the organisation that was the last. */

@@ -86,35 +86,34 @@ export async function deleteHookState(trx: Transaction<LogSchema>, hookId: strin
   return true
 }
 
-/** Lists the enabled webhooks whose log has events after their position, by organisation. */
-export function listHooksBehind(db: LogDb): Promise<Pick<HookState, 'hook_id' | 'org_id'>[]> {
-  const text = `select hook_id, hook_state.org_id from hook_state join log on log.org_id = hook_state.org_id
-    where reason is null and (log.seq <> planned_seq or log.chain <> planned_chain)
-    order by hook_state.org_id, hook_id`
-  return readRows(db, text)
+/** A webhook with something to plan or to send. */
+export interface HookAtWork extends HookState {
+  /** 1: its log has events after its position. */
+  readonly is_behind: number
+  /** 1: it has an unclaimed delivery whose time has come. */
+  readonly is_due: number
+  /** When it may send next, if nothing changes. Null: it has no pending delivery. */
+  readonly next_at: number | null
 }
 
-const due = `with recursive
-  given (now) as (select ?),
-  hook (id) as (
-    select min(hook_id) from delivery where state = 'pending'
-    union all
-    select (select min(hook_id) from delivery where state = 'pending' and hook_id > hook.id) from hook
-    where hook.id is not null
+/** `next_at` is that of claimed deliveries too, because a claim may end without an outcome. */
+const atWork = `with given (now) as (select ?),
+  hook as materialized (
+    select hook_state.*, log.seq <> planned_seq or log.chain <> planned_chain as is_behind, max(coalesce(probe_at, 0), (
+        select min(next_ms) from delivery where delivery.hook_id = hook_state.hook_id and state = 'pending'
+      )) as next_at
+    from hook_state left join log on log.org_id = hook_state.org_id
+    where reason is null
   )
-  select hook_state.* from given cross join hook join hook_state on hook_state.hook_id = hook.id
-  where reason is null and coalesce(probe_at, 0) <= now and exists (
-    select 1 from delivery
-    where delivery.hook_id = hook.id and state = 'pending' and next_ms <= now and coalesce(claimed_until, 0) <= now
-  )
-  order by org_id, hook_id`
+  select hook.*, next_at <= now and exists (
+      select 1 from delivery where delivery.hook_id = hook.hook_id and state = 'pending' and next_ms <= now
+        and coalesce(claimed_until, 0) <= now
+    ) as is_due
+  from given cross join hook where is_behind or next_at is not null order by org_id, hook_id`
 
-/**
- * Lists the webhooks that have an unclaimed delivery whose time has come. The statement visits each webhook with pending
- * deliveries, not each delivery.
- */
-export function listHooksDue(db: LogDb, nowMs: number): Promise<HookState[]> {
-  return readRows(db, due, nowMs)
+/** Lists the enabled webhooks that are behind or have pending deliveries, by organisation. */
+export function listHooksAtWork(db: LogDb, nowMs: number): Promise<HookAtWork[]> {
+  return readRows(db, atWork, nowMs)
 }
 
 /** Returns the last event that every webhook of an organisation has planned. Undefined: there is none. */
