@@ -1,7 +1,7 @@
 /** One request and its answer over one connection, to an IP address that was judged. */
 
-import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
-import { type RequestOptions, request as requestHttps } from 'node:https'
+import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, type RequestOptions, request as requestHttps } from 'node:https'
 import { isIP, type Socket } from 'node:net'
 import { plainName } from '../../base/allow-list.ts'
 import { canonicalAddress } from '../../base/public-addresses.ts'
@@ -19,13 +19,31 @@ export interface Exchange {
   readonly body?: string | Uint8Array
   readonly limits: Limits
   readonly ca?: string
+  /**
+   * True if a later request to the same host may use the connection. It needs the same IP address, port and name, and is
+   * judged again. If the host has closed the connection in the meantime, the request is sent once more.
+   */
+  readonly keeps?: boolean
+}
+
+/** Connections that wait for the next request. A host may have a few of those of its scheme. */
+const waiting = { timeout: 4_000, maxFreeSockets: 8 } as const
+const mostWaiting = 64
+const httpAgent = new HttpAgent({ ...waiting, keepAlive: true })
+/** Without sessions of TLS, so each new connection verifies the certificate. */
+const httpsAgent = new HttpsAgent({ ...waiting, keepAlive: true, maxCachedSessions: 0 })
+
+/** Returns the agent of a connection that may be kept. False: enough are. */
+function agentOf({ protocol }: URL): HttpAgent | false {
+  const agent = protocol === 'https:' ? httpsAgent : httpAgent
+  return Object.values(agent.freeSockets).flat().length < mostWaiting && agent
 }
 
 /** Bytes of a status line with its headers. A longer one is an error. */
 const longestHead = 16_384
 
 /**
- * Sends the request and reads its answer. When it settles, the connection is being closed.
+ * Sends the request and reads its answer. When it settles, the connection is being closed, or waits for another request.
  *
  * @throws FetchError with the status, if that has arrived
  */
@@ -33,18 +51,28 @@ export function exchange(order: Exchange, deadlines: Deadlines): Promise<Exchang
   return new Promise((resolve, reject) => {
     const host = order.url.hostname
     const request = (order.url.protocol === 'https:' ? requestHttps : requestHttp)(optionsOf(order))
+    let isSettled = false
     const settle = (act: () => void) => {
+      if (isSettled) return
+      isSettled = true
       deadlines.signal.removeEventListener('abort', stop)
+      request.socket?.off('data', count)
       act()
+      // Not the connection, if it was given back after the whole answer.
       request.destroy()
     }
     const fail = ({ code, message, cause }: FetchError) =>
-      settle(() => reject(new FetchError(code, message, { status: reader.status, cause })))
+      settle(() => {
+        if (code === 'connection' && request.reusedSocket && reader.status === undefined)
+          resolve(exchange({ ...order, keeps: false }, deadlines))
+        else reject(new FetchError(code, message, { status: reader.status, cause }))
+      })
     const stop = () => fail(deadlines.signal.reason)
     const reader = new AnswerReader(host, order.limits, {
       done: (answer) => settle(() => resolve(answer)),
       failed: fail,
     })
+    const count = (part: Buffer) => reader.received(part.length)
     deadlines.signal.addEventListener('abort', stop)
     if (deadlines.signal.aborted) stop()
 
@@ -56,7 +84,7 @@ export function exchange(order: Exchange, deadlines: Deadlines): Promise<Exchang
         fail(new FetchError('refused_address', `${host} was reached at another IP address than the one judged.`))
       }
     })
-    request.once('socket', (socket) => socket.on('data', (part: Buffer) => reader.received(part.length)))
+    request.once('socket', (socket) => socket.on('data', count))
     request.once('response', (response: IncomingMessage) => reader.read(response))
     // After the head of an answer, its reader notices how it ends. A host may answer and close before it has read all.
     request.on('error', (error) => {
@@ -69,20 +97,26 @@ export function exchange(order: Exchange, deadlines: Deadlines): Promise<Exchang
   })
 }
 
-/** Uses no proxy and no earlier connection, and always verifies the certificate. */
-function optionsOf({ url, address, method, headers, body, ca }: Exchange): RequestOptions {
+/** Uses no proxy, and always verifies the certificate. */
+function optionsOf({ url, address, method, headers, body, ca, keeps = false }: Exchange): RequestOptions {
   const { host, port } = endpointOf(url.href)
+  const agent = keeps && agentOf(url)
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
   return {
     method,
     host: address,
     port,
     path: `${url.pathname}${url.search}`,
-    headers: { 'accept-encoding': 'identity', ...headers, ...length, host: url.host, connection: 'close' },
+    headers: {
+      'accept-encoding': 'identity',
+      ...headers,
+      ...length,
+      ...{ host: url.host, connection: agent ? 'keep-alive' : 'close' },
+    },
     // The certificate must be that of the name. An IP address is compared as it is.
     servername: isIP(host) === 0 ? plainName(host) : '',
     rejectUnauthorized: true,
-    agent: false,
+    agent,
     maxHeaderSize: longestHead,
     ...(ca === undefined ? {} : { ca }),
   }
@@ -93,6 +127,7 @@ function onConnected(request: ClientRequest, { protocol }: URL, act: () => void)
   const isTls = protocol === 'https:'
   let isHandshaking = false
   request.once('socket', (socket: Socket) => {
+    if (request.reusedSocket) return act()
     socket.once('connect', () => {
       isHandshaking = isTls
     })

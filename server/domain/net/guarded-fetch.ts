@@ -2,8 +2,7 @@
  * Sends one request to a URL that a user gave, and only to the Internet.
  *
  * The URL is judged. Its name is resolved once, and every IP address is judged. The connection is made to one of these
- * IP addresses, not to the name, which could change in between. Redirects are not followed, connections are not reused,
- * and no proxy is used.
+ * IP addresses, not to the name, which could change in between. Redirects are not followed, and no proxy is used.
  */
 
 import type { Exchanged, Limits } from './answer-reader.ts'
@@ -27,6 +26,8 @@ export interface FetchRequest {
   readonly body?: string | Uint8Array
   readonly limits: Limits & Omit<TimeLimits, 'signal'>
   readonly signal?: AbortSignal
+  /** True if a later request to the same host may use the connection. */
+  readonly keeps?: boolean
 }
 
 export interface FetchAnswer extends Exchanged {

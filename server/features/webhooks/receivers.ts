@@ -82,8 +82,9 @@ export async function sendMessage(
   const headers = { ...headersOf(hook, id, timestamp), 'webhook-signature': signatureOf(secrets, id, timestamp, body) }
   const limits = { totalMs: attemptMs, connectMs, keptBytes, readBytes, excess: 'cut' as const }
   const startedAt = performance.now()
+  const request = { url: hook.url, method: 'POST', headers, body, limits, signal, keeps: true }
   try {
-    const answer = await guardedFetch({ url: hook.url, method: 'POST', headers, body, limits, signal }, rulesOf(deps))
+    const answer = await guardedFetch(request, rulesOf(deps))
     return attemptOf(answer, now)
   } catch (error) {
     if (!(error instanceof FetchError)) throw error
