@@ -228,6 +228,9 @@ function embeddingsMetrics({ counter, gauge, histogram }: Make) {
   }
 }
 
+/** Milliseconds between two samples of the event loop's delay, which includes them. Each wakes the process. */
+const loopSampleMs = 50
+
 let ofProcess: Registry | undefined
 
 /**
@@ -237,7 +240,7 @@ let ofProcess: Registry | undefined
 export function processMetrics(worker: number): Registry {
   if (ofProcess === undefined) {
     ofProcess = new Registry()
-    collectDefaultMetrics({ register: ofProcess })
+    collectDefaultMetrics({ register: ofProcess, eventLoopMonitoringPrecision: loopSampleMs })
     collectCaches(ofProcess)
   }
   ofProcess.setDefaultLabels({ worker: String(worker) })
