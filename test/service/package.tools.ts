@@ -108,6 +108,8 @@ describe('the package', () => {
         'dist/domain/embeddings/scrub-worker.cjs.map',
         'dist/features/graph/graph-worker.cjs',
         'dist/features/graph/graph-worker.cjs.map',
+        'dist/domain/indexing/read-worker.cjs',
+        'dist/domain/indexing/read-worker.cjs.map',
         'dist/domain/search/search-worker.cjs',
         'dist/domain/search/search-worker.cjs.map',
         'dist/main.js',
