@@ -123,13 +123,10 @@ function refusingWhenGone<S>(database: Database<S>, file: string, report: () => 
     if (isGone) throw new DatabaseError('storage_error', `${credentialsFile} ${gone}`)
   }
   return {
-    read: database.read.withPlugin({
-      transformQuery: ({ node }) => {
-        refuse()
-        return node
-      },
-      transformResult: async ({ result }) => result,
-    }),
+    get read() {
+      refuse()
+      return database.read
+    },
     write: async (work) => {
       refuse()
       return database.write(work)
