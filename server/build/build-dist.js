@@ -97,6 +97,7 @@ export async function buildDist() {
     tsconfig: 'tsconfig.json',
     entryPoints: [
       { in: 'server/process/main.ts', out: 'main' },
+      { in: 'server/process/first.ts', out: 'first' },
       { in: 'server/cli/cli.ts', out: 'cli' },
       { in: 'server/process/import-process.ts', out: 'import' },
       { in: 'server/domain/embeddings/scrub-worker.ts', out: 'domain/embeddings/scrub-worker' },

@@ -1,5 +1,5 @@
 /**
- * Runs the bundle next to it that has the same name, `<name>.cjs`.
+ * Runs the bundle next to it that has the same name, `<name>.cjs`. The first of several processes runs `first.cjs`.
  *
  * build-dist.js copies this file into dist/, under the names of the bundles that a shell starts. Node 22 and newer have
  * a compile cache: a run stores V8's compiled code in `compile-cache/` when it ends, and later runs read it. Node 20
@@ -7,9 +7,12 @@
  */
 const { lstatSync, mkdirSync, statSync } = require('node:fs')
 const { enableCompileCache } = require('node:module')
-const { join } = require('node:path')
+const { basename, join } = require('node:path')
 
-const bundle = __filename.replace(/\.js$/, '.cjs')
+const name = basename(__filename, '.js')
+// The first of several processes only starts workers.
+const isFirst = name === 'main' && Number(process.env.WORKERS) > 1 && process.env.GROVE_WORKER === undefined
+const bundle = join(__dirname, `${isFirst ? 'first' : name}.cjs`)
 
 // An empty bundle would do nothing and report success.
 if (statSync(bundle).size === 0) throw new Error(`${bundle} is empty; reinstall or rebuild Grove`)
@@ -19,7 +22,7 @@ if (enableCompileCache !== undefined) {
 }
 module.exports = require(bundle)
 // `main` only exports the service, because commands also start it.
-if (bundle.endsWith('main.cjs')) module.exports.serve()
+if (name === 'main') module.exports.serve()
 
 /**
  * Returns the folder of the cache; undefined unless only this user can write to it.

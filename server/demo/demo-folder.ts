@@ -49,8 +49,8 @@ export async function finishDemo(root: string, made: Made): Promise<void> {
 }
 
 /** Refuses the folder of a demo, because its passwords are known. @throws ConfigError */
-export async function refuseDemo({ dataDir }: { readonly dataDir: string }): Promise<void> {
-  if ((await readMarker(dataDir)) === undefined) return
+export async function refuseDemo({ dataDir }: { readonly dataDir: string }): Promise<undefined> {
+  if ((await readMarker(dataDir)) === undefined) return undefined
   const reason = `${dataDir} is a demo, and its passwords are known`
   throw new ConfigError(`DATA_DIR: ${reason}; run grove demo, or use another folder`)
 }

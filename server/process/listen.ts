@@ -28,3 +28,7 @@ function hostError(error: Error, host: string): ConfigError | undefined {
   if (code === 'EAI_AGAIN') return new ConfigError(`HOST: the DNS lookup of ${host} failed; try again`)
   return undefined
 }
+
+export function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}

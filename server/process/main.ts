@@ -1,111 +1,33 @@
 /**
- * Starts the service, and stops it on a signal.
+ * Starts the service.
  *
  * `npm start` has the options to run it with. They give libuv 16 threads for syncs. They limit the heap to less than 2
  * GB: with more, V8 lets garbage grow to four times the live data instead of twice. They give V8 one helper thread: on
  * two cores, several threads that collect the search's garbage would delay the event loop.
  */
 
-import cluster from 'node:cluster'
-import { codeOf } from '../../gitstore/errors.ts'
-import { type Config, ConfigError, readConfig, workerNumber } from '../base/config.ts'
-import { isSweeper } from '../base/sweeper.ts'
+import { type Config, readConfig } from '../base/config.ts'
 import { refuseDemo } from '../demo/demo-folder.ts'
-import { printable } from '../domain/format/text-rules.ts'
-import type { Services } from '../domain/services.ts'
-import { createLog, logWarnings } from '../http/log/log.ts'
-import type { DemoNotice } from '../pages/page-context.ts'
-import { checkConfig } from './config-check.ts'
-import { nextStepOf } from './next-step.ts'
-import { type RunningService, startService } from './service.ts'
-import { explainFault } from './start-errors.ts'
-import { startWorkers, WorkerFailedError } from './workers.ts'
+import { type Demo, hasWorkers, runService, type Start } from './run.ts'
+import { startService } from './service.ts'
+import { startWorkers } from './workers.ts'
 
-/** Milliseconds after which the process ends in any case. It must tolerate being killed at any moment. */
-const stopTimeoutMs = 14_000
-
-/** How a demo differs from the service. */
-export interface Demo {
-  readonly notice: DemoNotice
-  /** Returns the text to print when the service listens. It replaces warnings about the configuration. */
-  greet(url: string): string
-}
+const start: Start = (config, options) =>
+  hasWorkers(config) ? startWorkers(config, options) : startService(config, options)
 
 /** Runs the service of the environment. */
 export function serve(): Promise<void> {
-  return run(readConfig, async (config) => {
-    await refuseDemo(config)
-    return undefined
-  })
+  return runService(readConfig, refuseDemo, start)
 }
 
 /**
- * Runs a service, and ends the process with one line if it cannot start.
+ * Runs a service for a command.
  *
- * @param prepare gets `startService` as an argument, so that a command that prepares does not contain the service
+ * @param prepare gets `startService` as an argument, so that the command does not contain the service
  */
-export async function run(
+export function run(
   read: () => Config,
-  prepare: (config: Config, start: typeof startService) => Promise<Demo | undefined>,
+  prepare: (config: Config, start: typeof startService) => Promise<Demo>,
 ): Promise<void> {
-  try {
-    const config = read()
-    const hasWorkers = config.workers > 1 && !cluster.isWorker
-    const log = createLog(config.logLevel, hasWorkers ? undefined : workerNumber())
-    // Before anything is awaited, because Node prints warnings itself until then.
-    logWarnings(log)
-    const demo = await prepare(config, startService)
-    if (cluster.isWorker) {
-      // The first process has just died, so a message to it failed. 'disconnect' comes next.
-      cluster.worker?.on('error', () => {})
-      stopWhenAsked(await startService(config, { log, sweeps: isSweeper(), sharedLimits: true }))
-    } else {
-      const service = await (hasWorkers ? startWorkers(config, log) : startService(config, { log, demo: demo?.notice }))
-      stopWhenAsked(service)
-      process.stdout.write(demo?.greet(service.url) ?? (await greetingOf(service)))
-      if (demo) return
-      for (const found of await checkConfig(config)) log.warn(`configuration: ${found}`)
-    }
-  } catch (error) {
-    process.stderr.write(explain(error))
-    process.exit(1)
-  }
-}
-
-/** Returns the text to print when the service listens. The address is last. */
-async function greetingOf({ url, deps }: { readonly url: string; readonly deps?: Services }): Promise<string> {
-  return `${deps === undefined ? '' : await nextStepOf(deps)}Grove is listening on ${url}\n`
-}
-
-/** A worker is stopped by signals or when the process that started it ends. */
-function stopWhenAsked(service: Pick<RunningService, 'close'>): void {
-  let stopping = false
-  const stop = () => {
-    if (stopping) return
-    stopping = true
-    setTimeout(() => process.exit(0), stopTimeoutMs).unref()
-    service.close().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        process.stderr.write(explain(error))
-        process.exit(1)
-      },
-    )
-  }
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop)
-  const { worker } = cluster
-  worker?.on('disconnect', () => {
-    // Otherwise Node ends the worker at once, in the middle of requests.
-    worker.exitedAfterDisconnect = true
-    stop()
-  })
-}
-
-/** Returns one line for an expected error. */
-function explain(error: unknown): string {
-  if (error instanceof WorkerFailedError)
-    return error.explained ? '' : `The service cannot start: ${printable(error.message)}\n`
-  if (error instanceof ConfigError) return `The configuration is not valid: ${printable(error.message)}\n`
-  const prefix = codeOf(error) === 'EADDRINUSE' ? '' : 'The service cannot start: '
-  return `${prefix}${explainFault(error)}\n`
+  return runService(read, (config) => prepare(config, startService), start)
 }

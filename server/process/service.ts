@@ -32,7 +32,7 @@ import { openDeps } from './bootstrap.ts'
 import { servicePartsOf } from './cell-parts.ts'
 import { createImportQueue, jobsOfFeatures, loops, oldestNeeded, setGauges } from './features.ts'
 import { letters } from './letters.ts'
-import { listen } from './listen.ts'
+import { listen, urlOf } from './listen.ts'
 
 /** Milliseconds that running requests have to end when the service stops. */
 const closeTimeoutMs = 8_000
@@ -176,10 +176,6 @@ function sendAll(deps: Services, served: Services): Promise<unknown> {
 function portOf(server: Server): number {
   const address = server.address()
   return typeof address === 'object' && address !== null ? address.port : 0
-}
-
-export function urlOf(host: string, port: number): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 async function drain(server: Server): Promise<void> {

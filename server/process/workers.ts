@@ -6,7 +6,8 @@ import type { Logger } from 'pino'
 import { RateLimiterClusterMaster } from 'rate-limiter-flexible'
 import { type Config, workerEnvironment } from '../base/config.ts'
 import { answerScrapes } from '../metrics/worker-scrapes.ts'
-import { type RunningService, urlOf } from './service.ts'
+import { urlOf } from './listen.ts'
+import type { RunningService } from './service.ts'
 
 /** Milliseconds until workers that do not stop are killed. This process ends a second later. */
 const stopTimeoutMs = 13_000
@@ -31,7 +32,10 @@ export class WorkerFailedError extends Error {
 }
 
 /** Starts `config.workers` and resolves when all listen. @throws WorkerFailedError after all have ended */
-export async function startWorkers(config: Config, log: Logger): Promise<Pick<RunningService, 'url' | 'close'>> {
+export async function startWorkers(
+  config: Config,
+  { log }: { readonly log: Logger },
+): Promise<Pick<RunningService, 'url' | 'close'>> {
   const listening = new Set<Worker>()
   const stopping = new AbortController()
   const { signal } = stopping

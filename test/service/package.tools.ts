@@ -82,6 +82,7 @@ describe('the package', () => {
         ...[
           'cli',
           'colours',
+          'first',
           'formulas',
           'import',
           'main',
@@ -233,6 +234,7 @@ describe('the package', () => {
     const isIn = async (bundle: string) => (await readFile(`dist/${bundle}.cjs`, 'utf8')).includes('/express/')
     expect(await isIn('main')).to.equal(true)
     expect(await isIn('cli')).to.equal(false)
+    expect(await isIn('first')).to.equal(false)
   })
 
   it('compiles SQLite for Node 20 alone: the other release has its binaries in the package', async () => {
