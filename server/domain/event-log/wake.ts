@@ -18,7 +18,8 @@ type Events = Services['events']
 interface Reader {
   /** The chain value at the end of the log when the reader last read it. */
   readonly chain: string
-  readonly ring: () => void
+  /** @param group the same object for all readers that are woken together */
+  readonly ring: (group: object) => void
 }
 
 /** The readers of one database that wait. */
@@ -86,7 +87,8 @@ class Bell {
 }
 
 function ringInTurns(readers: readonly Reader[]): void {
-  for (const { ring } of readers.slice(0, wokenAtOnce)) ring()
+  const group = {}
+  for (const { ring } of readers.slice(0, wokenAtOnce)) ring(group)
   if (readers.length > wokenAtOnce) setImmediate(() => ringInTurns(readers.slice(wokenAtOnce)))
 }
 
@@ -108,7 +110,7 @@ export function onNewEvents(
   deps: Pick<Services, 'events'>,
   orgId: string,
   { chain }: Position,
-  ring: () => void,
+  ring: Reader['ring'],
 ): () => void {
   return bellOf(deps).add(orgId, { chain, ring })
 }

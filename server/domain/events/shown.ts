@@ -51,6 +51,8 @@ export async function readShown(
   const db = deps.events.read
   const log = await findLog(db, orgId)
   if (log === undefined) throw logGone()
+  // A reader that was shown the end of the log only waits for more.
+  if (log.chain === after.chain && isDurable(db, orgId, after.seq)) return { events: [], next: after, hasMore: false }
   const events = await listEventsAfter(db, sees, after.seq, filter)
   const next = await endOf(db, log, after, { events, isFull: events.length >= filter.limit })
   // Checked after the events were read: retention may have removed some of them before.
@@ -89,6 +91,25 @@ export async function readShownBefore(
   return { events, next, hasMore: next.seq > kept.base_seq }
 }
 
+/** Events that streams read together. A commit has one or two. */
+const readOfGroup = 16
+
+/** Reads of streams that were woken together. */
+const groupReads = new WeakMap<object, Map<string, Promise<ShownEvents>>>()
+
+/**
+ * Returns some of the durable events after a position, without a filter. The streams of a group share the read.
+ *
+ * @throws errors of `readShown`
+ */
+export function readTogether(deps: Reading, sees: Sees, after: Position, group: object): Promise<ShownEvents> {
+  const known = groupReads.get(group) ?? new Map<string, Promise<ShownEvents>>()
+  groupReads.set(group, known)
+  const read = known.get(after.chain) ?? readShown(deps, sees, after, { limit: readOfGroup })
+  known.set(after.chain, read)
+  return read
+}
+
 function logGone(): AppError {
   return new AppError('busy', 'The log of events was replaced; try again in a moment')
 }
@@ -113,11 +134,15 @@ async function endOf(
  */
 const durable = new WeakMap<LogDb, Cache<number>>()
 
+function isDurable(db: LogDb, orgId: string, seq: number): boolean {
+  return (durable.get(db)?.get(orgId) ?? 0) >= seq
+}
+
 /** Syncs the log of the database, if the event is not known to be durable. */
 async function syncShown(deps: Reading, db: LogDb, orgId: string, seq: number): Promise<void> {
+  if (isDurable(db, orgId, seq)) return
   const known = durable.get(db) ?? createCache<number>('durable_events')
   durable.set(db, known)
-  if ((known.get(orgId) ?? 0) >= seq) return
   await syncEvents(deps)
   known.set(orgId, Math.max(known.get(orgId) ?? 0, seq))
 }

@@ -13,7 +13,7 @@ import type { OrgAt } from '../targets.ts'
 import { cursorGone, findOrBeginLog, positionOf } from './cursors.ts'
 import { type EventQuery, filterOf } from './feed.ts'
 import { admitStream } from './open-streams.ts'
-import { readShown } from './shown.ts'
+import { readShown, readTogether } from './shown.ts'
 
 /** The most bytes of a batch. `least` events are read before their size is known. */
 const batch = { bytes: 65_536, least: 4 } as const
@@ -56,7 +56,9 @@ export class EventStream {
   #limit: number = batch.least
   #isClosed = false
   #isWaiting = false
-  #wake: () => void = () => {}
+  /** The streams that were woken together with this one, until it reads. */
+  #group: object | undefined
+  #wake: (group?: object) => void = () => {}
 
   /** @throws AppError too_many_streams, draining */
   constructor(
@@ -115,10 +117,15 @@ export class EventStream {
 
   async #read(): Promise<{ readonly events: StreamBatch['events']; readonly hasMore: boolean }> {
     const { sees, filter } = this.#subscription
-    const read = await readShown(this.#deps, sees, this.#position, { ...filter, limit: this.#limit })
-    const events = fitting(read.events)
+    const group = this.#group
+    this.#group = undefined
+    const read = group
+      ? await readTogether(this.#deps, sees, this.#position, group)
+      : await readShown(this.#deps, sees, this.#position, { ...filter, limit: this.#limit })
+    const passed = group ? read.events.filter((event) => passes(filter, event)) : read.events
+    const events = fitting(passed)
     this.#limit = nextLimit(events)
-    const isCut = events.length < read.events.length
+    const isCut = events.length < passed.length
     const { seq, chain } = (isCut && events.at(-1)) || read.next
     this.#position = { seq, chain }
     return {
@@ -140,8 +147,11 @@ export class EventStream {
     return new Promise((resolve) => {
       this.#isWaiting = true
       const timer = setTimeout(() => this.#wake(), ms)
-      const cancel = onNewEvents(this.#deps, this.#subscription.sees.orgId, this.#position, () => this.#wake())
-      this.#wake = () => {
+      const cancel = onNewEvents(this.#deps, this.#subscription.sees.orgId, this.#position, (group) =>
+        this.#wake(group),
+      )
+      this.#wake = (group) => {
+        this.#group = group
         clearTimeout(timer)
         cancel()
         this.#isWaiting = false
@@ -150,6 +160,11 @@ export class EventStream {
       }
     })
   }
+}
+
+/** True if the filter lets the event through. */
+function passes({ types, nodeIds }: EventFilter, { type, node_id }: EventRow): boolean {
+  return (types?.includes(type) ?? true) && (nodeIds === undefined || (node_id !== null && nodeIds.includes(node_id)))
 }
 
 /** The number of events of this size that a batch has room for. */
