@@ -3,6 +3,7 @@
  * unchanged repositories. A count says how many moves maintenance has not processed.
  */
 import { sql, type Transaction } from 'kysely'
+import { openToRead } from '../sqlite/backup.ts'
 import { changeRows } from '../sqlite/statements.ts'
 import type { IndexDb, IndexSchema } from './schema.ts'
 
@@ -66,4 +67,20 @@ export async function markMaintained(
 /** Lists the stamps of all repositories, by organisation and node. A row takes some 100 bytes. */
 export async function listStamps(db: IndexDb): Promise<(MovedRepository & { readonly stamp: number })[]> {
   return db.selectFrom('ref_moves').select(['org_id', 'node_id', 'stamp']).execute()
+}
+
+/**
+ * Lists repositories in which no ref has moved since then, by the index in `file`.
+ *
+ * @param sinceMs milliseconds since 1970
+ * @throws Error if the file is missing, damaged or of another version
+ */
+export function listUnmoved(file: string, sinceMs: number): MovedRepository[] {
+  const db = openToRead(file)
+  try {
+    const unmoved = 'select org_id, node_id from ref_moves where moved_at < ?'
+    return db.prepare(unmoved).all(Math.floor(sinceMs / 1_000)) as MovedRepository[] // the columns that it selects
+  } finally {
+    db.close()
+  }
 }

@@ -55,7 +55,6 @@ const tables: readonly Table[] = [
   ),
   table('node_text', [nodeOrg, 'one.node_id'], '', 'text'),
   table('node_tag', [nodeOrg, 'one.node_id'], 'tag', ''),
-  table('org_tag', ['one.org_id', 'null'], 'tag', 'nodes within tag_key'),
   table('tagged_node', ['one.org_id', 'one.node_id'], 'tag title_key', 'is_own'),
   table('branch', [nodeOrg, 'one.node_id'], 'name', 'head'),
   table('edge', ['one.org_id', 'one.holder'], 'edge_type key', 'source target connection_type label title_key'),
@@ -83,6 +82,9 @@ const usage = `select org_id, sum(nodes) as nodes, sum(bytes) as bytes from (
   union all select org_id, count(*), coalesce(sum(bytes), 0) from main.proposed_node group by org_id
   union all select org_id, 0, sum(bytes) from main.trash_usage group by org_id) group by org_id`
 
+/** Counts of tags. In an index of some nodes they are smaller. */
+const tagTable = table('org_tag', ['one.org_id', 'null'], 'tag', 'nodes within tag_key')
+
 /** Levels of the tree, and counts. They depend on several nodes, so a damaged repository would change them in a rebuilt index. */
 const levelTables: readonly Table[] = [
   { ...table('node', ['one.org_id', 'one.id'], '', 'is_root'), derived: roots },
@@ -94,14 +96,16 @@ const levelTables: readonly Table[] = [
  * Returns the differences between the databases in two files. Compares each table in one transaction. Blocks the event
  * loop.
  *
+ * @param isPart true if `rebuilt` has only some nodes. Then only rows of these, and of their organisations, are compared
  * @throws Error if a file is missing, damaged or of another version
  */
-export function differencesBetween(index: string, rebuilt: string): Difference[] {
+export function differencesBetween(index: string, rebuilt: string, isPart = false): Difference[] {
   const db = openToRead(index)
   try {
     db.prepare('attach ? as rebuilt').run(rebuilt)
     const isSettled = db.prepare('select 1 from unsettled_parent limit 1').get() === undefined
-    return [...tables, ...(isSettled ? levelTables : [])].flatMap((table) => differencesIn(db, table))
+    const compared = [...tables, ...(isPart ? [] : [tagTable]), ...(isSettled ? levelTables : [])]
+    return compared.flatMap((table) => differencesIn(db, table, isPart))
   } finally {
     db.close()
   }
@@ -127,11 +131,17 @@ export function listUnread(index: string): ReadonlySet<string> {
 
 type Row = Record<string, unknown>
 
-function differencesIn(db: Sqlite.Database, { name, place, key, columns, derived }: Table): Difference[] {
+function differencesIn(
+  db: Sqlite.Database,
+  { name, place, key, columns, derived }: Table,
+  isPart: boolean,
+): Difference[] {
   const select = (schema: string) => {
     const [org, node] = place.map((sql) => sql.replace(/from (node|proposed_node)\b/g, `from ${schema}.$1`))
     const from = derived !== undefined && schema === 'rebuilt' ? `(${derived})` : `${schema}.${name}`
-    return `select ${[`${org} as "place.org"`, `${node} as "place.node"`, ...key, ...columns].join(', ')} from ${from} as one`
+    const known = `${org} in (select id from rebuilt.org) and (${node} is null or ${node} in (select id from rebuilt.any_node))`
+    const where = isPart && derived === undefined ? ` where ${known}` : ''
+    return `select ${[`${org} as "place.org"`, `${node} as "place.node"`, ...key, ...columns].join(', ')} from ${from} as one${where}`
   }
   const both = db.transaction(() => [
     db.prepare(`${select('main')} except ${select('rebuilt')}`).all() as Row[], // the columns of `select`

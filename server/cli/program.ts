@@ -115,6 +115,11 @@ function addFolderCommands(program: Command, run: Run): void {
       '--second-reader [percent]',
       'Also read all refs and objects of this share of the repositories with isomorphic-git, and compare (default: 100)',
     )
+    .option('--sample <percent>', 'Check only this share of the repositories, drawn at random')
+    .option(
+      '--since <time>',
+      'Check only repositories that may have changed since; with --sample, also a share of the others',
+    )
     .action(async (options: DoctorOptions) => {
       run.ends(await checkHealth(run.call(), options, [checkSecrets]))
     })

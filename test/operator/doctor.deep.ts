@@ -218,6 +218,77 @@ describe('the operator', () => {
       expect((await cli(grove.dataDir, 'doctor')).code).to.equal(0)
     })
 
+    it('checks a share of the repositories, each time others, and says what it did not check', async () => {
+      const looked = async (...args: string[]) => {
+        const { code, stdout } = await cli(grove.dataDir, 'doctor', '--json', ...args)
+        const { checked, not_checked, organisations, nodes, findings } = JSON.parse(stdout)
+        expect({ code, findings }).to.deep.equal({ code: 0, findings: [] })
+        expect(checked.length + not_checked).to.equal(organisations + nodes)
+        return { some: checked as string[], total: organisations + nodes }
+      }
+      const seen = new Set<string>()
+      const runs: string[] = []
+      let all = 0
+      for (let run = 0; run < 40 && (run < 4 || seen.size < all); run++) {
+        const { some, total } = await looked('--sample', '40')
+        expect(some).to.have.length(Math.ceil(total * 0.4))
+        for (const path of some) seen.add(path)
+        runs.push(some.join())
+        all = total
+      }
+      expect(seen.size).to.equal(all)
+      expect(new Set(runs)).to.have.length.above(1)
+      const { code, stdout } = await cli(grove.dataDir, 'doctor', '--sample', '0.1')
+      expect(code).to.equal(0)
+      expect(stdout)
+        .to.include(`\nchecked 1 of ${all} repositories: 0.1 % of all, drawn at random\n`)
+        .and.to.include(`\nnot checked: ${all - 1} other repositories and their rows in the index; cycles of parents`)
+      expect((await cli(grove.dataDir, 'doctor', '--sample', '101')).code).to.equal(2)
+      expect((await cli(grove.dataDir, 'doctor', '--since', 'yesterday')).code).to.equal(2)
+    })
+
+    it('checks what may have changed since a time, in the repositories and in the index', async () => {
+      const [old, fresh] = [await newNode(grove, ann, { title: 'Old' }), await newNode(grove, ann, { title: 'Fresh' })]
+      const path = ({ org, id }: TestNode) => `${org}/${id}.git`
+      const edit = (sql: string, ...values: (string | number)[]) => {
+        const db = openSqlite(join(grove.dataDir, 'index.sqlite'))
+        db.prepare(sql).run(...values)
+        db.close()
+      }
+      edit('update ref_moves set moved_at = 1000000000')
+      await ann.patch(fresh.at, { title: 'Fresher' }).then(expecting(200))
+      const since = ['--since', '2002-01-01T00:00:00Z']
+      const check = async (...args: string[]) => {
+        const { code, stdout } = await cli(grove.dataDir, 'doctor', '--json', ...args)
+        return { code, ...JSON.parse(stdout) }
+      }
+      expect((await check(...since)).checked).to.deep.equal([path(fresh)])
+      expect((await check(...since, '--sample', '100')).not_checked).to.equal(0)
+      expect((await cli(grove.dataDir, 'doctor', ...since)).stdout).to.include(
+        ': those that may have changed since 2002-01-01T00:00:00.000Z\nnot checked: ',
+      )
+
+      for (const { id } of [old, fresh]) edit('update node set title = ? where id = ?', 'Drifted', id)
+      const lost = join(grove.dataDir, path(old), 'objects')
+      await rename(lost, `${lost}.away`)
+      const { code, findings } = await check(...since)
+      expect(findings).to.deep.equal([
+        {
+          kind: 'fault',
+          subject: 'index',
+          path: path(fresh),
+          reason: 'node: title is "Fresher", but the index has "Drifted"',
+        },
+      ])
+      expect(code).to.equal(1)
+      // It does not know the time of a repository without a row, and checks it.
+      edit('delete from ref_moves where node_id = ?', old.id)
+      expect((await check(...since)).checked).to.have.members([path(old), path(fresh)])
+      await rename(`${lost}.away`, lost)
+      expect((await cli(grove.dataDir, 'reindex')).code).to.equal(0)
+      expect((await cli(grove.dataDir, 'doctor')).stdout).to.match(/\nOK: no problems found\n$/)
+    })
+
     it('hears which repository is gone although nobody deleted it, as backup does, until it is back', async () => {
       const [lost, deleted, purged] = [await newNode(grove, ann), await newNode(grove, ann), await newNode(grove, ann)]
       const path = `${lost.org}/${lost.id}.git`

@@ -78,6 +78,13 @@ export function requireRoleName(text: string): Role {
   return role
 }
 
+/** Returns the time of the option `--since` in milliseconds since 1970. @throws UsageError */
+export function requireSince(text: string): number {
+  const ms = Date.parse(text)
+  if (Number.isNaN(ms)) throw new UsageError(`--since must be a time, such as 2025-07-14T09:30:00Z: ${text}`)
+  return ms
+}
+
 /** Prints the problems. Returns the exit code: 1 if there are any. */
 export function printProblems(problems: readonly PathProblem[]): number {
   if (problems.length > 0) printLine(problemsFound(problems.length))

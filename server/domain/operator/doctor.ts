@@ -22,6 +22,7 @@ import { arrivingFolder, credentialsFile, eventsFile, indexFile, orgRepository, 
 import type { Services } from '../services.ts'
 import { findUnfinished, lacksMerge } from '../sets/unfinished.ts'
 import type { Source } from './backup.ts'
+import { type Bounds, chooseRepositories, indexSome } from './bounds.ts'
 import { examineCreations } from './creation-findings.ts'
 import { examineEntries } from './entry-findings.ts'
 import { examineErasures } from './erasure-findings.ts'
@@ -38,6 +39,8 @@ export interface Examination {
   readonly schemas: Readonly<Record<string, string>>
   /** Sorted by path. */
   readonly findings: readonly Finding[]
+  /** Sorted paths of the repositories that were checked. Undefined: all. */
+  readonly checked?: readonly string[]
   /** The result of the second reader, if it was asked. */
   readonly second?: SecondReading
 }
@@ -49,6 +52,7 @@ export type AccountsCheck = (deps: Services, accounts: CredentialsState) => read
 interface Examined extends Source {
   readonly cell: string | undefined
   readonly checks: readonly AccountsCheck[]
+  readonly bounds: Bounds
 }
 
 /** PostgreSQL's name in findings and schemas. */
@@ -63,19 +67,22 @@ const atOnce = 2
 
 /**
  * Checks repositories, databases and the index. Runs git fsck on every repository and SQLite's check on databases, and
- * reads every row of PostgreSQL. Rebuilds the index and compares the two.
+ * reads every row of PostgreSQL. Rebuilds the index and compares the two. With bounds, does so only for some of the
+ * repositories, but checks each database.
  *
  * @param scratch an empty data folder, whose index is filled here. When it drains, git ends at once
  * @param secondPercent the share of the repositories that are also read with isomorphic-git
  * @throws system errors; the reason of `scratch.draining`
  */
 export async function examine(
-  { root, postgres, cell, checks }: Examined,
+  { root, postgres, cell, checks, bounds }: Examined,
   scratch: Services,
   onProgress: (step: Step, done: number, total: number) => void,
   secondPercent?: number,
 ): Promise<Examination> {
-  const repositories = await listStoredRepositories(root)
+  const all = await listStoredRepositories(root)
+  const some = chooseRepositories(root, all, bounds)
+  const repositories = some ?? all
   const findings: Finding[] = []
   /** Faults of repositories that can be indexed all the same. */
   const odd: Finding[] = []
@@ -89,7 +96,7 @@ export async function examine(
     onProgress('Checking', ++done, repositories.length)
   }
   await allDone(repositories.map((stored) => turn(() => look(stored))))
-  findings.push(...sharedIds(repositories))
+  findings.push(...sharedIds(all))
   for (const { path, reason } of await findVanished(root)) findings.push(damageFinding('repository', path, reason))
   const damaged = new Set(findings.filter(({ kind }) => kind === 'fault').map(({ path }) => path))
   findings.push(...odd)
@@ -111,13 +118,13 @@ export async function examine(
     const sickIndex = databaseFault(index)
     if (sickIndex !== undefined)
       findings.push(damageFinding('database', indexFile, `${sickIndex}; the next start rebuilds it`))
-    else findings.push(...(await examineIndex(root, index, scratch, damaged, onProgress)))
+    else findings.push(...(await examineIndex(root, index, scratch, { some, damaged, onProgress })))
   }
   const second = await readAgain()
   findings.push(...(second?.findings ?? []))
   return {
-    orgs: repositories.filter(({ nodeId }) => nodeId === undefined).length,
-    nodes: repositories.filter(({ nodeId }) => nodeId !== undefined).length,
+    orgs: all.filter(({ nodeId }) => nodeId === undefined).length,
+    nodes: all.filter(({ nodeId }) => nodeId !== undefined).length,
     schemas: {
       ...(credentials.schema === undefined ? {} : { [where]: credentials.schema }),
       ...(await schemaOf(root, indexFile)),
@@ -125,6 +132,7 @@ export async function examine(
       ...(await schemaOf(root, vectorsFile)),
     },
     findings: findings.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)),
+    ...(some && { checked: some.map(({ path }) => path).sort() }),
     ...(second && { second }),
   }
 
@@ -182,29 +190,37 @@ function sharedIds(repositories: readonly StoredRepository[]): Finding[] {
   })
 }
 
-/** Indexes every repository into `scratch` and reports how the data folder's index differs. */
+interface Rebuilding {
+  /** The repositories that are compared. Undefined: all. */
+  readonly some: readonly StoredRepository[] | undefined
+  readonly damaged: ReadonlySet<string>
+  readonly onProgress: (step: Step, done: number, total: number) => void
+}
+
+/** Indexes repositories into `scratch` and reports how the data folder's index differs. */
 async function examineIndex(
   root: string,
   index: string,
   scratch: Services,
-  damaged: ReadonlySet<string>,
-  onProgress: (step: Step, done: number, total: number) => void,
+  { some, damaged, onProgress }: Rebuilding,
 ): Promise<Finding[]> {
   const deps: Services = { ...scratch, store: readOnlyStore(root) }
 
   const rebuilt = join(scratch.config.dataDir, indexFile)
-  const first = await indexAll(deps, (done, total) => onProgress('Rebuilding', done, total))
+  const onIndexed = (done: number, total: number) => onProgress('Rebuilding', done, total)
+  const first = await (some ? indexSome(deps, some, onIndexed) : indexAll(deps, onIndexed))
   deps.draining.throwIfAborted()
   const failed = new Map(first.failed.map(({ path, reason }) => [pathOf(path), reason]))
   // An organisation that another cell is sending is indexed before it moves here.
   const arriving = new Set(await listNames(arrivingFolder(root)))
+  const compare = () => differencesBetween(index, rebuilt, some !== undefined)
   let different: Difference[]
   let unread: ReadonlySet<string>
   try {
     // Listed first, because the service may read them at any moment.
     unread = listUnread(index)
-    different = differencesBetween(index, rebuilt).filter(({ orgId }) => !arriving.has(orgId))
-    if (different.length + failed.size > 0) different = await lookAgain(deps, index, rebuilt, different, failed)
+    different = compare().filter(({ orgId }) => !arriving.has(orgId))
+    if (different.length + failed.size > 0) different = await lookAgain(deps, compare, different, failed)
   } catch (error) {
     return [damageFinding('database', indexFile, error instanceof Error ? error.message : String(error))]
   }
@@ -219,7 +235,9 @@ async function examineIndex(
       findings.push(damageFinding('index', path, describe(one)))
   }
   if (waiting.size > 0) findings.push(unreadNote(waiting.size))
-  const more = [await findClosed(deps), await findCycles(deps), await findTorn(deps), await creationsOf(root, deps)]
+  const more = [await findClosed(deps), await findCycles(deps), await findTorn(deps)]
+  // The places of nodes are known only if all are indexed.
+  if (some === undefined) more.push(await creationsOf(root, deps))
   return [...findings, ...more.flat()]
 }
 
@@ -267,8 +285,7 @@ function unreadNote(repositories: number): Finding {
 /** Removes findings that come from running changes: they are gone after a moment. */
 async function lookAgain(
   deps: Services,
-  index: string,
-  rebuilt: string,
+  compare: () => Difference[],
   different: readonly Difference[],
   failed: Map<string, string>,
 ): Promise<Difference[]> {
@@ -284,7 +301,7 @@ async function lookAgain(
     )
   }
   const before = new Set(different.map((one) => JSON.stringify(one)))
-  return differencesBetween(index, rebuilt).filter((one) => before.has(JSON.stringify(one)))
+  return compare().filter((one) => before.has(JSON.stringify(one)))
 }
 
 /** Returns the repository's path. `indexAll` names an organisation by its folder. */

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { isAbsent } from '../../../gitstore/fs-exists.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import { stateOf } from '../../../gitstore/upkeep/state.ts'
-import { listStamps, ownRepository } from '../../../index/derived/change-log.ts'
+import { listStamps, type MovedRepository, ownRepository } from '../../../index/derived/change-log.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
 import { orgRepository } from '../layout.ts'
 import type { Services } from '../services.ts'
@@ -22,8 +22,12 @@ const spreadDays = 2
 /** Returns the stamps of the index by path. */
 export async function readStamps({ index }: Pick<Services, 'index'>): Promise<Map<string, number>> {
   const rows = await listStamps(index.read)
-  const nameOf = (node: string) => (node === ownRepository ? orgRepository : `${node}.git`)
-  return new Map(rows.map(({ org_id, node_id, stamp }) => [join(org_id, nameOf(node_id)), stamp]))
+  return new Map(rows.map((row) => [pathOfMoved(row), row.stamp]))
+}
+
+/** Returns the path of a repository that the index counts moves of. */
+export function pathOfMoved({ org_id, node_id }: MovedRepository): string {
+  return join(org_id, node_id === ownRepository ? orgRepository : `${node_id}.git`)
 }
 
 /**

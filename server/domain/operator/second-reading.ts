@@ -11,6 +11,7 @@ import { readTree } from '../../../gitstore/objects/trees.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { StoredRepository } from '../indexing/stored-repositories.ts'
+import { drawShare } from './bounds.ts'
 import { damageFinding, type Finding } from './repository-findings.ts'
 import { contentFacts, messageFact, openSecondReader, personFact, type Reading, unreadable } from './second-reader.ts'
 
@@ -42,12 +43,9 @@ export async function readTwice(
   signal: AbortSignal,
   onProgress: (done: number, total: number) => void,
 ): Promise<SecondReading> {
-  const drawn = stored
-    .map((one) => ({ one, at: Math.random() }))
-    .sort((a, b) => a.at - b.at)
-    .slice(0, Math.ceil((stored.length * percent) / 100))
+  const drawn = drawShare(stored, percent)
   const seen = new Map<StoredRepository, Comparison>()
-  for (const { one } of drawn) {
+  for (const one of drawn) {
     seen.set(one, await compare({ dir: join(root, one.path) }, signal))
     onProgress(seen.size, drawn.length)
   }

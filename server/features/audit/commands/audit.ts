@@ -7,7 +7,7 @@ import {
   type Run,
   requireFolder,
   requireOrgId,
-  UsageError,
+  requireSince,
   withDeps,
 } from '../../../cli/commands/command.ts'
 import { printable } from '../../../domain/format/text-rules.ts'
@@ -39,8 +39,7 @@ export function addAuditCommands(program: Command, run: Run): void {
 
 async function printAudit(call: Call, { org, since, follow = false }: AuditOptions): Promise<number> {
   const orgId = org === undefined ? undefined : requireOrgId(org)
-  const sinceMs = since === undefined ? 0 : Date.parse(since)
-  if (Number.isNaN(sinceMs)) throw new UsageError(`--since must be a time, such as 2025-07-14T09:30:00Z: ${since}`)
+  const sinceMs = since === undefined ? 0 : requireSince(since)
   await requireFolder(call.config.dataDir)
   return withDeps(call, async (deps) => {
     for await (const entry of exportAudit(deps, { orgId, sinceMs, follow, signal: call.signal })) {
