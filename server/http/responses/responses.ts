@@ -1,7 +1,7 @@
 /** Handler results that are more than a plain JSON body. */
 
 import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
+import { gunzip, gunzipSync } from 'node:zlib'
 import type { ArchiveContent } from '../../domain/archive.ts'
 import { ImmutableAnswer } from '../../domain/branches/immutable-answers.ts'
 import type { RawFile } from '../../domain/branches/raw-files.ts'
@@ -115,14 +115,18 @@ export function patch(content: Buffer): Bytes {
   return bytes(content, 'text/x-diff; charset=utf-8')
 }
 
+/** Bytes up to which this thread decompresses. The way to another thread takes longer. */
+const inThreadUpTo = 131_072
+
 /** The result of a handler without its HTTP parts: an object or bytes. */
 export async function plainAnswer(answer: unknown): Promise<unknown> {
   if (answer instanceof WithHeaders) return answer.body
   if (answer instanceof ImmutableAnswer) return answer.body
   if (answer instanceof Bytes) return answer.content
   if (answer instanceof Gzipped) {
-    const { gzip } = await answer.read()
-    return JSON.parse((await promisify(gunzip)(gzip)).toString('utf8'))
+    const { gzip, length } = await answer.read()
+    const json = length < inThreadUpTo ? gunzipSync(gzip) : await promisify(gunzip)(gzip)
+    return JSON.parse(json.toString('utf8'))
   }
   if ([Download, Archive, CsvTable, Followed].some((streamed) => answer instanceof streamed))
     throw new Error('A streamed response has no plain result')

@@ -14,7 +14,7 @@ import { ChangeGroups, type Group, groupChanges, isAlike, longestPause } from '.
 import { mayPropose, mayWrite } from '../parts/rights.ts'
 import { aRole } from '../parts/roles.tsx'
 import { WordsForm } from '../parts/search-form.tsx'
-import { countOf, mostDots, type SmallMapFacts } from '../parts/small-map.tsx'
+import { mostDots, type SmallMapFacts } from '../parts/small-map.tsx'
 import { areasOf, readTree, type Tree, TreeSide } from '../parts/tree.tsx'
 import { beginning, pictureOf } from '../text/beginning.ts'
 import type { Urls } from '../urls.ts'
@@ -42,7 +42,7 @@ export async function showOrg(visit: PageContext): Promise<Page> {
   const [tree, groups, map] = await Promise.all([
     readTree(visit, org),
     isMember ? readGroups(visit) : [],
-    isMember ? readMap(visit) : undefined,
+    isMember ? readMap(visit, latest.total) : undefined,
   ])
   const follow = await readFollow(visit, org)
   const { home, isMissing, blank } = await readHome(visit, org, tree)
@@ -207,13 +207,9 @@ async function endOf({ api, params }: PageContext, { changes }: Group): Promise<
  * Reads the areas of the map, and the places of few nodes. Returns undefined if that takes too long: after edges change,
  * the map is laid out again.
  */
-async function readMap({ api, params }: PageContext): Promise<SmallMapFacts | undefined> {
-  const path = { org_id: params.org ?? '' }
-  const read = async () => {
-    const map = await api.getMap({ path, query: { columns: false } })
-    return countOf(map.areas) <= mostDots ? api.getMap({ path, query: {} }) : map
-  }
-  return unlessBusy<SmallMapFacts | undefined>(read(), undefined)
+async function readMap({ api, params }: PageContext, nodes: number): Promise<SmallMapFacts | undefined> {
+  const query = nodes <= mostDots ? {} : { columns: false }
+  return unlessBusy<SmallMapFacts | undefined>(api.getMap({ path: { org_id: params.org ?? '' }, query }), undefined)
 }
 
 interface HeroProps {

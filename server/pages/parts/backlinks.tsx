@@ -101,8 +101,10 @@ function outsideText(connections: readonly Connection[]): string {
 }
 
 function byTitle(a: Backlink, b: Backlink): number {
-  return a.title.localeCompare(b.title, 'en', { numeric: true }) || (a.node_id < b.node_id ? -1 : 1)
+  return titles.compare(a.title, b.title) || (a.node_id < b.node_id ? -1 : 1)
 }
+
+const titles = new Intl.Collator('en', { numeric: true })
 
 function SentenceLine({ sentence }: { readonly sentence: Sentence }) {
   const { before, link, after } = fitted(sentence)

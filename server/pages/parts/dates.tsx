@@ -17,10 +17,10 @@ interface WhenProps {
 
 /** Shows a time. Its title is the exact time. */
 export function When({ time, as = 'ago' }: WhenProps) {
-  const atClock = `${clockOf(time)} UTC`
+  const [onDay, atClock] = [dayOf(time), `${clockOf(time)} UTC`]
   return (
-    <time datetime={time} title={`${dayOf(time)}, ${atClock}`} data-as={as}>
-      {as === 'clock' ? atClock : `${as === 'on' ? 'on ' : ''}${dayOf(time)}`}
+    <time datetime={time} title={`${onDay}, ${atClock}`} data-as={as}>
+      {as === 'clock' ? atClock : `${as === 'on' ? 'on ' : ''}${onDay}`}
     </time>
   )
 }

@@ -28,11 +28,6 @@ const size = {
   scale: 0.6,
 } as const
 
-/** The number of nodes of a map without columns. */
-export function countOf(areas: readonly Area[]): number {
-  return areas.reduce((sum, { within, nodes }) => sum + (within < 0 ? nodes : 0), 0)
-}
-
 interface SmallMapProps {
   readonly urls: Urls
   readonly org: string
