@@ -2,7 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import { createCache } from '../../gitstore/caching/caches.ts'
 import * as limits from '../limits.ts'
-import type { Slice } from '../slice.ts'
+import { type Slice, totalWith } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
 import { readRows } from '../sqlite/statements.ts'
 import { isInOrg } from './in-org.ts'
@@ -131,33 +131,19 @@ function parentsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
 /** Lists the other nodes with a connection to this node, by id. */
 export async function listLinkingNodes(
   db: Kysely<IndexSchema>,
-  sees: Sees,
+  { orgId }: Sees,
   nodeId: string,
-  { limit, offset }: Slice,
-): Promise<{ id: string; title: string }[]> {
-  return linkingNodes(db, sees, nodeId)
-    .select(['node.id', 'node.title'])
-    .distinct()
-    .orderBy('edge.source')
-    .limit(limit)
-    .offset(offset)
-    .execute()
+  page: Slice,
+): Promise<{ rows: { id: string; title: string }[]; total: number }> {
+  const listed = `select distinct node.id, node.title ${linkingNodes} order by edge.source limit ${page.limit} offset ?`
+  const rows = await readRows<{ id: string; title: string }>(db, listed, nodeId, nodeId, orgId, page.offset)
+  const counted = `select count(distinct edge.source) as total ${linkingNodes}`
+  const count = async () => (await readRows<{ total: number }>(db, counted, nodeId, nodeId, orgId))[0]?.total ?? 0
+  return { rows, total: await totalWith(rows, page, count) }
 }
 
-export async function countLinkingNodes(db: Kysely<IndexSchema>, sees: Sees, nodeId: string): Promise<number> {
-  const counted = linkingNodes(db, sees, nodeId).select(sql<number>`count(distinct edge.source)`.as('total'))
-  return Number((await counted.executeTakeFirstOrThrow()).total)
-}
-
-function linkingNodes(db: Kysely<IndexSchema>, sees: Sees, nodeId: string) {
-  return db
-    .selectFrom('edge')
-    .innerJoin('node', 'node.id', 'edge.source')
-    .where('edge.target', '=', nodeId)
-    .where('edge.edge_type', '=', 'connection')
-    .where('edge.source', '<>', nodeId)
-    .where(isInOrg('node.org_id', sees.orgId))
-}
+const linkingNodes = `from edge join node on node.id = edge.source
+  where edge.target = ? and edge.edge_type = 'connection' and edge.source <> ? and +node.org_id = ?`
 
 function connectionsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
   return db

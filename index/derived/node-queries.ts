@@ -1,8 +1,9 @@
 /** Queries for nodes. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Selectable, sql } from 'kysely'
-import { type Slice, totalOf } from '../slice.ts'
+import { type Slice, totalOf, totalWith } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
+import { readRows } from '../sqlite/statements.ts'
 import type { StateNode } from './branches.ts'
 import { entriesLedger } from './entries-ledger.ts'
 import { isInOrg } from './in-org.ts'
@@ -188,25 +189,29 @@ interface ChangeRange {
 }
 
 /** Lists nodes, last changed first, then by id downwards. */
-export function listNodesByChange(db: IndexDb, sees: Sees, range: ChangeRange, limit: number) {
-  return nodesInRange(db, sees, range)
-    .select(['id', 'title', 'created_at', 'updated_at', 'head'])
-    .orderBy('updated_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .execute()
+export function listNodesByChange(
+  db: IndexDb,
+  sees: Sees,
+  range: ChangeRange,
+  limit: number,
+): Promise<Pick<NodeRow, 'id' | 'title' | 'created_at' | 'updated_at' | 'head'>[]> {
+  const { from, values } = nodesInRange(sees, range)
+  const text = `select id, title, created_at, updated_at, head ${from} order by updated_at desc, id desc limit ${limit}`
+  return readRows(db, text, ...values)
 }
 
 /** Counts the nodes of that list, up to `most`. */
-export function countNodesByChange(db: IndexDb, sees: Sees, range: ChangeRange, most: number): Promise<number> {
-  return totalOf(db.selectFrom(nodesInRange(db, sees, range).select('id').limit(most).as('counted')))
+export async function countNodesByChange(db: IndexDb, sees: Sees, range: ChangeRange, most: number): Promise<number> {
+  const { from, values } = nodesInRange(sees, range)
+  const text = `select count(*) as total from (select 1 ${from} limit ${most})`
+  return (await readRows<{ total: number }>(db, text, ...values))[0]?.total ?? 0
 }
 
-function nodesInRange(db: IndexDb, sees: Sees, { before, after }: ChangeRange) {
-  let some = db.selectFrom('node').where('org_id', '=', sees.orgId)
-  if (before) some = some.where(sql<boolean>`(updated_at, id) < (${before.updated_at}, ${before.id})`)
-  if (after) some = some.where(sql<boolean>`(updated_at, id) > (${after.updated_at}, ${after.id})`)
-  return some
+function nodesInRange({ orgId }: Sees, { before, after }: ChangeRange) {
+  const isBefore = before ? 'and (updated_at, id) < (?, ?)' : ''
+  const isAfter = after ? 'and (updated_at, id) > (?, ?)' : ''
+  const places = [before, after].flatMap((place) => (place ? [place.updated_at, place.id] : []))
+  return { from: `from node where org_id = ? ${isBefore} ${isAfter}`, values: [orgId, ...places] }
 }
 
 /** A string that sorts after all ids. */
@@ -255,7 +260,7 @@ interface NodeFilter {
 export async function listNodeRows(
   db: IndexDb,
   sees: Sees,
-  { tag, parent_id, order = 'created', limit, offset }: NodeFilter & Slice,
+  { tag, parent_id, order = 'created', ...page }: NodeFilter & Slice,
   propertiesBytes: number,
 ) {
   // Finds children by their edges. Finds tagged nodes among those of the organisation: other organisations may use the
@@ -281,10 +286,10 @@ export async function listNodeRows(
     .select(short.as('properties'))
     .orderBy(order === 'created' ? 'created_at' : 'updated_at', order === 'created' ? 'asc' : 'desc')
     .orderBy('id', order === 'created' ? 'asc' : 'desc')
-    .limit(limit)
-    .offset(offset)
+    .limit(page.limit)
+    .offset(page.offset)
     .execute()
-  return { rows, total: await totalOf(all) }
+  return { rows, total: await totalWith(rows, page, () => totalOf(all)) }
 }
 
 /** Lists the titles of nodes, oldest first, and the total. */

@@ -1,7 +1,8 @@
 /** Queries for the pull requests of all nodes of an organisation. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Selectable, sql } from 'kysely'
-import { type Slice, totalOf } from '../slice.ts'
+import { type Slice, totalOf, totalWith } from '../slice.ts'
+import { readRows } from '../sqlite/statements.ts'
 import { listSetItems } from './change-sets.ts'
 import type { IndexDb, PullTable } from './schema.ts'
 import type { Sees } from './sees.ts'
@@ -35,12 +36,12 @@ export async function listOrgPullRows(db: IndexDb, sees: Sees, filter: OrgPullFi
   const { keys, total } = await (filter.under === undefined
     ? listKeys(db, sees, filter, page)
     : listKeysUnder(db, sees, filter, filter.under, page))
-  return { rows: await readRows(db, keys), total }
+  return { rows: await rowsOf(db, keys), total }
 }
 
-async function listKeys(db: IndexDb, sees: Sees, filter: OrgPullFilter, { limit, offset }: Slice) {
-  const total = await totalOf(pullsOf(db, sees, filter))
-  return { keys: await keysOf(db, sees, filter).limit(limit).offset(offset).execute(), total }
+async function listKeys(db: IndexDb, sees: Sees, filter: OrgPullFilter, page: Slice) {
+  const keys = await keysOf(db, sees, filter).limit(page.limit).offset(page.offset).execute()
+  return { keys, total: await totalWith(keys, page, () => totalOf(pullsOf(db, sees, filter))) }
 }
 
 /** Reads all keys that match the rest of the filter, in slices. Keeps those of the page. */
@@ -113,21 +114,22 @@ function keysOf(db: IndexDb, sees: Sees, filter: OrgPullFilter, last?: PullKey) 
 }
 
 /** Reads the rows of a page with the titles of their nodes, proposed or not. Omits rows that are gone by now. */
-async function readRows(db: IndexDb, keys: readonly PullKey[]) {
-  const { rows } = await sql<OrgPullRow>`
-    select pull.node_id, coalesce(node.title, proposed_node.title, iif(pull.node_id = pull.org_id, '', null)) as node_title,
-      iif(pull.node_id = pull.org_id, (select count(*) from change_set_item item
-        where item.org_id = pull.org_id and item.number = pull.number), null) as num_items, pull.number, pull.id, pull.title, pull.source_branch,
-      pull.target_branch, pull.status, pull.is_draft, pull.author, pull.author_email, pull.created_at, pull.ended_by,
-      pull.ended_by_email, pull.ended_at, pull.comments, pull.open_threads, pull.opened_via, pull.ended_via
-    from json_each(${JSON.stringify(keys.map(({ node_id, number }) => [node_id, number]))}) as one
-      cross join pull on pull.node_id = one.value ->> 0 and pull.number = one.value ->> 1
-      left join node on node.id = pull.node_id
-      left join proposed_node on proposed_node.id = pull.node_id
-    where node_title is not null
-    order by one.key`.execute(db)
-  return rows
+function rowsOf(db: IndexDb, keys: readonly PullKey[]): Promise<OrgPullRow[]> {
+  return readRows(db, rowsOfKeys, JSON.stringify(keys.map(({ node_id, number }) => [node_id, number])))
 }
+
+const rowsOfKeys = `
+  select pull.node_id, coalesce(node.title, proposed_node.title, iif(pull.node_id = pull.org_id, '', null)) as node_title,
+    iif(pull.node_id = pull.org_id, (select count(*) from change_set_item item
+      where item.org_id = pull.org_id and item.number = pull.number), null) as num_items, pull.number, pull.id, pull.title, pull.source_branch,
+    pull.target_branch, pull.status, pull.is_draft, pull.author, pull.author_email, pull.created_at, pull.ended_by,
+    pull.ended_by_email, pull.ended_at, pull.comments, pull.open_threads, pull.opened_via, pull.ended_via
+  from json_each(?) as one
+    cross join pull on pull.node_id = one.value ->> 0 and pull.number = one.value ->> 1
+    left join node on node.id = pull.node_id
+    left join proposed_node on proposed_node.id = pull.node_id
+  where node_title is not null
+  order by one.key`
 
 export interface OrgPullRow
   extends Pick<

@@ -1,11 +1,12 @@
 /** The texts that link to a node, with the words around each link. */
 import { readBlob } from '../../../gitstore/objects/objects.ts'
-import { countLinkingNodes, listLinkingNodes } from '../../../index/derived/neighbours.ts'
+import { listLinkingNodes } from '../../../index/derived/neighbours.ts'
 import { AppError } from '../../base/errors.ts'
 import { excerptAt, type LinkExcerpt } from '../../markdown/excerpts.ts'
 import { folded } from '../../markdown/note-names.ts'
 import { linesOf } from '../../markdown/points.ts'
 import { authorizeNode, type NodeAccess, type OrgAccess } from '../access.ts'
+import { immutableAnswer } from '../branches/immutable-answers.ts'
 import { authorizeNodeInOrg } from '../indexing/freshness.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { RequestCtx } from '../services.ts'
@@ -38,14 +39,16 @@ export async function listBacklinks(
   // A token that is limited to one node sees no other nodes.
   if (access.onlyNode !== undefined) return { backlinks: [], ...pageOf(page, 0) }
   const { node_id: nodeId } = path
-  const sources = await listLinkingNodes(ctx.index.read, access.sees, nodeId, page)
+  const { rows, total } = await listLinkingNodes(ctx.index.read, access.sees, nodeId, page)
   const backlinks: Backlink[] = []
-  for (const { id, title } of sources) {
+  for (const { id, title } of rows) {
     const found = await linksFrom(ctx, access, { from: id, to: nodeId, name })
     if (found) backlinks.push({ node_id: id, title, ...found })
   }
-  return { backlinks, ...pageOf(page, await countLinkingNodes(ctx.index.read, access.sees, nodeId)) }
+  return { backlinks, ...pageOf(page, total) }
 }
+
+type LinksOfText = Omit<Backlink, 'node_id' | 'title'>
 
 interface Asked {
   readonly from: string
@@ -57,12 +60,24 @@ interface Asked {
 async function linksFrom(
   ctx: RequestCtx,
   { org, role, person, sees }: OrgAccess,
-  { from, to, name }: Asked,
-): Promise<Omit<Backlink, 'node_id' | 'title'> | undefined> {
-  const access = await authorizeNodeInOrg(ctx, { org, role, sees, ...(person && { person }) }, from, 'public').catch(
-    unlessGone,
-  )
+  asked: Asked,
+): Promise<LinksOfText | undefined> {
+  const seen = { org, role, sees, ...(person && { person }) }
+  const access = await authorizeNodeInOrg(ctx, seen, asked.from, 'public').catch(unlessGone)
   if (access === undefined) return undefined
+  const key = `backlinks ${JSON.stringify([asked, access.node.head, org.epoch, org.version])}`
+  return (
+    await immutableAnswer(
+      key,
+      ({ links }) => lengthOf(links),
+      () => linksOfText(ctx, access, asked),
+    )
+  ).body
+}
+
+const lengthOf = (links: LinksOfText['links']) => JSON.stringify(links).length
+
+async function linksOfText(ctx: RequestCtx, access: NodeAccess, { to, name }: Asked): Promise<LinksOfText> {
   const listed = await readLinksOf(ctx, access, access.node.head).catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'too_large') return undefined
     throw error
