@@ -133,11 +133,11 @@ function reportCosts(report: Report, clients: number, taken: readonly Taken[]): 
   report.rows(`writes over REST, ${at}`, 'ms', answers)
   report.rows(`the same, of ${rounds} rounds`, 'ms of CPU time', costs)
   const [get, commit, creation, node] = costs
-  const compare = (what: string, row: Row | undefined, peer: string, of: Row | undefined, atMost: number) =>
-    report.ratio({
-      ...{ what: `${what}, CPU time, ${at}`, unit: 'ms', grove: row?.p50, peer, of: of?.p50 },
-      wanted: { atMost },
-    })
-  compare('a commit over REST', commit, 'a GET of a node', get, 7)
-  compare('a creation of a node', creation, `a node of a batch of ${nodesOfBatch}`, node, 2.5)
+  const compare = (what: string, row: Row | undefined, peer: string, of: Row | undefined) => ({
+    ...{ what: `${what}, CPU time, ${at}`, unit: 'ms', grove: row?.p50, peer, of: of?.p50 },
+  })
+  // No bound: a faster GET would make it harder to reach. The other version of `baseline` is the measure.
+  report.ratio(compare('a commit over REST', commit, 'a GET of a node', get))
+  const batch = compare('a creation of a node', creation, `a node of a batch of ${nodesOfBatch}`, node)
+  report.ratio({ ...batch, wanted: { atMost: 2.5 } })
 }
