@@ -1737,8 +1737,12 @@ export interface components {
             total: components["schemas"]["Total"];
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
+            /** @description The `after` of the next page. Absent on the last page, and with `where` and `sort`. */
+            next?: components["schemas"]["NodeCursor"];
             unknown?: components["schemas"]["UnknownProperties"];
         };
+        /** @description A place in a list of nodes. Its content may change between versions. */
+        NodeCursor: string;
         /**
          * @description A filter of nodes: `all`, `any`, `not`, or a condition with `op`, `value`, and one of `property`, `field` and
          *     `connection`.
@@ -6844,6 +6848,8 @@ export interface operations {
                 parent_id?: components["schemas"]["AnyId"];
                 /** @description `created`, the default: oldest first. `changed`: last changed first. */
                 order?: "created" | "changed";
+                /** @description The `next` of the page before. Not together with `offset`. */
+                after?: components["schemas"]["NodeCursor"];
                 /** @description Only nodes that match this filter in its text form. */
                 where?: string;
                 /** @description Up to three properties or fields with commas between them. `-` begins one that is sorted from the largest value. */

@@ -252,15 +252,18 @@ interface NodeFilter {
   readonly parent_id?: string
   /** The default is `created`. */
   readonly order?: 'created' | 'changed'
+  /** The last node of the page before. `time` is the one that `order` sorts by. */
+  readonly after?: { readonly time: string; readonly id: string } | undefined
 }
 
 /**
- * Lists nodes, oldest or last changed first. `properties` is JSON, or null if it is longer than `propertiesBytes`.
+ * Lists nodes, oldest or last changed first, and one more than `limit`. `properties` is JSON, or null if it is longer
+ * than `propertiesBytes`.
  */
 export async function listNodeRows(
   db: IndexDb,
   sees: Sees,
-  { tag, parent_id, order = 'created', ...page }: NodeFilter & Slice,
+  { tag, parent_id, order = 'created', after, limit, offset }: NodeFilter & Slice,
   propertiesBytes: number,
 ) {
   // Finds children by their edges. Finds tagged nodes among those of the organisation: other organisations may use the
@@ -281,16 +284,32 @@ export async function listNodeRows(
     all = all.where('id', 'in', children)
   }
   const short = sql<string | null>`case when octet_length(properties) <= ${propertiesBytes} then properties end`
+  const [column, way, beyond] =
+    order === 'created' ? (['created_at', 'asc', '>'] as const) : (['updated_at', 'desc', '<'] as const)
   const rows = await all
+    .$if(after !== undefined, (some) =>
+      some.where((eb) => eb(eb.refTuple(column, 'id'), beyond, eb.tuple(after?.time ?? '', after?.id ?? ''))),
+    )
     .select(['id', 'org_id', 'title', 'tags', 'created_at', 'updated_at', 'head'])
     .select(short.as('properties'))
-    .orderBy(order === 'created' ? 'created_at' : 'updated_at', order === 'created' ? 'asc' : 'desc')
-    .orderBy('id', order === 'created' ? 'asc' : 'desc')
-    .limit(page.limit)
-    .offset(page.offset)
+    .orderBy(column, way)
+    .orderBy('id', way)
+    .limit(limit + 1)
+    .offset(offset)
     .execute()
-  return { rows, total: await totalWith(rows, page, () => totalOf(all)) }
+  const isAll = tag === undefined && parent_id === undefined
+  const count = () => (isAll ? countNodes(db, sees) : totalOf(all))
+  return { rows, total: await (after === undefined ? totalWith(rows, { limit: limit + 1, offset }, count) : count()) }
 }
+
+/** Counts the nodes of an organisation from one row. Counting the rows of a million nodes takes 40 ms. */
+async function countNodes(db: IndexDb, sees: Sees): Promise<number> {
+  const [row] = await readRows<{ total: number }>(db, nodesInUse, sees.orgId, sees.orgId)
+  return row?.total ?? 0
+}
+
+const nodesInUse = `
+  select nodes - (select count(*) from proposed_node where org_id = ?) as total from org_usage where org_id = ?`
 
 /** Lists the titles of nodes, oldest first, and the total. */
 export async function listNodeTitles(db: IndexDb, sees: Sees, { limit, offset }: Slice) {
@@ -302,7 +321,7 @@ export async function listNodeTitles(db: IndexDb, sees: Sees, { limit, offset }:
     .limit(limit)
     .offset(offset)
     .execute()
-  return { rows, total: await totalOf(all) }
+  return { rows, total: await countNodes(db, sees) }
 }
 
 export type NodePlace = Pick<NodeRow, 'created_at' | 'id'>

@@ -45,6 +45,12 @@ interface Item {
   readonly nodes?: readonly Item[]
 }
 
+/** A page of a list. With `next`, the next page is read by it, which is faster in a long list. */
+interface ListPage {
+  readonly total: number
+  readonly next?: unknown
+}
+
 interface Sent extends CallOptions {
   readonly path?: Readonly<Record<string, string | number>>
   readonly query?: Readonly<Record<string, unknown>>
@@ -125,12 +131,15 @@ class Calls {
 
   /** Yields every item of a list. */
   async *each(id: OperationId, input: Sent = {}): AsyncGenerator<unknown, void, undefined> {
-    for (let offset = Number(input.query?.offset ?? 0); ; ) {
-      const page = await this.call(id, { ...input, query: { limit: pageItems, ...input.query, offset } })
-      const items: readonly unknown[] = Object.values(Object(page)).find(Array.isArray) ?? []
+    const { offset: first = 0, ...query } = input.query ?? {}
+    for (let offset = Number(first), after: unknown = query.after; ; ) {
+      const place = after === undefined ? { offset } : { after }
+      const page = (await this.call(id, { ...input, query: { limit: pageItems, ...query, ...place } })) as ListPage // a ListId
+      const items: readonly unknown[] = Object.values(page).find(Array.isArray) ?? []
       yield* items
       offset += items.length
-      if (items.length === 0 || offset >= (page as { readonly total: number }).total) return // a ListId
+      if (items.length === 0 || (page.next === undefined && (after !== undefined || offset >= page.total))) return
+      after = page.next
     }
   }
 

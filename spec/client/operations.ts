@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = '51be802fddf6'
+export const revision = 'f20c52606f10'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',

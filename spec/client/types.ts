@@ -1737,8 +1737,12 @@ export interface components {
             readonly total: components["schemas"]["Total"];
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
+            /** @description The `after` of the next page. Absent on the last page, and with `where` and `sort`. */
+            readonly next?: components["schemas"]["NodeCursor"];
             readonly unknown?: components["schemas"]["UnknownProperties"];
         };
+        /** @description A place in a list of nodes. Its content may change between versions. */
+        readonly NodeCursor: string;
         /**
          * @description A filter of nodes: `all`, `any`, `not`, or a condition with `op`, `value`, and one of `property`, `field` and
          *     `connection`.
@@ -6844,6 +6848,8 @@ export interface operations {
                 readonly parent_id?: components["schemas"]["AnyId"];
                 /** @description `created`, the default: oldest first. `changed`: last changed first. */
                 readonly order?: "created" | "changed";
+                /** @description The `next` of the page before. Not together with `offset`. */
+                readonly after?: components["schemas"]["NodeCursor"];
                 /** @description Only nodes that match this filter in its text form. */
                 readonly where?: string;
                 /** @description Up to three properties or fields with commas between them. `-` begins one that is sorted from the largest value. */

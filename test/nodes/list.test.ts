@@ -38,11 +38,42 @@ describe('nodes', () => {
     it('comes in pages with a link to the next, all parameters kept', async () => {
       const first = await list('?tag=sea&limit=1')
       expect([idsOf(first), first.body.total]).to.deep.equal([[made[0]?.id], 2])
-      const next = `/orgs/${atlas.org}/nodes?tag=sea&limit=1&offset=1`
+      const after = encodeURIComponent(first.body.next)
+      const next = `/orgs/${atlas.org}/nodes?tag=sea&limit=1&after=${after.replaceAll('~', '%7E')}`
       expect(first.headers.link).to.equal(`<${next}>; rel="next"`)
-      const second = await ann.get(next)
-      expect(idsOf(second)).to.deep.equal([made[1]?.id])
-      expect(second.headers).to.not.have.property('link')
+      for (const path of [next, `/orgs/${atlas.org}/nodes?tag=sea&limit=1&offset=1`]) {
+        const second = await ann.get(path)
+        expect([idsOf(second), second.body.total]).to.deep.equal([[made[1]?.id], 2])
+        expect(second.headers).to.not.have.property('link')
+        expect(second.body).to.not.have.property('next')
+      }
+    })
+
+    it('has each node once by its cursors, in either order, though others are created or deleted', async () => {
+      const place = await emptyOrg()
+      const nodes = []
+      for (let n = 0; n < 7; n++) nodes.push(await newNode(grove, place, { title: `Node ${n}` }))
+      const page = async (order: string, after?: string) =>
+        (await ann.get(`/orgs/${place.org}/nodes?limit=2&order=${order}${after ? `&after=${after}` : ''}`)).body
+      for (const order of ['created', 'changed']) {
+        const whole = idsOf(await ann.get(`/orgs/${place.org}/nodes?order=${order}`))
+        const seen: string[] = []
+        let next: string | undefined
+        do {
+          const { nodes: some, next: following } = await page(order, next)
+          seen.push(...some.map(({ id }: { id: string }) => id))
+          next = following
+          if (seen.length === 2) await ann.delete(`/orgs/${place.org}/nodes/${seen[0]}`)
+        } while (next !== undefined)
+        expect(seen).to.deep.equal(whole)
+      }
+      expect((await page('created')).total).to.equal(5)
+    })
+
+    it('refuses a cursor with an offset or a filter by properties, and one that is none', async () => {
+      const { next } = (await list('?limit=1')).body
+      for (const query of [`?after=${next}&offset=1`, `?after=${next}&sort=title`, '?after=1'])
+        expect((await list(query)).body.detail[0].loc, query).to.deep.equal(['query', 'after'])
     })
 
     it('is empty past its end, with the true total', async () => {

@@ -5,6 +5,7 @@ import { authorizeOrg } from '../access.ts'
 import { type Commit, readCommits, withinPage } from '../branches/commit-views.ts'
 import { slugOf } from '../format/slug.ts'
 import { nodeRepo } from '../layout.ts'
+import { timeAndId } from '../pagination.ts'
 import type { Ctx, Services } from '../services.ts'
 import type { OrgAt, Path, Query } from '../targets.ts'
 
@@ -44,11 +45,10 @@ export async function listChanges(ctx: Ctx, { path, query: { limit, ...ends } }:
   }
 }
 
-/** Parses a place. The spec checks its form. */
 function placeOf(sent: string | undefined) {
   if (sent === undefined) return undefined
-  const [updated_at = '', id = ''] = sent.split('~')
-  return { updated_at, id }
+  const { time, id } = timeAndId(sent)
+  return { updated_at: time, id }
 }
 
 /** Reads the commit. A node that was just deleted, or is damaged, must not hide the others. */

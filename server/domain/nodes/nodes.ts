@@ -22,7 +22,7 @@ import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { isProposed, listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
 import { findProposedHead } from '../../../index/derived/proposed-nodes.ts'
 import * as neighbourLimits from '../../../index/limits.ts'
-import { AppError } from '../../base/errors.ts'
+import { AppError, invalid } from '../../base/errors.ts'
 import * as limits from '../../base/limits.ts'
 import { authorizeNode, authorizeOrg, type NodeAccess, type OrgAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -50,7 +50,7 @@ import { newNodeRows } from '../indexing/node-rows.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
 import { ledgerRef, trashedNodeRepo } from '../layout.ts'
 import { recordDeletion } from '../ledger/deletions.ts'
-import { type Page, pageOf } from '../pagination.ts'
+import { type Page, pageOf, timeAndId } from '../pagination.ts'
 import type { Ctx, Services } from '../services.ts'
 import type { Body, NodeAt, OrgAt, Path, Query } from '../targets.ts'
 import { keepingRules } from './kept-rules.ts'
@@ -64,14 +64,28 @@ export interface NodePatch extends PropertyPatch {
   readonly expected_head?: string | null
 }
 
-/** Lists nodes, by default the oldest first. */
-export async function listNodes(
-  ctx: Ctx,
-  { path, query }: Path<OrgAt> & Query<Page & { tag?: string; parent_id?: string; order?: 'created' | 'changed' }>,
-) {
+interface NodesQuery extends Page {
+  readonly tag?: string
+  readonly parent_id?: string
+  readonly order?: 'created' | 'changed'
+  /** The `next` of the page before. */
+  readonly after?: string
+}
+
+/** Lists nodes, by default the oldest first. @throws ValidationError for `after` with `offset` */
+export async function listNodes(ctx: Ctx, { path, query }: Path<OrgAt> & Query<NodesQuery>) {
   const { sees } = await authorizeOrg(ctx, path, 'public')
-  const { rows, total } = await listNodeRows(ctx.index.read, sees, query, limits.listedPropertiesBytes)
-  return { nodes: await toListed(rows), ...pageOf(query, total) }
+  const { limit, offset, order } = query
+  if (query.after !== undefined && offset > 0) throw invalid(['query', 'after'], 'Send either after or offset')
+  const after = query.after === undefined ? undefined : timeAndId(query.after)
+  const found = await listNodeRows(ctx.index.read, sees, { ...query, after }, limits.listedPropertiesBytes)
+  const rows = found.rows.slice(0, limit)
+  const last = found.rows.length > limit ? rows.at(-1) : undefined
+  return {
+    nodes: await toListed(rows),
+    ...pageOf(query, found.total),
+    ...(last && { next: `${order === 'changed' ? last.updated_at : last.created_at}~${last.id}` }),
+  }
 }
 
 /** Describes the nodes of a page. Null as properties: they are longer than `limits.listedPropertiesBytes`. */

@@ -69,6 +69,7 @@ export interface ListedQuery extends Page {
   readonly order?: string
   readonly tag?: string
   readonly parent_id?: string
+  readonly after?: string
 }
 
 /** Lists nodes by their properties, for a list that also has other filters. @throws errors of queryNodes */
@@ -84,9 +85,12 @@ export async function listMatchingIds(ctx: RequestCtx, access: OrgAccess, where:
 
 /** Refuses filters that the columns do not have. @throws ValidationError value_error */
 export function refuseOtherFilters(query: Omit<ListedQuery, keyof Page>, beside: string): void {
-  const other = (['order', 'tag', 'parent_id'] as const).find((name) => query[name] !== undefined)
+  const other = (['order', 'tag', 'parent_id', 'after'] as const).find((name) => query[name] !== undefined)
   if (other === undefined) return
-  const instead = { order: '`sort`', tag: 'a condition `tag:…`', parent_id: 'a condition `parent:…`' }[other]
+  const instead = {
+    ...{ order: '`sort`', tag: 'a condition `tag:…`', parent_id: 'a condition `parent:…`' },
+    after: '`offset`',
+  }[other]
   throw invalid(['query', other], `\`${other}\` cannot be combined with ${beside}; use ${instead}`, query[other])
 }
 

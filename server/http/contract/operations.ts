@@ -304,6 +304,7 @@ function nextPage(url: string, body: unknown): string | undefined {
   if (offset + limit >= total && next === undefined) return undefined
   const [path, query] = url.split('?', 2)
   const parameters = new URLSearchParams(query)
+  if (next === undefined && parameters.has('after')) return undefined
   parameters.set('limit', String(limit))
   if (typeof next === 'string') {
     for (const other of ['offset', 'around']) parameters.delete(other)

@@ -56,8 +56,11 @@ export async function showSitemap(visit: PageContext): Promise<Text> {
   }
   const rows = part === 1 ? [`<url><loc>${xml(urls.absolute(urls.org(org.id)))}</loc></url>`] : []
   const from = (part - 1) * limits.sitemapPart
+  let after: string | undefined
   for (let offset = from; offset < Math.min(end, from + limits.sitemapPart); offset += most.atOnce) {
-    const { nodes } = await api.listNodes({ path, query: { limit: most.atOnce, offset } })
+    const place = after === undefined ? { offset } : { after }
+    const { nodes, next } = await api.listNodes({ path, query: { limit: most.atOnce, ...place } })
+    after = next
     for (const { id, title, updated_at } of nodes) {
       const href = xml(urls.absolute(urls.node(org.id, id, title)))
       rows.push(`<url><loc>${href}</loc><lastmod>${updated_at}</lastmod></url>`)
