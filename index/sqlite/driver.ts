@@ -30,7 +30,7 @@ export interface DriverEvents {
   readonly observer?: DatabaseObserver | undefined
 }
 
-/** Kysely's dialect for this connection alone. Only one transaction may run at a time. */
+/** Kysely's dialect for one connection. Only one transaction may run at a time. */
 export function sqliteDialect(handle: Sqlite.Database, role: ConnectionMode): Dialect {
   return dialectOf(new Connection(handle, role))
 }
@@ -72,7 +72,7 @@ class QueryCompiler extends SqliteQueryCompiler {
   }
 }
 
-/** A transaction begins with `immediate`, so that it never fails half-way for want of the lock. */
+/** Drives one connection. A transaction begins with `immediate`, so that it never fails half-way for want of the lock. */
 function driverOf(connection: Connection): Driver {
   return {
     init: async () => {},

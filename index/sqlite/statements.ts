@@ -37,7 +37,7 @@ function run(db: Statements, text: string, values: readonly unknown[]) {
 
 /** Reads rows in this turn of the event loop. @param trx of `Database.write`, which holds the lock */
 export function readNow<R>(trx: Statements, text: string, ...values: readonly Value[]): R[] {
-  return runNow(trx, text, values).rows as R[] // as readRows
+  return runNow(trx, text, values).rows as R[] // the caller knows the columns
 }
 
 /** Changes rows in this turn of the event loop, and returns how many changed. @param trx as for readNow */
