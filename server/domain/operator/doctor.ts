@@ -1,4 +1,5 @@
 /** Checks a data folder, which may be in use, and changes nothing. */
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
@@ -28,7 +29,7 @@ import { examineEntries } from './entry-findings.ts'
 import { examineErasures } from './erasure-findings.ts'
 import { examineEvents } from './event-findings.ts'
 import { examinePlaces } from './place-findings.ts'
-import { damageFinding, examineRepository, type Finding } from './repository-findings.ts'
+import { damageFinding, examineRepository, type Finding, listIntact } from './repository-findings.ts'
 import { readTwice, type SecondReading } from './second-reading.ts'
 import { findVanished } from './vanished.ts'
 
@@ -62,8 +63,10 @@ export type Step = 'Checking' | 'Rebuilding' | 'Comparing'
 
 /** Milliseconds in which a running service indexes refs that moved during the check. */
 const recheckDelayMs = 1_000
-/** Repositories checked concurrently. */
-const atOnce = 2
+/** Repositories that one Git process checks. */
+const ofProcess = 50
+/** Such processes that run concurrently. */
+const atOnce = availableParallelism()
 
 /**
  * Checks repositories, databases and the index. Runs git fsck on every repository and SQLite's check on databases, and
@@ -83,19 +86,7 @@ export async function examine(
   const all = await listStoredRepositories(root)
   const some = chooseRepositories(root, all, bounds)
   const repositories = some ?? all
-  const findings: Finding[] = []
-  /** Faults of repositories that can be indexed all the same. */
-  const odd: Finding[] = []
-  const turn = pLimit(atOnce)
-  let done = 0
-  const look = async (stored: StoredRepository) => {
-    const found = await examineRepository(root, stored, scratch.now(), scratch.draining)
-    findings.push(...found)
-    if (found.every(({ kind }) => kind !== 'fault'))
-      odd.push(...(await examineEntries(root, stored, scratch.draining)), ...(await examineErasures(root, stored)))
-    onProgress('Checking', ++done, repositories.length)
-  }
-  await allDone(repositories.map((stored) => turn(() => look(stored))))
+  const { findings, odd } = await checkRepositories(root, repositories, scratch, onProgress)
   findings.push(...sharedIds(all))
   for (const { path, reason } of await findVanished(root)) findings.push(damageFinding('repository', path, reason))
   const damaged = new Set(findings.filter(({ kind }) => kind === 'fault').map(({ path }) => path))
@@ -144,6 +135,34 @@ export async function examine(
       onProgress('Comparing', done, total),
     )
   }
+}
+
+/** Returns faults and notes. `odd` are those of repositories that can be indexed all the same. */
+async function checkRepositories(
+  root: string,
+  repositories: readonly StoredRepository[],
+  { now, draining }: Services,
+  onProgress: Rebuilding['onProgress'],
+): Promise<{ readonly findings: Finding[]; readonly odd: readonly Finding[] }> {
+  const findings: Finding[] = []
+  const odd: Finding[] = []
+  const turn = pLimit(atOnce)
+  let done = 0
+  const look = async (some: readonly StoredRepository[]) => {
+    const intact = await listIntact(root, some, draining)
+    for (const stored of some) {
+      const found = await examineRepository(root, stored, now(), draining, intact.has(stored.path))
+      findings.push(...found)
+      if (found.every(({ kind }) => kind !== 'fault'))
+        odd.push(...(await examineEntries(root, stored, draining)), ...(await examineErasures(root, stored)))
+      onProgress('Checking', ++done, repositories.length)
+    }
+  }
+  const groups = Array.from({ length: Math.ceil(repositories.length / ofProcess) }, (_, at) =>
+    repositories.slice(at * ofProcess, (at + 1) * ofProcess),
+  )
+  await allDone(groups.map((some) => turn(() => look(some))))
+  return { findings, odd }
 }
 
 async function examineFile(root: string): Promise<CredentialsState> {

@@ -3,7 +3,7 @@
 import { join, relative } from 'node:path'
 import { GitError } from '../../../gitstore/errors.ts'
 import { lexists } from '../../../gitstore/fs-exists.ts'
-import { findDamage } from '../../../gitstore/objects/fsck.ts'
+import { findDamage, findIntact } from '../../../gitstore/objects/fsck.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findOddEntry } from '../../../gitstore/upkeep/hazards.ts'
@@ -26,12 +26,38 @@ export function damageFinding(subject: Finding['subject'], path: string, reason:
   return { kind: 'fault', subject, path, reason }
 }
 
-/** @throws system errors; the signal's reason */
+/**
+ * Returns the paths of repositories in which Git finds no fault. Some of the others may also be intact.
+ *
+ * @throws the signal's reason
+ */
+export async function listIntact(
+  root: string,
+  some: readonly StoredRepository[],
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  signal.throwIfAborted()
+  const repos: Repo[] = []
+  for (const { path } of some) {
+    const repo = { dir: join(root, path) }
+    // Git would block on a named pipe until its time limit. A folder that cannot be listed is left to `examineRepository`.
+    if ((await findOddEntry(repo.dir, false).catch(() => 'is missing')) === undefined) repos.push(repo)
+  }
+  const intact = await findIntact(repos, signal).catch((error: unknown) => {
+    signal.throwIfAborted()
+    if (error instanceof GitError) return []
+    throw error
+  })
+  return new Set(intact.map(({ dir }) => relative(root, dir)))
+}
+
+/** @param isIntact true if Git has just found no fault in it. @throws system errors; the signal's reason */
 export async function examineRepository(
   root: string,
   stored: StoredRepository,
   now: Date,
   signal: AbortSignal,
+  isIntact: boolean,
 ): Promise<Finding[]> {
   signal.throwIfAborted()
   const repo = { dir: join(root, stored.path) }
@@ -40,7 +66,7 @@ export async function examineRepository(
     if (stored.nodeId !== undefined || !lexists(join(root, stored.orgId))) return []
     return [damageFinding('repository', stored.path, 'is missing, so the organisation cannot be read')]
   }
-  const wrong = await damagesOf(repo, stored, signal)
+  const wrong = await damagesOf(repo, stored, signal, isIntact)
   const findings = lexists(repo.dir) ? wrong.map((reason) => damageFinding('repository', stored.path, reason)) : []
   for await (const path of listStaleFiles(runFolder(root), repo, now.getTime())) {
     const isLock = path.endsWith('.lock')
@@ -50,13 +76,17 @@ export async function examineRepository(
   return findings
 }
 
-async function damagesOf(repo: Repo, stored: StoredRepository, signal: AbortSignal): Promise<string[]> {
-  // Git would block on a named pipe until its time limit.
-  const odd = await findOddEntry(repo.dir, false)
+async function damagesOf(
+  repo: Repo,
+  stored: StoredRepository,
+  signal: AbortSignal,
+  isIntact: boolean,
+): Promise<string[]> {
+  const odd = isIntact ? undefined : await findOddEntry(repo.dir, false)
   if (odd !== undefined) return [odd]
   try {
     // A concurrent write may confuse git fsck, so only damage found twice counts.
-    const damage = (await findDamage(repo, signal)) && (await findDamage(repo, signal))
+    const damage = isIntact ? undefined : (await findDamage(repo, signal)) && (await findDamage(repo, signal))
     return damage === undefined ? await untruths(repo, stored) : [damage]
   } catch (error) {
     signal.throwIfAborted()
