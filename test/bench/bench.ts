@@ -14,6 +14,7 @@ import { benchDetails } from './details.ts'
 import { benchDoor } from './door.ts'
 import { benchCommits } from './durable.ts'
 import { benchErasures } from './erasures.ts'
+import { benchEvents } from './events.ts'
 import { benchGraph } from './graph.ts'
 import { benchGrowth } from './growth.ts'
 import { openHistories } from './histories.ts'
@@ -46,6 +47,7 @@ const overTwo = {
 const others = {
   commits: benchCommits,
   writes: benchWrites,
+  events: benchEvents,
   baseline: benchBaseline,
   pages: benchPages,
   reviews: benchReviews,
