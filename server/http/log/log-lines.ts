@@ -7,6 +7,7 @@ export interface Lines {
   write(line: string): void
   /** Writes waiting lines, or keeps them. True if the reader will soon accept more. */
   flush(): boolean
+  areWaiting(): boolean
 }
 
 /** Bytes that are collected for one write. */
@@ -74,5 +75,5 @@ export function linesTo(descriptor: number, lost: (count: number) => string): Li
     if (bytes >= gatheredBytes && !isFailing) flush()
   }
 
-  return { write, flush }
+  return { write, flush, areWaiting: () => bytes > 0 }
 }

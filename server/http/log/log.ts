@@ -32,7 +32,20 @@ const lastFlushMs = 1_000
 export function createLog(level: string, worker?: number): Logger {
   const faults = faultCounts()
   const lines = linesTo(2, (count) => `${JSON.stringify({ level: 40, time: Date.now(), msg: lostLines(count) })}\n`)
-  setInterval(() => lines.flush(), flushMs).unref()
+  let flushing: NodeJS.Timeout | undefined
+  // No interval, which would wake an idle process.
+  const flushSoon = () => {
+    if (flushing) return
+    flushing = setTimeout(() => {
+      flushing = undefined
+      lines.flush()
+      if (lines.areWaiting()) flushSoon()
+    }, flushMs).unref()
+  }
+  const write = (line: string) => {
+    lines.write(line)
+    flushSoon()
+  }
   process.once('exit', () => {
     faults.end()
     const until = performance.now() + lastFlushMs
@@ -40,7 +53,7 @@ export function createLog(level: string, worker?: number): Logger {
   })
   const redact = { paths: secrets.flatMap((name) => [name, `*.${name}`]), censor: '[hidden]' }
   const base = { pid: process.pid, hostname: hostname(), ...(worker === undefined ? {} : { worker }) }
-  return pino({ level, base, redact, hooks: { logMethod: countingFaults(faults) } }, lines)
+  return pino({ level, base, redact, hooks: { logMethod: countingFaults(faults) } }, { write })
 }
 
 /**
