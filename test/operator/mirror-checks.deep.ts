@@ -78,6 +78,20 @@ describe('a backup into the same folder', () => {
     expect(await gitsOf()).to.deep.equal([])
   })
 
+  it('continues a first backup that was interrupted, and copies no mirror again that is complete', async () => {
+    const [lost] = nodes as [TestNode]
+    // The manifest is written last.
+    await rm(join(backup, 'manifest.json'))
+    await rm(join(backup, pathOf(lost)), { recursive: true })
+    expect(await gitsOf()).to.include.members(nodes.map(pathOf))
+    const log = await readFile(join(bin, 'log'), 'utf8')
+    const fetches = log.split('\n').filter((line) => / fetch /.test(line))
+    expect(fetches).to.have.length(1)
+    expect(fetches[0]).to.include(pathOf(lost))
+    for (const node of nodes) expectSound(node)
+    expect(await gitsOf()).to.deep.equal([])
+  })
+
   it('has git look at what has got a commit, or another ref', async () => {
     const [one, other] = nodes as [TestNode, TestNode]
     await one.commit('main', { 'a.txt': 'more\n' })

@@ -19,7 +19,16 @@ interface Code {
 const prefix =
   /^(?:[A-Z_]+=(?:"[^"]*"|\S+) +)*(?:(?:sudo|docker|exec|npm run|npx|systemd-run)\b.* )?grove +(?:-- +)?(.+)$/
 /** Variables of other programs, and names that a reader replaces. */
-const others = ['ON_ERROR_STOP', 'HTTPS_PROXY', 'NODE_EXTRA_CA_CERTS', 'NAME', 'ORG_ID', 'NODE_ID', 'COMMIT_ID']
+const others = [
+  'ON_ERROR_STOP',
+  'HTTPS_PROXY',
+  'NODE_EXTRA_CA_CERTS',
+  'UV_USE_IO_URING',
+  'NAME',
+  'ORG_ID',
+  'NODE_ID',
+  'COMMIT_ID',
+]
 /** Pages for those who run Grove, or use its programs. */
 const isForUsers = (page: string) =>
   /^(?:README|SECURITY|server\/(?:deploy|cli|mcp|features\/vault)\/.*|repos\/.*)\.md$/.test(page)
