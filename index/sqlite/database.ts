@@ -21,7 +21,7 @@ export interface Database<S> {
    * @throws DatabaseError: busy after 10 s of waiting for the lock, storage_* if the storage fails
    */
   write<R>(work: (trx: Transaction<S>) => R | Promise<R>): Promise<R>
-  /** Waits for the running transaction. */
+  /** Waits for the running transaction. A second call does nothing more. */
   close(): Promise<void>
 }
 
@@ -49,6 +49,7 @@ export async function openDatabase<S>(
     waiting: { timeoutMs: busyTimeoutMs, refusal: () => new DatabaseBusyError() },
   })
   const write = writeTo<S>(writer, turns, options.observer)
+  let ended: Promise<unknown> | undefined
   try {
     await write((trx) => migrate(trx, migrations, basename(file)))
     const reader = new Connection(await openConnection(file, { synchronous, mode: 'read' }), 'read', options)
@@ -56,7 +57,8 @@ export async function openDatabase<S>(
       read: connect(new Kysely<S>({ dialect: dialectOf(reader) }), reader),
       write,
       close: async () => {
-        await turns.acquire({})
+        ended ??= turns.acquire({})
+        await ended
         writer.close()
         reader.close()
       },
