@@ -16,7 +16,7 @@ const rounds = 7
 
 type Counts = Readonly<Record<string, number>>
 
-/** The least of some rounds. `wal` are pages that SQLite writes, `moves` are calls that change names, `start` are programs. */
+/** The usual counts of a round. `wal` are pages that SQLite writes, `moves` are calls that change names, `start` are programs. */
 const expected: Readonly<Record<string, Counts>> = {
   get: { credentials: 1, index: 7, stat: 6 },
   list: { credentials: 1, index: 2 },
@@ -54,11 +54,14 @@ function countsOf(lines: readonly string[]): Counts {
   return Object.fromEntries([...new Set(kinds)].map((kind) => [kind, kinds.filter((one) => one === kind).length]))
 }
 
-/** The least of each kind: a page of a tree splits in every second commit, and a session is noted as used each minute. */
-function leastOf(all: readonly Counts[]): Counts {
+/**
+ * The third least of each kind. It is more often if a page of a tree splits, in every second commit, and if a session is
+ * noted as used. It is less often if two new objects share a folder, in one of forty commits.
+ */
+function usualOf(all: readonly Counts[]): Counts {
   const kinds = new Set(all.flatMap((counts) => Object.keys(counts)))
-  const least = (kind: string) => Math.min(...all.map((counts) => counts[kind] ?? 0))
-  return Object.fromEntries([...kinds].map((kind) => [kind, least(kind)] as const).filter(([, count]) => count > 0))
+  const usual = (kind: string) => all.map((counts) => counts[kind] ?? 0).sort((a, b) => a - b)[2] ?? 0
+  return Object.fromEntries([...kinds].map((kind) => [kind, usual(kind)] as const).filter(([, count]) => count > 0))
 }
 
 describe('calls and statements of one request', () => {
@@ -109,7 +112,7 @@ describe('calls and statements of one request', () => {
       const noted: string[][] = []
       for (let round = 0; round < warmUps + rounds; round++) noted.push(await calls.during(work))
       expect(noted.flat().filter((line) => isRecompiled.test(line))).to.deep.equal([])
-      const counts = leastOf(noted.slice(warmUps).map(countsOf))
+      const counts = usualOf(noted.slice(warmUps).map(countsOf))
       expect(counts, noted.at(-1)?.join('\n')).to.deep.equal(expected[what])
     })
 })
