@@ -80,16 +80,18 @@ export async function computing(pid: number): Promise<number> {
   return 10_000 * ticks.reduce((sum, some) => sum + some, 0)
 }
 
-/**
- * Nanoseconds of CPU time of the threads that the process has now. Source: the kernel's
- * Documentation/scheduler/sched-stats.rst.
- */
+/** Nanoseconds of CPU time of the threads that the process has now. */
 export async function nanoseconds(pid: number): Promise<number> {
-  const threads = await readdir(`/proc/${pid}/task`)
-  const stats = await Promise.all(
-    threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0')),
-  )
-  return stats.reduce((sum, stat) => sum + Number(stat.split(' ')[0]), 0)
+  return [...(await threadTimes(pid)).values()].reduce((sum, time) => sum + time, 0)
+}
+
+/** Maps the threads that the process has now to their CPU time in ns. Source: Documentation/scheduler/sched-stats.rst. */
+export async function threadTimes(pid: number): Promise<Map<string, number>> {
+  const timeOfThread = async (thread: string): Promise<[string, number]> => {
+    const stat = await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0')
+    return [thread, Number(stat.split(' ')[0])]
+  }
+  return new Map(await Promise.all((await readdir(`/proc/${pid}/task`)).map(timeOfThread)))
 }
 
 /** Microseconds of CPU time of the process and its descendants, including ended ones. */
