@@ -13,10 +13,15 @@ describe('input', () => {
       for (const title of ['b', 'c']) await ann.post(`/orgs/${ann.org}/nodes`, { title, tags: ['page'] })
       const path = `/orgs/${ann.org}/nodes?tag=page&limit=1`
       const first = await ann.get(path)
-      expect(first.headers.link).to.equal(`</orgs/${ann.org}/nodes?tag=page&limit=1&offset=1>; rel="next"`)
-      const second = await ann.get(`/orgs/${ann.org}/nodes?tag=page&limit=1&offset=1`)
-      expect(second.body).to.include({ total: 2, limit: 1, offset: 1 })
-      expect(second.headers).to.not.have.property('link')
+      const next = `${path}&${new URLSearchParams({ after: first.body.next })}`
+      expect(first.headers.link).to.equal(`<${next}>; rel="next"`)
+      for (const one of [next, `${path}&offset=1`]) {
+        const second = await ann.get(one)
+        expect(second.body).to.include({ total: 2, limit: 1 })
+        expect(second.body.nodes).to.have.length(1)
+        expect(second.body.nodes[0].id).to.not.equal(first.body.nodes[0].id)
+        expect(second.headers).to.not.have.property('link')
+      }
     })
   })
 
