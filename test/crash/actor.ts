@@ -69,3 +69,21 @@ export async function ask(
   counts.unknown++
   return { unknown: true }
 }
+
+/**
+ * Asks, and asks again for half of the requests without an answer. If the second is refused, nothing is known of the first.
+ *
+ * @param repeating what may be expected of a second request. Default: the same
+ */
+export async function askTwice(
+  actor: Actor,
+  operation: string,
+  expected: readonly number[],
+  asking: () => Promise<Answer>,
+  repeating = expected,
+): ReturnType<typeof ask> {
+  const first = await ask(actor, operation, expected, asking)
+  if (!first.unknown || actor.random() >= 0.5) return first
+  const { answer } = await ask(actor, `${operation} again`, repeating, asking)
+  return answer ? { answer, unknown: false } : first
+}

@@ -1,6 +1,6 @@
 /** The machines of a storm report commits, and what they learned about them. */
 
-import { type Actor, ask, pick } from './actor.ts'
+import { type Actor, ask, askTwice, pick } from './actor.ts'
 import type { Reported } from './world.ts'
 
 const names = new WeakMap<Actor, string>()
@@ -22,10 +22,9 @@ export async function report(actor: Actor): Promise<void> {
   const body = { state: pick(['pending', 'success', 'failure'], random), description: one.asked }
   const path = `${node.at}/checks/${commit}/${encodeURIComponent(name)}`
   const put = () => person().put(path, body)
-  const first = await ask(actor, 'report a check', [200, 404], put)
-  const again = first.unknown && random() < 0.5 ? await ask(actor, 'repeat a report', [200, 404], put) : first
-  if (again.answer?.status === 200) one.description = again.answer.body.description
-  if (!again.unknown && !(first.unknown && again.answer === undefined)) delete one.asked
+  const { answer, unknown } = await askTwice(actor, 'report a check', [200, 404], put)
+  if (answer?.status === 200) one.description = answer.body.description
+  if (!unknown) delete one.asked
 }
 
 /** The head of a request, whose branch may be deleted by now. */

@@ -1,7 +1,7 @@
 /** A client of a storm acts. It reads the answer as a yes, as busy, or as unknown. */
 
 import { commitOf } from '../support/concurrency-rules.ts'
-import { type Actor, ask, pick } from './actor.ts'
+import { type Actor, ask, askTwice, pick } from './actor.ts'
 import { applySuggestion, changeRules, mergeRuled, proposeRuled, pushRuled, reportCheck } from './consent.ts'
 import { credentialOperations } from './credentials.ts'
 import { report } from './machines.ts'
@@ -179,7 +179,7 @@ async function createNode(actor: Actor): Promise<void> {
 
 /** New nodes, each but the first below the one before, and one of those that this client has. All are there, or none was told of. */
 async function writeBatch(actor: Actor): Promise<void> {
-  const { world, person, random, nodes } = actor
+  const { world, person, nodes } = actor
   const own = nodes.filter(({ deleted, unsure }) => deleted === 'no' && !unsure)
   if (own.length > 8) return
   const fresh = Array.from({ length: 3 }, () => newOwnNode(world))
@@ -193,14 +193,11 @@ async function writeBatch(actor: Actor): Promise<void> {
     ...own.slice(0, 1).map(({ id }) => ({ id, tags: [`tag-${world.next()}`] })),
   ]
   const path = `/orgs/${world.org}/nodes/batch`
-  const { answer, unknown } = await ask(actor, 'write a batch', [200], () => person().put(path, { nodes: items }))
+  const put = () => person().put(path, { nodes: items })
+  const { answer, unknown } = await askTwice(actor, 'write a batch', [200], put)
   if (!answer && !unknown) return
-  const again = unknown && random() < 0.5
-  const second = again
-    ? await ask(actor, 'repeat a batch', [200], () => person().put(path, { nodes: items }))
-    : { answer, unknown }
   for (const node of fresh) {
-    node.unsure = !second.answer
+    node.unsure = unknown
     nodes.push(node)
     world.nodes.push(node)
   }

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { readSets } from '../support/sets-reader.ts'
-import { type Actor, ask, pick } from './actor.ts'
+import { type Actor, ask, askTwice, pick } from './actor.ts'
 import { newOwnNode, type OwnNode, type World } from './world.ts'
 
 /** A client has this many nodes at most before it proposes no new ones. */
@@ -42,13 +42,12 @@ export async function proposeSet(actor: Actor): Promise<void> {
 
 /** Merges the set. All of it is there afterwards, or nothing is. */
 async function mergeSet(actor: Actor, at: string, fresh: readonly OwnNode[], gone: OwnNode | undefined): Promise<void> {
-  const { world, person, random, nodes } = actor
+  const { world, person, nodes } = actor
   nodes.push(...fresh)
   world.nodes.push(...fresh)
   if (gone) gone.deleted = 'asked'
-  const merge = (name: string) => ask(actor, name, [200, 404, 409], () => person().post(`${at}/merge`, {}))
-  const first = await merge('merge a set')
-  const { answer, unknown } = first.unknown && random() < 0.5 ? await merge('repeat the merge of a set') : first
+  const merge = () => person().post(`${at}/merge`, {})
+  const { answer, unknown } = await askTwice(actor, 'merge a set', [200, 404, 409], merge)
   if (unknown) return
   const isMerged = answer?.status === 200
   for (const node of fresh) Object.assign(node, { unsure: false, deleted: isMerged ? 'no' : 'done' })

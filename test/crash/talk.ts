@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Client } from '../support/people.ts'
-import { type Actor, ask, pick } from './actor.ts'
+import { type Actor, ask, askTwice, pick } from './actor.ts'
 import { problem } from './problems.ts'
 import type { Entry, EntryState, OwnEntry, Request, SharedNode } from './world.ts'
 
@@ -25,15 +25,14 @@ export async function comment(actor: Actor): Promise<void> {
   const id = randomUUID()
   const body = { id, text: `comment ${world.next()}`, ...(thread !== undefined && { thread }) }
   const post = () => person().post(`${at}/comments`, body)
-  const first = await ask(actor, 'comment', [201], post)
-  const again = first.unknown && random() < 0.5 ? await ask(actor, 'repeat a comment', [201, 409], post) : first
-  if (!again.answer && !first.unknown) return
+  const { answer, unknown } = await askTwice(actor, 'comment', [201], post, [201, 409])
+  if (!answer && !unknown) return
   const state: EntryState = { text: body.text, isDeleted: false, isResolved: false, isWithdrawn: false }
-  const entry: Entry = { kind: 'comment', id, thread, number: again.answer?.body.entry, state, isUnsure: !again.answer }
-  if (again.answer?.status === 201 && (again.answer.body.id !== id || again.answer.body.text !== body.text))
-    problem(world, `a comment of ${at} was answered with another`, again.answer)
+  const entry: Entry = { kind: 'comment', id, thread, number: answer?.body.entry, state, isUnsure: !answer }
+  if (answer?.status === 201 && (answer.body.id !== id || answer.body.text !== body.text))
+    problem(world, `a comment of ${at} was answered with another`, answer)
   request.entries.push(entry)
-  if (again.answer) actor.entries.push({ node, request, entry })
+  if (answer) actor.entries.push({ node, request, entry })
 }
 
 function ownEntry({ entries, random }: Actor, kind: Entry['kind']): OwnEntry | undefined {

@@ -50,6 +50,20 @@ describe('change sets', () => {
     await di.post(`${sets}/${set.number}/merge`).then(expecting(200))
   })
 
+  it.deep('merge once, and succeed for everybody who merges at that moment', async () => {
+    for (let round = 0; round < 4; round++) {
+      const [seals, old] = [await aPage('Seals'), await aPage('Old seals')]
+      const nodes = [
+        { title: 'Sea lions', parents: [seals] },
+        { id: seals, tags: ['seal'] },
+      ]
+      const { change_set: set } = await open(di, { title: 'Seals', nodes, deletions: [{ node_id: old }] })
+      const merge = () => di.post(`${sets}/${set.number}/merge`, { expected_version: set.version })
+      const answers = await Promise.all(Array.from({ length: 6 }, merge))
+      expect(answers.map(({ status, body }) => body.code ?? status)).to.deep.equal(answers.map(() => 200))
+    }
+  })
+
   it('are opened once for an id, and whole or not at all', async () => {
     const page = await aPage('Seals')
     const id = randomUUID()

@@ -3,7 +3,7 @@
  * that the judgement read are compared, and the caller and the rules are checked again.
  */
 import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
-import { type RefName, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
+import { type RefName, updateRefs, withRefLock } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import { noOid, type Oid } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
@@ -60,12 +60,17 @@ export async function mergeChangeSet(
   for (let tries = 0; tries < maxTries; tries++) {
     const access = await authorizeOrg(ctx, path, 'editor')
     if (body.override) requireOverridable(ctx.actor, access, body.override.reason, ['body', 'override', 'reason'])
+    const sets = setsOf(ctx, path.org_id)
+    const from = readRef(sets.repo, sets.ref)
     await settleSets(ctx, path.org_id)
     const row = await findSet(ctx, path)
     if (row.status === 'merged') return { change_set: await findShown(ctx, access, row) }
-    const ticket = await prepare(ctx, access, row, body)
-    const isMerged = await attempt(ctx, access, ticket)
-    if (!isMerged) continue
+    const ticket = await tryMerge(ctx, access, row, { ...body, sets, from }).catch(async (error: unknown) => {
+      // A running merge moves page by page, and the judgement reads pages without locks.
+      const isJudged = await withRefLock(ctx.store, sets, '', async () => readRef(sets.repo, sets.ref) === from)
+      if (isJudged) throw error
+    })
+    if (!ticket) continue
     await discardMerged(
       ctx,
       path.org_id,
@@ -94,11 +99,27 @@ interface TicketItem {
   readonly ledger: { readonly from: Oid; readonly to: Oid }
 }
 
+interface Attempt extends SetMerge {
+  readonly sets: RefName
+  /** The ledger of sets, not newer than the row of the set. */
+  readonly from: Oid | null
+}
+
+/** Undefined: something has changed since it was judged. @throws errors of prepare and attempt */
+async function tryMerge(
+  ctx: Ctx<Person>,
+  access: OrgAccess,
+  row: PullRow,
+  input: Attempt,
+): Promise<Ticket | undefined> {
+  const ticket = await prepare(ctx, access, row, input)
+  return (await attempt(ctx, access, ticket)) ? ticket : undefined
+}
+
 /** Judges the set, and writes the objects of the merge. @throws AppError its first reason as code, head_moved */
-async function prepare(ctx: Ctx<Person>, access: OrgAccess, row: PullRow, input: SetMerge): Promise<Ticket> {
-  const orgId = access.org.id
-  const name = setsOf(ctx, orgId)
-  const [from, org] = [readRef(name.repo, name.ref), readRef(orgRepo(ctx.store, orgId), main)]
+async function prepare(ctx: Ctx<Person>, access: OrgAccess, row: PullRow, input: Attempt): Promise<Ticket> {
+  const { sets: name, from } = input
+  const org = readRef(orgRepo(ctx.store, access.org.id), main)
   if (from === null) throw new AppError('change_set_not_found', 'Change set not found')
   const record = await readSet(name.repo, from, row.number)
   const state = await judgeSet(ctx, access, row)
