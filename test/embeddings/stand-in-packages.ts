@@ -18,13 +18,13 @@ exports.initModel = async (source) => {
     },
   }
 }`
-/** As in the real package, nothing waits for the backend. */
+/** A tensor fails before the backend is ready, as in the real package. */
 const core = `
 let isReady = false
 const made = new Promise((resolve) => setTimeout(resolve, 20)).then(() => { isReady = true })
 exports.ready = () => made
 exports.tensor = () => { if (!isReady) throw new Error('The backend is not ready') }`
-/** As in the real package, it makes tensors at once. */
+/** Makes tensors at once, as the real package does. */
 const weights = `
 exports.modelSource = async () => {
   require('@energetic-ai/core').tensor()

@@ -72,14 +72,17 @@ function putTogether({ events, now }: Pick<Services, 'events' | 'now'>, intents:
     return others.written
   }
   const rows = [...intents]
-  const written = events
-    .write((trx) => {
-      waiting.delete(events)
-      putIntents(trx, rows, now())
-    })
-    .finally(() => waiting.delete(events))
-  waiting.set(events, { rows, written })
-  return written
+  const written = events.write((trx) => {
+    waiting.delete(events)
+    putIntents(trx, rows, now())
+  })
+  const batch = { rows, written }
+  waiting.set(events, batch)
+  // If no transaction begins, the next change must not join this one.
+  return written.catch((error: unknown) => {
+    if (waiting.get(events) === batch) waiting.delete(events)
+    throw error
+  })
 }
 
 async function recordBefore(deps: Services, moves: readonly Move[]): Promise<void> {

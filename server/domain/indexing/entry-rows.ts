@@ -62,7 +62,7 @@ async function readRows(repo: Repo, nodeId: string, files: readonly EntryFile[])
 /** The most files that one line of the log names. */
 const loggedFiles = 20
 
-/** What writing entries needs. */
+/** The services that writing entries uses. */
 export interface SliceDeps extends Pick<Services, 'index'> {
   readonly log: Pick<Services['log'], 'error'>
 }

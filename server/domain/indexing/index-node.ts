@@ -98,7 +98,11 @@ async function countFailure({ metrics }: Services, kind: 'node' | 'org', work: (
 }
 
 /** Records events. A failure is only logged, because the sweep records what is missing. */
-async function tryRecord({ log }: Pick<Services, 'log'>, orgId: string, record: () => Promise<void>): Promise<void> {
+export async function tryRecord(
+  { log }: Pick<Services, 'log'>,
+  orgId: string,
+  record: () => Promise<void>,
+): Promise<void> {
   await record().catch((error: unknown) => {
     log.error({ err: error, orgId }, 'events could not be recorded; the sweep retries')
   })
@@ -188,8 +192,11 @@ async function indexOrgRows(deps: Services, orgId: string): Promise<void> {
   }
 }
 
-/** The most nodes of a transaction. It also ends at this number of edges and tags, because other writers wait for it. */
-const atOnce = { nodes: 50, edgesAndTags: 500 } as const
+/** The most nodes of a transaction. Other writers wait for it, some 20 ms. */
+const nodesAtOnce = 50
+
+/** The most edges and tags of new nodes in a transaction. */
+const edgesAndTagsAtOnce = 500
 
 /**
  * Writes the rows of new nodes. A failure is logged and the sweep retries, as after any other change. A node that
@@ -197,7 +204,7 @@ const atOnce = { nodes: 50, edgesAndTags: 500 } as const
  */
 export async function indexNewNodes(deps: Services, orgId: string, nodes: readonly NewNodeRows[]): Promise<void> {
   for (let at = 0; at < nodes.length; ) {
-    const some = fitting(nodes, at)
+    const some = fitting(nodes, at, edgesAndTagsAtOnce, ({ edges, tags }) => edges.length + tags.length)
     at += some.length
     const stop = deps.metrics.indexSeconds.startTimer({ kind: 'node' })
     try {
@@ -214,11 +221,18 @@ export async function indexNewNodes(deps: Services, orgId: string, nodes: readon
   }
 }
 
-/** The nodes, beginning at `from`, that fit in one transaction. */
-function fitting(nodes: readonly NewNodeRows[], from: number): readonly NewNodeRows[] {
-  let seen = 0
-  let to = from
-  for (; to < nodes.length && to - from < atOnce.nodes && seen < atOnce.edgesAndTags; to++)
-    seen += (nodes[to]?.edges.length ?? 0) + (nodes[to]?.tags.length ?? 0)
-  return nodes.slice(from, to)
+/**
+ * The items, beginning at `from`, that fit in one transaction.
+ *
+ * @param most the number of rows at which it ends
+ */
+export function fitting<T>(items: readonly T[], from: number, most: number, rowsOf: (item: T) => number): readonly T[] {
+  const some: T[] = []
+  let rows = 0
+  for (const item of items.slice(from, from + nodesAtOnce)) {
+    if (rows >= most) break
+    rows += rowsOf(item)
+    some.push(item)
+  }
+  return some
 }

@@ -38,7 +38,7 @@ import { indexedBranches, keepBranches, matchesIndexed } from './indexed-branche
 import { collectLogs } from './logs.ts'
 import { nodeFields, proposedFields } from './node-rows.ts'
 
-/** What comparing needs. */
+/** The services that comparing refs with rows uses. */
 export type CompareDeps = Pick<Services, 'store' | 'index' | 'events' | 'now'> & SliceDeps
 
 /** A node whose rows were compared with its refs. */

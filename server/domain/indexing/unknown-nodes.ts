@@ -15,6 +15,7 @@ import { historiesOf } from '../history.ts'
 import { nodeRepo } from '../layout.ts'
 import type { Services } from '../services.ts'
 import { logDamagedEntries } from './entry-rows.ts'
+import { fitting, tryRecord } from './index-node.ts'
 import { type CompareDeps, prepareNode } from './prepared-node.ts'
 
 /** A node without rows, as its repository has it. */
@@ -55,8 +56,8 @@ export function isUntouched({ store }: Pick<Services, 'store'>, orgId: string, n
   return created === undefined && added === 0 && listUnindexed(repo).length === 0
 }
 
-/** The most nodes, and rows besides theirs, of one transaction. Other writers wait for it, some 20 ms. */
-const atOnce = { nodes: 50, rows: 1_000 } as const
+/** The most rows of nodes in a transaction, besides those of the nodes themselves. */
+const rowsAtOnce = 1_000
 
 /** Writes the rows and the events. Returns the ids of the nodes that were written. */
 export async function writeUnknown(
@@ -66,7 +67,7 @@ export async function writeUnknown(
 ): Promise<ReadonlySet<string>> {
   const written = new Set<string>()
   for (let at = 0; at < nodes.length && !deps.draining.aborted; ) {
-    const some = fitting(nodes, at)
+    const some = fitting(nodes, at, rowsAtOnce, rowsOf)
     at += some.length
     const changes = some.map(({ change }) => change)
     const stop = deps.metrics.indexSeconds.startTimer({ kind: 'node' })
@@ -84,25 +85,14 @@ export async function writeUnknown(
     }
     const unrecorded = some.flatMap(({ change, isRecorded }) => (isRecorded ? [] : change.nodeId))
     if (unrecorded.length > 0)
-      await recordNodes(deps, orgId, unrecorded, historiesOf(deps)).catch((error: unknown) => {
-        deps.log.error({ err: error, orgId }, 'events could not be recorded; the sweep retries')
-      })
+      await tryRecord(deps, orgId, () => recordNodes(deps, orgId, unrecorded, historiesOf(deps)))
     await nextTurn()
   }
   return written
 }
 
-/** The nodes, beginning at `from`, that fit in one transaction. */
-function fitting(nodes: readonly UnknownNode[], from: number): readonly UnknownNode[] {
-  let rows = 0
-  let to = from
-  for (; to < nodes.length && to - from < atOnce.nodes && rows < atOnce.rows; to++) rows += rowsOf(nodes[to])
-  return nodes.slice(from, to)
-}
-
-function rowsOf(node: UnknownNode | undefined): number {
-  if (node === undefined) return 0
-  const { edges = [], tags = [], logs, pulls, branches, entries } = node.change
+function rowsOf({ change }: UnknownNode): number {
+  const { edges = [], tags = [], logs, pulls, branches, entries } = change
   const ofLogs = logs.reduce((sum, { entries }) => sum + entries.length, 0)
   return edges.length + tags.length + ofLogs + 5 * pulls.length + branches.size + 5 * (entries?.put.length ?? 0)
 }
