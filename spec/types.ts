@@ -3988,6 +3988,83 @@ export interface components {
             reasons: ("review_requested" | "mentioned" | "answered" | "changes_requested" | "open_threads" | "ready_to_merge")[];
             last_activity_at: components["schemas"]["UtcTime"];
         };
+        /** @description A draft without its text. */
+        DraftFields: {
+            id: components["schemas"]["Uuid"];
+            /** @description The node. That of a new page does not exist yet. */
+            node_id: components["schemas"]["Uuid"];
+            /** @description True if the draft is of a new page. */
+            is_new: boolean;
+            /** @description The branch that is edited. */
+            branch: components["schemas"]["BranchName"];
+            /** @description The commit that the draft began with. */
+            head: string | null;
+            /** @description The title, which may be blank. */
+            title: string;
+            /** @description The message of the commit. */
+            message: string;
+            /** @description The other fields of the form, such as tags and properties, URL-encoded. */
+            form: string;
+            /** @description The commit of the draft. It changes with each change. */
+            version: components["schemas"]["Oid"];
+            /** @description The time of the last change. */
+            saved_at: components["schemas"]["UtcTime"];
+        };
+        /** @description A draft with its text. */
+        Draft: components["schemas"]["DraftFields"] & {
+            /** @description The text. */
+            text_content: string;
+        };
+        /** @description A draft without its text, and its organisation. */
+        MyDraft: components["schemas"]["DraftFields"] & {
+            org_id: components["schemas"]["Uuid"];
+            /** @description The name of the organisation. */
+            org_name: string;
+        };
+        /** @description A draft to store. */
+        DraftChange: {
+            /** @description The node, or the id that a new page will have. */
+            node_id: components["schemas"]["Uuid"];
+            /** @description True if the draft is of a new page. */
+            is_new?: boolean;
+            /** @description The branch that is edited. Default: `main`. */
+            branch?: components["schemas"]["BranchName"];
+            /** @description The commit that the draft began with. Null if there was none. */
+            head?: string | null;
+            /** @description The title, which may be blank. */
+            title: string;
+            /** @description The text, with up to 1 MiB as UTF-8. */
+            text_content: string;
+            /** @description The message of the commit. */
+            message?: string;
+            /** @description The other fields of the form, such as tags and properties, URL-encoded. */
+            form?: string;
+            /**
+             * @description The version that you expect. Null if the draft must not exist. If it has another one, nothing changes (409
+             *     `version_moved`).
+             */
+            expected_version: string | null;
+        };
+        /** @description A page of your drafts. */
+        DraftPage: {
+            /** @description The drafts of this page. */
+            drafts: components["schemas"]["MyDraft"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+            /** @description The names of your organisations that another cell has, by their ids. */
+            elsewhere: {
+                [key: string]: string;
+            };
+        };
+        /** @description A page of your drafts in an organisation. */
+        OrgDraftPage: {
+            /** @description The drafts of this page. */
+            drafts: components["schemas"]["DraftFields"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
         /** @description A page of pull requests that wait for you. */
         WaitingPage: {
             /** @description The pull requests of this page. */
@@ -4942,7 +5019,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "change_set_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "type_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "node_in_trash" | "rule_would_end" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "too_many_types" | "version_moved" | "type_in_use" | "impact_changed" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "item_exists" | "too_many_items" | "too_many_change_sets" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "check_exists" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "in_change_set" | "empty" | "item_gone" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "org_needs_newer_version" | "provider_unavailable";
+        KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "change_set_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "type_not_found" | "draft_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "node_in_trash" | "rule_would_end" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "too_many_types" | "too_many_drafts" | "version_moved" | "type_in_use" | "impact_changed" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "item_exists" | "too_many_items" | "too_many_change_sets" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "check_exists" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "in_change_set" | "empty" | "item_gone" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "org_needs_newer_version" | "provider_unavailable";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -5253,6 +5330,8 @@ export interface components {
         type_name: string;
         /** @description The bot's account id. An unknown id is 404, even if it is not a UUID. */
         bot_id: components["schemas"]["AnyId"];
+        /** @description The draft's id, a UUID. */
+        draft_id: components["schemas"]["Uuid"];
         /** @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID. */
         token_id: components["schemas"]["AnyId"];
         /** @description The account's id. An unknown id is 404, even if it is not a UUID. */
@@ -9723,6 +9802,143 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["OrgWaitingPage"];
                 };
+            };
+        };
+    };
+    listDrafts: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of drafts. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DraftPage"];
+                };
+            };
+        };
+    };
+    listOrgDrafts: {
+        parameters: {
+            query?: {
+                /** @description Lists only drafts of this node. */
+                node_id?: components["schemas"]["Uuid"];
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of drafts. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrgDraftPage"];
+                };
+            };
+        };
+    };
+    getDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                org_id: components["parameters"]["org_id"];
+                /** @description The draft's id, a UUID. */
+                draft_id: components["parameters"]["draft_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The draft. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+        };
+    };
+    putDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                org_id: components["parameters"]["org_id"];
+                /** @description The draft's id, a UUID. */
+                draft_id: components["parameters"]["draft_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DraftChange"];
+            };
+        };
+        responses: {
+            /** @description The stored draft. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+        };
+    };
+    deleteDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                org_id: components["parameters"]["org_id"];
+                /** @description The draft's id, a UUID. */
+                draft_id: components["parameters"]["draft_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -101,6 +101,15 @@ export async function listOrgsOf(db: IndexDb, userId: string, page: Slice) {
   return { rows, total: await totalWith(rows, page, () => totalOf(mine)) }
 }
 
+/** Lists the names of a member's organisations, oldest first. */
+export function listOrgNamesOf(db: IndexDb, userId: string): Promise<Pick<OrgRow, 'id' | 'name'>[]> {
+  return readRows(
+    db,
+    'select org.id, org.name from org join member on member.org_id = org.id where member.user_id = ? order by org.created_at, org.id',
+    userId,
+  )
+}
+
 /** Counts the organisations that a user owns. */
 export function countOwnedOrgs(db: IndexDb, userId: string): Promise<number> {
   return totalOf(db.selectFrom('member').where('user_id', '=', userId).where('role', '=', 'owner'))

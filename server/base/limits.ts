@@ -125,6 +125,13 @@ export const changeSetItems = 50
 /** Added and removed edges and tags of a change set. Other writers of the index wait for their rows. */
 export const changeSetEdges = 2_000
 export const openChangeSets = 1_000
+/** A user has so many in an organisation. */
+export const drafts = 100
+export const draftBytes = 1_048_576
+export const draftDays = 90
+/** The fields of the editor have the same limits. */
+export const draftMessage = 10_000
+export const draftForm = 262_144
 /** Open change sets of one user in an organisation. */
 export const ownChangeSets = 100
 /** A user's open drafts of change sets that an organisation lists. */

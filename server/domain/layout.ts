@@ -69,6 +69,8 @@ export const ledgerRef = 'refs/grove/ledger'
 export const deletionRef = 'refs/grove/deletion'
 /** The ledger of an organisation's change sets, in its own repository. */
 export const setsRef = 'refs/grove/sets'
+/** Drafts of users, in an organisation's own repository: `<12 hex digits of the user>/<id>`. */
+export const draftRefs = 'refs/grove/drafts/'
 /** Locked, never moved, while a parent edge is added on main. Two commits must not close a cycle together. */
 export const graphRef = 'refs/grove/graph'
 /** Locked, never moved, during maintenance. Only one process at a time maintains a repository. */

@@ -40,6 +40,11 @@ export interface ImportAt extends OrgAt {
   readonly import_id: string
 }
 
+/** A draft of the caller. */
+export interface DraftAt extends OrgAt {
+  readonly draft_id: string
+}
+
 /** A type by its name. */
 export interface TypeAt extends OrgAt {
   readonly type_name: string

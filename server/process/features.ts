@@ -4,6 +4,7 @@ import type { OldestNeeded } from '../domain/events/retention.ts'
 import type { Services } from '../domain/services.ts'
 import { audit } from '../features/audit/feature.ts'
 import { bots } from '../features/bots/feature.ts'
+import { drafts } from '../features/drafts/feature.ts'
 import type { Feature } from '../features/feature.ts'
 import { graph } from '../features/graph/feature.ts'
 import { inbox } from '../features/inbox/feature.ts'
@@ -13,12 +14,13 @@ import { vault } from '../features/vault/feature.ts'
 import { webhooks } from '../features/webhooks/feature.ts'
 import type { PageRoute } from '../pages/pages.ts'
 
-const features: readonly Feature[] = [audit, bots, graph, inbox, oauth, types, webhooks, vault]
+const features: readonly Feature[] = [audit, bots, drafts, graph, inbox, oauth, types, webhooks, vault]
 
 /** Named one by one, so that the compiler finds an operation without a use case. */
 export const operations = {
   ...audit.operations,
   ...bots.operations,
+  ...drafts.operations,
   ...graph.operations,
   ...inbox.operations,
   ...oauth.operations,

@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = 'f20c52606f10'
+export const revision = 'e826a8f49116'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',
@@ -149,6 +149,11 @@ export const operations = {
   putReadMark: 'PUT /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/read-mark',
   listWaiting: 'GET /waiting',
   listOrgWaiting: 'GET /orgs/{org_id}/waiting',
+  listDrafts: 'GET /drafts',
+  listOrgDrafts: 'GET /orgs/{org_id}/drafts',
+  getDraft: 'GET /orgs/{org_id}/drafts/{draft_id}',
+  putDraft: 'PUT /orgs/{org_id}/drafts/{draft_id}',
+  deleteDraft: 'DELETE /orgs/{org_id}/drafts/{draft_id}',
   listChecks: 'GET /orgs/{org_id}/nodes/{node_id}/checks/{commit_id}',
   putCheck: 'PUT /orgs/{org_id}/nodes/{node_id}/checks/{commit_id}/{name}',
   listEvents: 'GET /orgs/{org_id}/events',

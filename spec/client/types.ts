@@ -3988,6 +3988,83 @@ export interface components {
             readonly reasons: readonly ("review_requested" | "mentioned" | "answered" | "changes_requested" | "open_threads" | "ready_to_merge")[];
             readonly last_activity_at: components["schemas"]["UtcTime"];
         };
+        /** @description A draft without its text. */
+        readonly DraftFields: {
+            readonly id: components["schemas"]["Uuid"];
+            /** @description The node. That of a new page does not exist yet. */
+            readonly node_id: components["schemas"]["Uuid"];
+            /** @description True if the draft is of a new page. */
+            readonly is_new: boolean;
+            /** @description The branch that is edited. */
+            readonly branch: components["schemas"]["BranchName"];
+            /** @description The commit that the draft began with. */
+            readonly head: string | null;
+            /** @description The title, which may be blank. */
+            readonly title: string;
+            /** @description The message of the commit. */
+            readonly message: string;
+            /** @description The other fields of the form, such as tags and properties, URL-encoded. */
+            readonly form: string;
+            /** @description The commit of the draft. It changes with each change. */
+            readonly version: components["schemas"]["Oid"];
+            /** @description The time of the last change. */
+            readonly saved_at: components["schemas"]["UtcTime"];
+        };
+        /** @description A draft with its text. */
+        readonly Draft: components["schemas"]["DraftFields"] & {
+            /** @description The text. */
+            readonly text_content: string;
+        };
+        /** @description A draft without its text, and its organisation. */
+        readonly MyDraft: components["schemas"]["DraftFields"] & {
+            readonly org_id: components["schemas"]["Uuid"];
+            /** @description The name of the organisation. */
+            readonly org_name: string;
+        };
+        /** @description A draft to store. */
+        readonly DraftChange: {
+            /** @description The node, or the id that a new page will have. */
+            readonly node_id: components["schemas"]["Uuid"];
+            /** @description True if the draft is of a new page. */
+            readonly is_new?: boolean;
+            /** @description The branch that is edited. Default: `main`. */
+            readonly branch?: components["schemas"]["BranchName"];
+            /** @description The commit that the draft began with. Null if there was none. */
+            readonly head?: string | null;
+            /** @description The title, which may be blank. */
+            readonly title: string;
+            /** @description The text, with up to 1 MiB as UTF-8. */
+            readonly text_content: string;
+            /** @description The message of the commit. */
+            readonly message?: string;
+            /** @description The other fields of the form, such as tags and properties, URL-encoded. */
+            readonly form?: string;
+            /**
+             * @description The version that you expect. Null if the draft must not exist. If it has another one, nothing changes (409
+             *     `version_moved`).
+             */
+            readonly expected_version: string | null;
+        };
+        /** @description A page of your drafts. */
+        readonly DraftPage: {
+            /** @description The drafts of this page. */
+            readonly drafts: readonly components["schemas"]["MyDraft"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+            /** @description The names of your organisations that another cell has, by their ids. */
+            readonly elsewhere: {
+                readonly [key: string]: string;
+            };
+        };
+        /** @description A page of your drafts in an organisation. */
+        readonly OrgDraftPage: {
+            /** @description The drafts of this page. */
+            readonly drafts: readonly components["schemas"]["DraftFields"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
         /** @description A page of pull requests that wait for you. */
         readonly WaitingPage: {
             /** @description The pull requests of this page. */
@@ -4942,7 +5019,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        readonly KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "change_set_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "type_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "node_in_trash" | "rule_would_end" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "too_many_types" | "version_moved" | "type_in_use" | "impact_changed" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "item_exists" | "too_many_items" | "too_many_change_sets" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "check_exists" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "in_change_set" | "empty" | "item_gone" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "org_needs_newer_version" | "provider_unavailable";
+        readonly KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "quota_exceeded" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "change_set_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "type_not_found" | "draft_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "node_in_trash" | "rule_would_end" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_connections" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "too_many_types" | "too_many_drafts" | "version_moved" | "type_in_use" | "impact_changed" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "item_exists" | "too_many_items" | "too_many_change_sets" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "check_exists" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "in_change_set" | "empty" | "item_gone" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "org_needs_newer_version" | "provider_unavailable";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -5253,6 +5330,8 @@ export interface components {
         readonly type_name: string;
         /** @description The bot's account id. An unknown id is 404, even if it is not a UUID. */
         readonly bot_id: components["schemas"]["AnyId"];
+        /** @description The draft's id, a UUID. */
+        readonly draft_id: components["schemas"]["Uuid"];
         /** @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID. */
         readonly token_id: components["schemas"]["AnyId"];
         /** @description The account's id. An unknown id is 404, even if it is not a UUID. */
@@ -9723,6 +9802,143 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["OrgWaitingPage"];
                 };
+            };
+        };
+    };
+    readonly listDrafts: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of drafts. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DraftPage"];
+                };
+            };
+        };
+    };
+    readonly listOrgDrafts: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Lists only drafts of this node. */
+                readonly node_id?: components["schemas"]["Uuid"];
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of drafts. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["OrgDraftPage"];
+                };
+            };
+        };
+    };
+    readonly getDraft: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The draft's id, a UUID. */
+                readonly draft_id: components["parameters"]["draft_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The draft. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Draft"];
+                };
+            };
+        };
+    };
+    readonly putDraft: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The draft's id, a UUID. */
+                readonly draft_id: components["parameters"]["draft_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["DraftChange"];
+            };
+        };
+        readonly responses: {
+            /** @description The stored draft. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Draft"];
+                };
+            };
+        };
+    };
+    readonly deleteDraft: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The draft's id, a UUID. */
+                readonly draft_id: components["parameters"]["draft_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -20,6 +20,8 @@ describe('the data of a user', () => {
     const comments = `${node.at}/pull-requests/${number}/comments`
     await bob.post(comments, { text: 'Words of Bob' }).then(expecting(201))
     await ann.post(comments, { text: 'Words of Ann' }).then(expecting(201))
+    const draft = { node_id: node.id, title: 'Sea', text_content: 'Bob drafts', expected_version: null }
+    await bob.put(`/orgs/${ann.org}/drafts/${node.id}`, draft).then(expecting(200))
     await grove.settled()
 
     const { code, stdout } = await cli(grove.dataDir, 'account', 'export', 'bob@example.org')
@@ -30,7 +32,8 @@ describe('the data of a user', () => {
       .map((line) => JSON.parse(line))
     const sources = new Set(records.map(({ source }) => source))
     expect([...sources]).to.include.members(['account', 'access_token', 'membership', 'pull_request', 'entry', 'audit'])
-    for (const own of ['bob@example.org', 'Bob asks', 'Words of Bob', 'Laptop']) expect(stdout).to.contain(own)
+    for (const own of ['bob@example.org', 'Bob asks', 'Words of Bob', 'Bob drafts', 'Laptop'])
+      expect(stdout).to.contain(own)
     for (const other of ['Words of Ann', 'ann@example.org', token, 'argon2', '"hash"'])
       expect(stdout).to.not.contain(other)
 

@@ -76,7 +76,7 @@ describe('change sets', () => {
     expect((await ann.get(`${sets}?status=all`)).body.total).to.equal(before)
     const moved = await cy.post(sets, {
       title: 'Seals',
-      deletions: [{ node_id: page, expected_head: '0'.repeat(39) + '1' }],
+      deletions: [{ node_id: page, expected_head: `${'0'.repeat(39)}1` }],
     })
     expect([moved.status, moved.body.code]).to.deep.equal([409, 'head_moved'])
     const same = await bob.post(sets, { title: 'Seals', nodes: [{ id: await aPage('Cods'), title: 'Cods' }] })

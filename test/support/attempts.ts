@@ -169,6 +169,15 @@ async function onType({ owner, org }: World): Promise<Attempt> {
   return { params: { type_name } }
 }
 
+const draftBody = () => ({ node_id: randomUUID(), title: 'Whales', text_content: 'Whales', expected_version: null })
+
+/** Stores a draft of the owner. */
+async function onDraft({ owner, org }: World): Promise<Attempt> {
+  const draft_id = randomUUID()
+  await made(owner.put(`/orgs/${org}/drafts/${draft_id}`, draftBody()))
+  return { params: { draft_id } }
+}
+
 const onWebhook = async (world: World): Promise<Attempt> => ({ params: { webhook_id: await makeWebhook(world) } })
 const onBot = async (world: World): Promise<Attempt> => ({ params: { bot_id: await makeBot(world) } })
 const onDelivery = async (world: World): Promise<Attempt> => ({ params: await makeDelivery(world) })
@@ -604,6 +613,11 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   putReadMark: { need: 'reader', attempt: (world) => ({ ...onPull(world), body: { entry: 1 } }) },
   listWaiting: { need: 'person', attempt: () => ({}) },
   listOrgWaiting: { need: 'reader', attempt: () => ({}) },
+  listDrafts: { need: 'person', attempt: () => ({}) },
+  listOrgDrafts: { need: 'reader', attempt: () => ({}) },
+  getDraft: { need: 'own', attempt: onDraft },
+  putDraft: { need: 'contributor', attempt: () => ({ params: { draft_id: randomUUID() }, body: draftBody() }) },
+  deleteDraft: { need: 'own', attempt: onDraft },
   listEvents: { need: 'reader', attempt: () => ({}) },
 
   listInbox: { need: 'person', attempt: () => ({}) },

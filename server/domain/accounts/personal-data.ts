@@ -5,11 +5,13 @@ import { listAuditRowsAbout } from '../../../index/log/audit.ts'
 import { type Operator, operator, type Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { rowView, withoutOthers } from '../audit/entries.ts'
+import { draftsOf, listStoredDrafts, readDraftText } from '../drafts/stored-drafts.ts'
+import { orgRepo } from '../layout.ts'
 import type { Ctx } from '../services.ts'
 import { listOrgsOf } from './orgs-of.ts'
 
 export interface PersonalRecord {
-  /** A table of accounts, `membership`, `pull_request`, `entry` or `audit`. */
+  /** A table of accounts, `membership`, `pull_request`, `entry`, `draft` or `audit`. */
   readonly source: string
   readonly record: object
 }
@@ -53,6 +55,11 @@ export async function* personalRecords(ctx: Ctx<Person | Operator>, about: Perso
     for (const record of rows.filter(mayRead)) yield { source: 'entry', record }
     rows = await listEntriesBy(index.read, about.id, rows.at(-1))
   }
+  for (const { id: org_id } of orgs)
+    for (const { id, version, ...draft } of await listStoredDrafts(ctx, org_id, draftsOf(about.id))) {
+      const text_content = await readDraftText(orgRepo(ctx.store, org_id), version)
+      yield { source: 'draft', record: { org_id, id, ...draft, text_content } }
+    }
   for (let rows = await listAuditRowsAbout(events.read, about.id); rows.length > 0; ) {
     for (const row of rows) yield { source: 'audit', record: withoutOthers(rowView(row), about.id) }
     rows = await listAuditRowsAbout(events.read, about.id, rows.at(-1))

@@ -101,11 +101,11 @@ export function requireTitle(title: string, loc: Loc = ['body', 'title']): void 
     throw invalid(loc, 'The title must not be blank, or contain control characters or invalid Unicode')
 }
 
-/** The bytes of content.md. @throws ValidationError over 10 MiB, or not encodable as UTF-8 */
-export function textBytes(text: string, loc: Loc = ['body', 'text_content']): Buffer {
+/** The bytes of content.md. @throws ValidationError over `most` bytes, or not encodable as UTF-8 */
+export function textBytes(text: string, loc: Loc = ['body', 'text_content'], most: number = limits.fileBytes): Buffer {
   if (/\p{Surrogate}/u.test(text)) throw invalid(loc, 'The content has an unpaired surrogate, which UTF-8 cannot store')
   const bytes = Buffer.from(text, 'utf8')
-  if (bytes.length <= limits.fileBytes) return bytes
-  const msg = 'The content can have at most 10 MiB as UTF-8'
-  throw new ValidationError([{ loc, msg, type: 'string_too_long', ctx: { max_length: limits.fileBytes } }])
+  if (bytes.length <= most) return bytes
+  const msg = `The content can have at most ${most / 1_048_576} MiB as UTF-8`
+  throw new ValidationError([{ loc, msg, type: 'string_too_long', ctx: { max_length: most } }])
 }

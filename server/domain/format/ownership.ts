@@ -24,9 +24,14 @@ export interface Opened {
   readonly author_id?: string
 }
 
+/** The digits that stand for a user in the names of refs. */
+export function digitsOf(userId: string): string {
+  return userId.slice(-12)
+}
+
 /** The beginning of the names of a user's own branches. It ends with a slash. */
 export function ownPrefix(userId: string): string {
-  return `users/${userId.slice(-12)}/`
+  return `users/${digitsOf(userId)}/`
 }
 
 /** True if the ref is a branch of the user. `ref` is a full name, which may be invalid or the name of a tag. */
