@@ -10440,7 +10440,10 @@ export interface operations {
     };
     getGraph: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only this node and its descendants. An unknown node is 404. */
+                under?: components["schemas"]["AnyId"];
+            };
             header?: {
                 /** @description The `ETag` of an earlier response. */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
@@ -10470,6 +10473,12 @@ export interface operations {
             query?: {
                 /** @description Only this node and those in its disk, at their positions in the whole map. */
                 under?: components["schemas"]["AnyId"];
+                /**
+                 * @description `part`: the map of `under` and all its descendants, positioned as if they were the whole graph. The other
+                 *     nodes are not read, so it suits large organisations. `whole`: positions in the whole map. Without `under`,
+                 *     both are the same.
+                 */
+                layout?: "whole" | "part";
                 /** @description `false`: only the 100 largest areas. The columns are empty. */
                 columns?: boolean;
             };

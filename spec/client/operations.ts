@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 /** The revision of the API that this client was generated from. */
-export const revision = 'e826a8f49116'
+export const revision = 'a9f274424ef4'
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',

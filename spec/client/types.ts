@@ -10440,7 +10440,10 @@ export interface operations {
     };
     readonly getGraph: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Only this node and its descendants. An unknown node is 404. */
+                readonly under?: components["schemas"]["AnyId"];
+            };
             readonly header?: {
                 /** @description The `ETag` of an earlier response. */
                 readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
@@ -10470,6 +10473,12 @@ export interface operations {
             readonly query?: {
                 /** @description Only this node and those in its disk, at their positions in the whole map. */
                 readonly under?: components["schemas"]["AnyId"];
+                /**
+                 * @description `part`: the map of `under` and all its descendants, positioned as if they were the whole graph. The other
+                 *     nodes are not read, so it suits large organisations. `whole`: positions in the whole map. Without `under`,
+                 *     both are the same.
+                 */
+                readonly layout?: "whole" | "part";
                 /** @description `false`: only the 100 largest areas. The columns are empty. */
                 readonly columns?: boolean;
             };

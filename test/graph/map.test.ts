@@ -55,6 +55,9 @@ describe('the map', () => {
           for (const { id } of graph.nodes.slice(0, 6)) {
             const part: GraphMap = (await anybody.get(`/orgs/${body.id}/map?under=${id}`).then(expecting(200))).body
             expectPart(part, map, id)
+            const own = (await anybody.get(`/orgs/${body.id}/map?under=${id}&layout=part`).then(expecting(200))).body
+            const below = (await anybody.get(`/orgs/${body.id}/graph?under=${id}`).then(expecting(200))).body
+            expectPacked(own, below)
           }
         },
       ),

@@ -13,8 +13,8 @@ const operations = {
     const { version, read } = await getPublicGraph(ctx, { path })
     return new Gzipped<PublicGraph>(version, read, { isPublic: true })
   },
-  getGraph: async (ctx, { path }) => {
-    const { version, read } = await getGraph(ctx, { path })
+  getGraph: async (ctx, { path, query }) => {
+    const { version, read } = await getGraph(ctx, { path, query })
     return new Gzipped<PublicGraph>(version, read, { isPublic: false })
   },
   getMap: async (ctx, { path, query }) => {

@@ -74,13 +74,30 @@ export function* drawGraph(rows: GraphRows, numbers: Numbers, counted: Counted):
   yield ']}'
 }
 
-export function shownEdges({ edges }: GraphRows, numbers: Numbers, { hidden }: Counted): readonly GraphEdgeRow[] {
+/** Keeps what is at or below a node, by edges that close no cycle. Nodes keep their numbers, and so their counts. */
+export function takePart(rows: GraphRows, numbers: Numbers, counted: Counted, under: string): [GraphRows, Numbers] {
+  const children = new Map<string, string[]>()
+  for (const [, type, , source, target] of shownEdges(rows, numbers, counted)) {
+    if (type !== 'parent_child') continue
+    const known = children.get(source)
+    if (known) known.push(target)
+    else children.set(source, [target])
+  }
+  const part = new Set([under])
+  // The loop also visits what it adds.
+  for (const id of part) for (const child of children.get(id) ?? []) part.add(child)
+  const nodes = rows.nodes.filter(({ id }) => part.has(id))
+  return [{ ...rows, nodes }, new Map([...numbers].filter(([id]) => part.has(id)))]
+}
+
+export function shownEdges({ edges }: GraphRows, numbers: Numbers, counted: Counted): readonly GraphEdgeRow[] {
+  const { hidden, parents } = counted
   const cyclic = new Set<number>()
-  for (let at = 0; at < hidden.length; at += 2) cyclic.add((hidden[at] ?? 0) * numbers.size + (hidden[at + 1] ?? 0))
+  for (let at = 0; at < hidden.length; at += 2) cyclic.add((hidden[at] ?? 0) * parents.length + (hidden[at + 1] ?? 0))
   return edges.filter(([, type, , source, target]) => {
     const [from, to] = [numbers.get(source), numbers.get(target)]
     if (from === undefined || to === undefined) return false
-    return type === 'connection' || !cyclic.has(from * numbers.size + to)
+    return type === 'connection' || !cyclic.has(from * parents.length + to)
   })
 }
 

@@ -16,6 +16,8 @@ export interface Order {
   /** The path of `index.sqlite`. */
   readonly file: string
   readonly orgId: string
+  /** Draws only this node and its descendants, as if they were the organisation. */
+  readonly under?: string
   /** The part of the map to draw; absent: the graph. */
   readonly map?: MapPart
   /** Earlier figures, used if they are still valid. */
@@ -31,12 +33,13 @@ export interface Drawn {
   readonly gzip: Uint8Array<ArrayBuffer>
   /** Bytes of the JSON. */
   readonly length: number
-  readonly figures: Figures
+  /** Absent with `under` of the order. */
+  readonly figures?: Figures
 }
 
 /** The calls that the thread serves. */
 export interface GraphCalls {
-  /** Returns undefined if the organisation, or the map's node, does not exist. */
+  /** Returns undefined if the organisation, or the part's node, does not exist. */
   draw(order: Order): Drawn | undefined
 }
 
@@ -51,7 +54,7 @@ const client = new WorkerClient<GraphCalls>({
 })
 
 /**
- * Draws the graph or map as it is at some time after the call. Returns undefined if the organisation, or the map's
+ * Draws the graph or map as it is at some time after the call. Returns undefined if the organisation, or the part's
  * node, does not exist then. The thread handles one order at a time: call it again only after it has settled.
  *
  * @throws DatabaseError busy, storage_error

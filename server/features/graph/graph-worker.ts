@@ -4,7 +4,7 @@ import { createGzip } from 'node:zlib'
 import type { Counted } from '../../../index/graph/graph-counts.ts'
 import { readGraphRows } from '../../../index/graph/graph-rows.ts'
 import { serveCalls } from '../../domain/worker-client.ts'
-import { countNodes, drawGraph, numberNodes, shownEdges, versionOf } from './graph-drawing.ts'
+import { countNodes, drawGraph, numberNodes, shownEdges, takePart, versionOf } from './graph-drawing.ts'
 import type { Drawn, GraphCalls, Order } from './graph-thread.ts'
 import { drawMap } from './map-drawing.ts'
 import { layOutMap, type Places } from './map-layout.ts'
@@ -14,14 +14,16 @@ const level = 4
 
 serveCalls<GraphCalls>({ draw }, (drawn) => (drawn === undefined ? [] : [drawn.gzip.buffer]))
 
-async function draw({ file, orgId, map, known }: Order): Promise<Drawn | undefined> {
-  const rows = readGraphRows(file, orgId)
-  if (rows === undefined) return undefined
-  const { epoch, graph_version } = rows.org
+async function draw({ file, orgId, under, map, known }: Order): Promise<Drawn | undefined> {
+  const read = readGraphRows(file, orgId, under)
+  if (read === undefined) return undefined
+  const { epoch, graph_version } = read.org
   const graphVersion = `${epoch}-${graph_version}`
-  const numbers = numberNodes(rows.nodes)
+  const all = numberNodes(read.nodes)
+  if (under !== undefined && !all.has(under)) return undefined
   const valid = known?.graphVersion === graphVersion ? known : undefined
-  const counted = valid?.counted ?? shared(countNodes(rows, numbers))
+  const counted = valid?.counted ?? shared(countNodes(read, all))
+  const [rows, numbers] = under === undefined ? [read, all] : takePart(read, all, counted, under)
   const layout = () => shared(layOutMap(rows.nodes, shownEdges(rows, numbers, counted)))
   const places = valid?.places ?? (map && layout())
   const pieces = map && places ? drawMap(rows, places, map) : drawGraph(rows, numbers, counted)
@@ -30,7 +32,7 @@ async function draw({ file, orgId, map, known }: Order): Promise<Drawn | undefin
     version: versionOf(rows.org),
     published: rows.org.published === 1,
     ...(await pack(pieces)),
-    figures: { graphVersion, counted, ...(places && { places }) },
+    ...(under === undefined && { figures: { graphVersion, counted, ...(places && { places }) } }),
   }
 }
 

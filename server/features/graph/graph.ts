@@ -37,8 +37,8 @@ interface OpenGraph {
 }
 
 /**
- * Drawings, by organisation and by the part of the map. Read only after the organisation's row says which version the
- * caller may see. Publishing also changes the version.
+ * Drawings, by organisation and part. Read only after the organisation's row says which version the caller may see.
+ * Publishing also changes the version.
  */
 const drawn = createCache<Drawn>('graph_drawings', {
   sizeCalculation: ({ gzip }) => gzip.byteLength + 1_000,
@@ -84,23 +84,36 @@ export function getPublicGraph(ctx: RequestCtx, { path: { org_id: orgId } }: Pat
   return open({ ctx, orgId, look: () => publicView(ctx, orgId) })
 }
 
-/** Opens the graph: for members always, for other callers if it is published. @throws AppError as authorizeOrg */
-export function getGraph(ctx: RequestCtx, { path }: Path<OrgAt>): Promise<OpenGraph> {
-  return open({ ctx, orgId: path.org_id, look: () => viewOf(ctx, path) })
+interface GraphQuery {
+  readonly under?: string
 }
 
-interface MapQuery {
-  readonly under?: string
+/**
+ * Opens the graph: for members always, for other callers if it is published.
+ *
+ * @param query `under` opens only the part of this node and its descendants
+ * @throws AppError as authorizeOrg; node_not_found: `under`
+ */
+export function getGraph(ctx: RequestCtx, { path, query }: Path<OrgAt> & Query<GraphQuery>): Promise<OpenGraph> {
+  return openPart({ ctx, orgId: path.org_id, ...query, look: () => viewOf(ctx, path) }, query.under)
+}
+
+interface MapQuery extends GraphQuery {
   readonly columns?: boolean
+  readonly layout?: 'whole' | 'part'
 }
 
 /** Opens the map of the graph, for the same callers. @throws AppError as authorizeOrg; node_not_found: `under` */
-export async function openMap(ctx: RequestCtx, { path, query }: Path<OrgAt> & Query<MapQuery>): Promise<OpenGraph> {
-  const { org_id: orgId } = path
-  const { columns = true, under } = query
-  const map = { columns, ...(under !== undefined && { under }) }
-  const opened = await open({ ctx, orgId, map, look: () => viewOf(ctx, path) })
-  if (map.under !== undefined && !(await findNode(ctx.index.read, seesOf(orgId), map.under)))
+export function openMap(ctx: RequestCtx, { path, query }: Path<OrgAt> & Query<MapQuery>): Promise<OpenGraph> {
+  const { columns = true, layout, under } = query
+  const part = under === undefined ? {} : { under }
+  const drawing = layout === 'part' ? { ...part, map: { columns } } : { map: { columns, ...part } }
+  return openPart({ ctx, orgId: path.org_id, ...drawing, look: () => viewOf(ctx, path) }, under)
+}
+
+async function openPart(wish: Wish, under: string | undefined): Promise<OpenGraph> {
+  const opened = await open(wish)
+  if (under !== undefined && !(await findNode(wish.ctx.index.read, seesOf(wish.orgId), under)))
     throw new AppError('node_not_found', 'Node not found')
   return opened
 }
@@ -108,6 +121,8 @@ export async function openMap(ctx: RequestCtx, { path, query }: Path<OrgAt> & Qu
 interface Wish {
   readonly ctx: RequestCtx
   readonly orgId: string
+  /** Only this node and its descendants, as if they were the organisation. */
+  readonly under?: string
   /** The part of the map; absent: the graph. */
   readonly map?: MapPart
   /** Checks access. @throws AppError if the caller may not see it */
@@ -130,8 +145,8 @@ async function read(wish: Wish, version: string): Promise<GzippedGraph> {
   return made
 }
 
-function keyOf({ orgId, map }: Wish): string {
-  return map === undefined ? orgId : `${orgId} ${map.columns} ${map.under ?? ''}`
+function keyOf({ orgId, under = '', map }: Wish): string {
+  return `${orgId} ${under} ${map ? `${map.columns} ${map.under ?? ''}` : ''}`
 }
 
 /**
@@ -161,14 +176,15 @@ function draw(wish: Wish, version: string): Promise<Drawn | undefined> {
 }
 
 async function drawNow(wish: Wish): Promise<Drawn | undefined> {
-  const { ctx, orgId, map } = wish
+  const { ctx, orgId, under, map } = wish
   const began = performance.now()
   const file = join(ctx.store.root, indexFile)
-  const made = await drawInThread({ file, orgId, ...(map && { map }), known: figures.get(orgId) })
+  const part = under === undefined ? { known: figures.get(orgId) } : { under, known: undefined }
+  const made = await drawInThread({ file, orgId, ...part, ...(map && { map }) })
   ctx.metrics.graphSeconds.observe((performance.now() - began) / 1000)
   if (made === undefined) return undefined
   drawn.set(keyOf(wish), made)
-  figures.set(orgId, made.figures)
+  if (made.figures) figures.set(orgId, made.figures)
   return made
 }
 
