@@ -1,4 +1,4 @@
-/** Shows links by type. The graph is fetched once. */
+/** Shows links by type. The graph of the map is fetched once. */
 
 import type { Schemas } from '../../../spec/client/api.ts'
 import { slotOf } from './areas.ts'
@@ -12,6 +12,8 @@ const subpage = 'subpage'
 
 interface Links {
   readonly dots: Dots
+  /** The node whose part the map shows; '' for the whole graph. */
+  readonly under: string
   /** The graph, if it is loaded already. */
   readonly graph: Graph | undefined
   /** Draws the map in the next frame. */
@@ -19,7 +21,11 @@ interface Links {
 }
 
 /** Lets a checkbox show and hide the links. Fills `list` with a checkbox for each of the most frequent types. */
-export function followLinks(all: HTMLInputElement, list: HTMLFieldSetElement, { dots, graph, redraw }: Links): void {
+export function followLinks(
+  all: HTMLInputElement,
+  list: HTMLFieldSetElement,
+  { dots, under, graph, redraw }: Links,
+): void {
   let choices: readonly Choice[] | undefined
   const show = () => {
     list.hidden = list.childElementCount < 2 || !all.checked
@@ -35,7 +41,7 @@ export function followLinks(all: HTMLInputElement, list: HTMLFieldSetElement, { 
   all.addEventListener('change', () => {
     if (choices) return show()
     choices = []
-    void fetchGraph().then(offer).then(show)
+    void fetchGraph(under).then(offer).then(show)
   })
   if (!graph) return
   all.checked = true
@@ -45,8 +51,8 @@ export function followLinks(all: HTMLInputElement, list: HTMLFieldSetElement, { 
 
 export type Graph = Schemas['PublicGraph']
 
-export function fetchGraph(): Promise<Graph | undefined> {
-  return fetchJson<Graph>('graph')
+export function fetchGraph(under: string): Promise<Graph | undefined> {
+  return fetchJson<Graph>(`graph${under && `?under=${under}`}`)
 }
 
 interface Choice {

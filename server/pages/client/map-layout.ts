@@ -1,9 +1,16 @@
 /** Stretches the map of the service so that it fills the canvas. Dots stay round, and do not meet. */
 
 import type { Schemas } from '../../../spec/client/api.ts'
+import { fetchJson } from './fetch.ts'
 import type { Box } from './map-camera.ts'
 
 export type GraphMap = Schemas['GraphMap']
+
+/** Fetches the map, or the part of a node. In large organisations, the page has a layout for each part. */
+export function fetchMap(under: string, { dataset }: HTMLElement): Promise<GraphMap | undefined> {
+  const layout = dataset.part === undefined ? '' : '&layout=part'
+  return fetchJson<GraphMap>(`map${under && `?under=${under}${layout}`}`)
+}
 
 /** A map whose places are stretched. A disk of radius r is an ellipse of `r * x` and `r * y`. */
 export interface Stretched {

@@ -1,18 +1,16 @@
 /** Loads titles on demand: those of the area where the camera rests. Large maps have no titles. */
 
-import type { Schemas } from '../../../spec/client/api.ts'
 import * as limits from '../../base/limits.ts'
-import { fetchJson } from './fetch.ts'
 import type { MapCanvas } from './map-canvas.ts'
 import type { Dots } from './map-dots.ts'
-import type { Stretched } from './map-layout.ts'
+import { fetchMap, type Stretched } from './map-layout.ts'
 
 /** `rest`: milliseconds without movement. `share`: smallest disk relative to the window. */
 const rest = 400
 const share = 0.3
 
 /** Returns a function to call after each drawing. */
-export function loadTitles(canvas: MapCanvas, dots: Dots, { map, x, y }: Stretched): () => void {
+export function loadTitles(canvas: MapCanvas, dots: Dots, { map, x, y }: Stretched, main: HTMLElement): () => void {
   const known = new Set<string>()
   let timer: ReturnType<typeof setTimeout> | undefined
 
@@ -27,7 +25,7 @@ export function loadTitles(canvas: MapCanvas, dots: Dots, { map, x, y }: Stretch
     )?.node_id
     if (around === undefined || known.has(around)) return
     known.add(around)
-    const part = await fetchJson<Schemas['GraphMap']>(`map?under=${around}`)
+    const part = await fetchMap(around, main)
     for (const [at, id] of part?.ids.entries() ?? []) {
       const node = dots.places.get(id)
       if (node !== undefined) dots.labels[node] = part?.titles[at] ?? ''

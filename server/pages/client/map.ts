@@ -8,7 +8,7 @@ import { MapCanvas, nextTurn } from './map-canvas.ts'
 import { watchColours } from './map-colours.ts'
 import { Dots } from './map-dots.ts'
 import { fetchGraph, followLinks, type Graph } from './map-edges.ts'
-import { framed, type GraphMap, type Stretched, stretch } from './map-layout.ts'
+import { fetchMap, framed, type GraphMap, type Stretched, stretch } from './map-layout.ts'
 import { drawHover, nameDrawer } from './map-names.ts'
 import { edgesOf, showNode } from './map-node.ts'
 
@@ -28,10 +28,10 @@ async function showMap(main: HTMLElement): Promise<void> {
     say(text)
   }
   if (!document.createElement('canvas').getContext('2d')) return flat('This browser cannot draw the map.')
-  const under = main.dataset.map ?? ''
+  const { map: under = '', pages } = main.dataset
   const [map, graph] = await Promise.all([
-    fetchJson<GraphMap>(`map${under && `?under=${under}`}`),
-    Number(main.dataset.pages) < fewNodes ? fetchGraph() : undefined,
+    fetchMap(under, main),
+    Number(pages) < fewNodes ? fetchGraph(under) : undefined,
   ])
   if (!map) return flat('The map could not be loaded.')
   const found = find(main)
@@ -111,7 +111,7 @@ class MapView {
     let onRest: (() => void) | undefined
     if (map.titles.length === 0)
       void import('./map-titles.ts').then(({ loadTitles }) => {
-        onRest = loadTitles(canvas, dots, layout)
+        onRest = loadTitles(canvas, dots, layout, this.elements.main)
       })
     function* draw(context: CanvasRenderingContext2D) {
       yield* dots.draw(context, camera)
@@ -250,11 +250,17 @@ class MapView {
 
   /** Offers links, if the map has titles. Shows the links of a loaded graph. */
   offerLinks(graph: Graph | undefined): void {
-    const form = this.elements.main.querySelector<HTMLElement>('.links')
+    const { main } = this.elements
+    const form = main.querySelector<HTMLElement>('.links')
     const [all, list] = [form?.querySelector('input'), form?.querySelector('fieldset')]
     if (this.map.titles.length === 0 || !form || !all || !list) return
     form.hidden = false
-    followLinks(all, list, { dots: this.dots, graph, redraw: () => this.canvas.redraw() })
+    followLinks(all, list, {
+      dots: this.dots,
+      under: main.dataset.map ?? '',
+      graph,
+      redraw: () => this.canvas.redraw(),
+    })
   }
 }
 

@@ -1,6 +1,7 @@
 /** One organisation: home text, tree, recent changes, proposals, members and small map. */
 
 import type { ComponentChildren } from 'preact'
+import * as limits from '../../base/limits.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { createExample } from '../example.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
@@ -204,10 +205,11 @@ async function endOf({ api, params }: PageContext, { changes }: Group): Promise<
 }
 
 /**
- * Reads the areas of the map, and the places of few nodes. Returns undefined if that takes too long: after edges change,
- * the map is laid out again.
+ * Reads the areas of the map, and the places of few nodes. Returns undefined for a map that is too large, or takes too
+ * long: after edges change, it is laid out again.
  */
 async function readMap({ api, params }: PageContext, nodes: number): Promise<SmallMapFacts | undefined> {
+  if (nodes > limits.mapNodes) return undefined
   const query = nodes <= mostDots ? {} : { columns: false }
   return unlessBusy<SmallMapFacts | undefined>(api.getMap({ path: { org_id: params.org ?? '' }, query }), undefined)
 }

@@ -1,5 +1,6 @@
 /** The map of an organisation, with a list of areas and nodes as a fallback. */
 
+import * as limits from '../../../base/limits.ts'
 import type { AnswerOf } from '../../../http/in-process.ts'
 import { type Area, nameOfArea, partsOf, slotsOfParts } from '../../../pages/client/areas.ts'
 import { type Page, type PageContext, param } from '../../../pages/page-context.ts'
@@ -8,7 +9,7 @@ import { Icon } from '../../../pages/parts/icons.tsx'
 import type { Urls } from '../../../pages/urls.ts'
 
 /**
- * `areas`: in the list. `open`: areas that list their nodes, and `nodes`: of each. `inside`: nodes on the page of one area.
+ * `areas`: in the list. `open`: areas that list their nodes, and `nodes`: of each. `inside`: nodes on the page of one part.
  * `found`: results.
  */
 const most = { areas: 100, open: 12, nodes: 12, inside: 200, found: 20 } as const
@@ -19,8 +20,10 @@ type Level = AnswerOf<'listTree'>
 interface Facts {
   readonly org: AnswerOf<'getOrg'>
   readonly total: number
-  /** The area that the page shows; undefined: the whole organisation. */
-  readonly under: { readonly id: string; readonly title: string; readonly inside: Level } | undefined
+  /** The part that the page shows; undefined: the whole organisation. */
+  readonly under: { readonly id: string; readonly title: string; readonly nodes: number } | undefined
+  /** The children of `under`, or the roots of a large organisation. */
+  readonly inside: Level | undefined
   readonly areas: readonly ListedArea[]
   readonly words: string
   readonly found: readonly { readonly node_id: string; readonly title: string }[]
@@ -37,24 +40,36 @@ interface ListedArea {
 export async function showGraph(visit: PageContext): Promise<Page> {
   const { api, query } = visit
   const path = { org_id: param(visit, 'org') }
-  const org = await api.getOrg({ path })
-  const asked = query.get('under') || undefined
+  const [org, { total }] = await Promise.all([api.getOrg({ path }), api.listNodes({ path, query: { limit: 1 } })])
+  const isLarge = total > limits.mapNodes
+  const asked = query.get('under') || (isLarge && (await partAround(visit, query.get('focus')))) || undefined
   const words = (query.get('q') ?? '').trim().slice(0, longestQuery)
-  const [{ total }, under, areas, found] = await Promise.all([
-    api.listNodes({ path, query: { limit: 1 } }),
+  const [under, inside, areas, found] = await Promise.all([
     asked === undefined ? undefined : readUnder(visit, asked),
-    asked === undefined ? readAreas(visit) : [],
+    asked === undefined && !isLarge ? undefined : api.listTree({ path, query: levelOf(asked) }),
+    asked === undefined && !isLarge ? readAreas(visit) : [],
     words === ''
       ? []
       : api.suggestTitles({ path, query: { q: words, limit: most.found } }).then((told) => told.suggestions),
   ])
-  return page(visit, { org, total, under, areas, words, found })
+  return page(visit, { org, total, under, inside, areas, words, found })
 }
 
-async function readUnder(visit: PageContext, under: string): Promise<NonNullable<Facts['under']>> {
-  const path = { org_id: param(visit, 'org') }
-  const { id, title } = await visit.api.getNode({ path: { ...path, node_id: under } })
-  return { id, title, inside: await visit.api.listTree({ path, query: { under: id, limit: most.inside } }) }
+async function readUnder({ api, params: { org = '' } }: PageContext, under: string) {
+  const { id, title, num_descendants } = await api.getNode({ path: { org_id: org, node_id: under } })
+  return { id, title, nodes: num_descendants + 1 }
+}
+
+function levelOf(under: string | undefined) {
+  return { limit: most.inside, ...(under !== undefined && { under }) }
+}
+
+/** Returns the part of a large map that shows a node. Without children, it is that of its parent. */
+async function partAround(visit: PageContext, node: string | null): Promise<string | undefined> {
+  if (!node) return undefined
+  const path = { org_id: param(visit, 'org'), node_id: node }
+  const { id, num_children, parents } = await visit.api.getNode({ path })
+  return num_children > 0 ? id : (parents[0]?.id ?? id)
 }
 
 async function readAreas({ api, params: { org = '' } }: PageContext): Promise<ListedArea[]> {
@@ -75,13 +90,22 @@ async function readAreas({ api, params: { org = '' } }: PageContext): Promise<Li
 }
 
 function page({ urls }: PageContext, facts: Facts): Page {
-  const { org, total, under, words, found } = facts
+  const { org, total, under, inside, words, found } = facts
   const title = under === undefined ? org.name : under.title
+  const nodes = under?.nodes ?? total
+  const isDrawn = nodes <= limits.mapNodes
   return {
     ...{ kind: 'page', facts, place: { org, crumb: 'Graph' } },
-    head: { title: `Graph · ${title}`, noIndex: true, script: 'map.js' },
+    head: { title: `Graph · ${title}`, noIndex: true, ...(isDrawn && { script: 'map.js' }) },
     body: () => (
-      <main id="main" class="graph" data-map={under?.id ?? ''} data-pages={total}>
+      <main
+        id="main"
+        class="graph"
+        data-map={under?.id ?? ''}
+        data-pages={nodes}
+        data-part={total > limits.mapNodes ? '' : undefined}
+        data-flat={isDrawn ? undefined : ''}
+      >
         <div id="canvas" aria-hidden="true" />
         <section class="panel" aria-label="Pages and areas">
           <h1>{title}</h1>
@@ -90,13 +114,14 @@ function page({ urls }: PageContext, facts: Facts): Page {
               plural(total, 'page')
             ) : (
               <>
-                {plural(under.inside.total, 'subpage')} · <a href={urls.graph(org.id)}>Show the whole graph</a>
+                {plural(inside?.total ?? 0, 'subpage')} · <a href={urls.graph(org.id)}>Show the whole graph</a>
               </>
             )}
           </p>
           <Highlighter urls={urls} facts={facts} />
           <p class="sub told" role="status">
             {words !== '' && plural(found.length, 'page')}
+            {words === '' && !isDrawn && 'These are too many pages for one map. Choose a part.'}
           </p>
           <div class="links" hidden>
             <label>
@@ -137,7 +162,7 @@ function Highlighter({ urls, facts: { org, under, words } }: PartProps) {
 }
 
 /** The pages found, the children of the page at the centre, and the areas. */
-function Listed({ urls, facts: { org, total, under, areas, found } }: PartProps) {
+function Listed({ urls, facts: { org, total, under, inside, areas, found } }: PartProps) {
   return (
     <div class="fold">
       {found.length > 0 && (
@@ -147,7 +172,7 @@ function Listed({ urls, facts: { org, total, under, areas, found } }: PartProps)
           ))}
         </ul>
       )}
-      {under && <Inside urls={urls} org={org.id} under={under.id} title={under.title} level={under.inside} />}
+      {inside && <Inside {...{ urls, under }} org={org.id} level={inside} isAll />}
       {areas.length > 0 && <h2>Areas</h2>}
       <ul class="areas">
         {areas.map((one) => (
@@ -178,30 +203,32 @@ function AreaItem({ urls, org, area, title, slot, inside }: AtOrg & ListedArea) 
       <a href={id === undefined ? urls.org(org) : urls.graph(org, { under: id })} data-area={id ?? ''}>
         {label}
       </a>
-      {id !== undefined && inside && <Inside {...{ urls, org, title }} under={id} level={inside} />}
+      {id !== undefined && inside && <Inside {...{ urls, org }} under={{ id, title }} level={inside} />}
     </li>
   )
 }
 
 interface InsideProps extends AtOrg {
-  /** The id of the node. */
-  readonly under: string
-  readonly title: string
+  /** The node; undefined: the level is that of the roots. */
+  readonly under: { readonly id: string; readonly title: string } | undefined
   readonly level: Level
+  /** True if the graph page lists no more of them. */
+  readonly isAll?: boolean
 }
 
-/** Lists the children of a node. Children with their own children link to their area. */
-function Inside({ urls, org, under, title: area, level }: InsideProps) {
+/** Lists the children of a node, or the roots. Nodes with children link to their area. */
+function Inside({ urls, org, under, level, isAll = false }: InsideProps) {
   const left = level.total - level.nodes.length
+  const rest = under && !isAll ? urls.graph(org, { under: under.id }) : urls.subpages(org, under?.id, under?.title)
   return (
     <ul class="inside">
-      <NodeItem urls={urls} org={org} id={under} title={area} label="Read this page" />
+      {under && <NodeItem {...{ urls, org, ...under }} label="Read this page" />}
       {level.nodes.map(({ id, title, num_children }) => (
         <NodeItem urls={urls} org={org} id={id} title={title} inside={num_children} />
       ))}
       {left > 0 && (
         <li>
-          <a href={urls.graph(org, { under })}>and {left.toLocaleString('en')} more</a>
+          <a href={rest}>and {left.toLocaleString('en')} more</a>
         </li>
       )}
     </ul>
