@@ -30,12 +30,13 @@ const limits = kibibytes({
   diagrams: 3,
   'diagram-frame': 200,
   'all diagram scripts': 1_050,
-  editor: 124,
+  editor: 126,
   'editor-tools': 8,
   'editor-completion': 14,
   'editor-search': 12,
   attachments: 2,
   'editor-panel': 4,
+  'stored-draft': 4,
   preview: 54,
   formulas: 62,
   linking: 43,
@@ -50,6 +51,7 @@ const after = {
   'editor-completion': 'editor',
   'editor-search': 'editor',
   'editor-panel': 'editor',
+  'stored-draft': 'editor',
 }
 
 const { scripts } = await buildAssets()

@@ -58,6 +58,7 @@ export class Urls {
   readonly me = (
     page:
       | 'profile'
+      | 'drafts'
       | 'password'
       | 'identities'
       | 'tokens'
@@ -171,6 +172,11 @@ export class Urls {
   /** `branch`: of an open proposal. */
   readonly edit = (org: string, node: string, branch = 'main') =>
     `${this.node(org, node)}/edit${branch === 'main' ? '' : `?branch=${segment(branch)}`}`
+  /** The editor with a draft. */
+  readonly draft = (org: string, draft: { id: string; node_id: string; is_new: boolean; branch: string }) => {
+    const base = draft.is_new ? this.newNode(org) : this.edit(org, draft.node_id, draft.branch)
+    return `${base}${base.includes('?') ? '&' : '?'}draft=${draft.id}`
+  }
   /** The settings of one node. `section`: the anchor in the page. */
   readonly nodeSettings = (org: string, node: string, section?: string) =>
     `${this.node(org, node)}/settings${section === undefined ? '' : `#${section}`}`

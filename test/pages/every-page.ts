@@ -35,6 +35,8 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     (await made(ann.post(`/orgs/${org}/nodes`, { title, text_content, tags: ['sea', `life/${title.slice(0, 20)}`] })))
       .id as string
   const krill = await nodeOf('Krill', 'Small crustaceans.')
+  const begun = { node_id: krill, title: 'Krill of the deep', text_content: 'Small', expected_version: null }
+  await made(ann.put(`/orgs/${org}/drafts/${krill}`, begun))
   const whales = await nodeOf('Whales', '# Whales\n\nLarge mammals that eat [[Krill]].\n\n## Where\n\nIn the sea.\n')
   await made(ann.put(`/orgs/${org}/nodes/${krill}/parents/${whales}`, {}))
   const shrimp = await nodeOf('Prawns', 'Ten legs.')
@@ -165,6 +167,7 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'subpages', path: `${at}/subpages` },
     { name: 'subpages-filtered', path: `${pageAt(org)}/subpages?filter=whale&open=${whales}` },
     { name: 'edit', path: `${at}/edit` },
+    { name: 'edit-continued', path: `${pageAt(org, krill)}/edit?draft=${krill}` },
     { name: 'edit-proposal', path: `${at}/edit?branch=open` },
     { name: 'edit-redo', path: `${at}/edit?redo=diverged` },
     { name: 'node-as-proposed', path: `${at}?at=open` },
@@ -241,6 +244,7 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'consent', path: consent },
     { name: 'identities', path: '/me/identities' },
     { name: 'sessions', path: '/me/sessions' },
+    { name: 'drafts', path: '/me/drafts' },
     { name: 'goodbye', path: '/goodbye', isAnonymous: true },
     { name: 'admin-accounts', path: '/admin/accounts' },
     { name: 'admin-accounts-none', path: '/admin/accounts?q=nobody&state=disabled' },

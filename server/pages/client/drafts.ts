@@ -1,5 +1,7 @@
 /** Unsaved drafts in the browser's storage, by user, node and branch. `head`: the commit they began at. */
 
+import type { KnownDraft } from './stored-draft.ts'
+
 interface Draft {
   readonly head: string | null
   readonly title: string
@@ -7,6 +9,8 @@ interface Draft {
   readonly message: string
   /** Tags and properties as a query; '' if they are unchanged. */
   readonly panel: string
+  /** Its copy on the server. Absent: an older version of this page has stored it. */
+  readonly stored?: KnownDraft | undefined
   /** ISO 8601. */
   readonly at: string
 }
@@ -21,8 +25,8 @@ export class Drafts {
     this.key = key === undefined ? undefined : prefix + key
   }
 
-  keep({ head, title, text, message, panel }: Omit<Draft, 'at'>): void {
-    const draft: Draft = { head, title, text, message, panel, at: new Date().toISOString() }
+  keep({ head, title, text, message, panel, stored }: Omit<Draft, 'at'>): void {
+    const draft: Draft = { head, title, text, message, panel, stored, at: new Date().toISOString() }
     this.tried((storage, key) => storage.setItem(key, JSON.stringify(draft)))
   }
 
@@ -32,9 +36,9 @@ export class Drafts {
 
   read(): Draft | undefined {
     return this.tried((storage, key) => {
-      const { head = null, title, text, message, panel = '', at } = JSON.parse(storage.getItem(key) ?? '{}')
+      const { head = null, title, text, message, panel = '', stored, at } = JSON.parse(storage.getItem(key) ?? '{}')
       const isWhole = [title, text, message, panel, at].every((one) => typeof one === 'string')
-      return isWhole ? { head, title, text, message, panel, at } : undefined
+      return isWhole ? { head, title, text, message, panel, stored, at } : undefined
     })
   }
 

@@ -3,6 +3,7 @@
 import type { Edit, Source } from '../edits.ts'
 import { editMessage, newMessage, withLineEnds } from '../edits.ts'
 import { type Into, intoIn } from '../proposing.ts'
+import type { KnownDraft } from './stored-draft.ts'
 
 /** A text as it was when the edit began. */
 export interface Begun extends Source {
@@ -80,6 +81,42 @@ export class Form {
   place(): { parent: string | undefined; from: string | undefined; named: string | undefined } {
     const value = (name: string) => this.element.querySelector<HTMLInputElement>(`[name=${name}]`)?.value || undefined
     return { parent: value('parent'), from: value('from'), named: value('named') }
+  }
+
+  get isNew(): boolean {
+    return this.firstAct.startsWith('create')
+  }
+
+  /** The draft on the server that the page was opened with. */
+  get continued(): KnownDraft | undefined {
+    const { draftId: id, draftVersion: version } = this.element.dataset
+    return id === undefined || version === undefined ? undefined : { id, version }
+  }
+
+  /** Returns the page that a draft is of. */
+  drafted(): { node_id: string; is_new: boolean; branch: string } {
+    return { node_id: this.node, is_new: this.isNew, branch: this.branch ?? 'main' }
+  }
+
+  /** Returns the other fields of a draft as a query. `panel`: tags and properties as a query. */
+  others(panel: string): string {
+    const all = new URLSearchParams(panel)
+    for (const [name, value] of Object.entries(this.place())) if (value !== undefined) all.set(name, value)
+    return all.toString()
+  }
+
+  /** Returns the URL of the editor with a draft on the server. */
+  continuing(id: string): string {
+    const url = new URL(location.href)
+    url.searchParams.set('draft', id)
+    return url.href
+  }
+
+  /** Shows where the draft is. */
+  kept(problem?: string): void {
+    const place = this.element.querySelector('[data-kept]')
+    const time = new Date().toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+    if (place) place.textContent = problem ? `Draft kept in this browser only: ${problem}` : `Draft kept, ${time}`
   }
 
   /** Returns the proposal that the user has chosen for the change. */

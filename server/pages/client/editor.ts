@@ -11,11 +11,14 @@ import { type Begun, Form } from './editor-fields.ts'
 import type { PanelForm } from './editor-panel.ts'
 import { Views } from './editor-views.ts'
 import { pathOf } from './paths.ts'
+import type { KnownDraft, StoredDraft } from './stored-draft.ts'
 import { type TextField, textField } from './text-field.ts'
 import { twinQuestion } from './twins.ts'
 
-/** Milliseconds to wait after the last change. */
-const pauses = { draft: 300, preview: 150 } as const
+/** Milliseconds to wait after the last change. `leave`: until the next page is opened, although the draft stays. */
+const pauses = { draft: 300, preview: 150, leave: 2_000 } as const
+
+type LocalDraft = NonNullable<ReturnType<Drafts['read']>>
 
 /** Pages that `[[` suggests before the first letter. */
 const mostRecent = 8
@@ -30,6 +33,7 @@ export function openEditor(element: HTMLFormElement): void {
 class Editor {
   private readonly form: Form
   private readonly drafts: Drafts
+  private stored: StoredDraft | undefined
   private readonly files = new Map<string, Attached>()
   private readonly field: TextField
   private panel: PanelForm | undefined
@@ -38,6 +42,8 @@ class Editor {
   private source: Begun
   private isSending = false
   private isSent = false
+  /** True while another draft may be offered. Until the user has chosen, none is removed. */
+  private isOffering = true
   private readonly keep = later(pauses.draft, () => this.keepDraft())
   private readonly listFiles = later(pauses.draft, () => this.showFiles())
   private readonly show = later(pauses.preview, () => this.showPreview())
@@ -56,7 +62,10 @@ class Editor {
   open(): void {
     const { form, field } = this
     for (const input of [form.title, form.message]) input.addEventListener('input', () => this.changed())
-    addEventListener('pagehide', () => this.keep.now())
+    addEventListener('pagehide', () => {
+      this.keep.now()
+      this.stored?.copyNow()
+    })
     // A browser that goes back may restore the page as it was when it was sent.
     addEventListener('pageshow', ({ persisted }) => {
       if (persisted && this.isSent) location.reload()
@@ -133,7 +142,7 @@ class Editor {
       },
     })
     this.panel.open()
-    this.offerDraft()
+    void this.offerDraft()
   }
 
   private written(): Edit {
@@ -161,16 +170,70 @@ class Editor {
     const before = source.head === null ? '' : source.text
     const panel = this.panel?.isChanged ? this.panel.state() : ''
     const isChanged = edit.text !== before || edit.title !== source.title || edit.message !== '' || panel !== ''
-    if (isChanged) this.drafts.keep({ ...edit, panel, head: source.head })
-    else this.drafts.remove()
+    if (isChanged) {
+      const { head } = source
+      this.drafts.keep({ ...edit, panel, head, stored: this.stored?.known })
+      const { title, text: text_content, message } = edit
+      const { form } = this
+      this.stored?.keep({ ...form.drafted(), head, title, text_content, message, form: form.others(panel) })
+    } else if (!this.isOffering) {
+      this.drafts.remove()
+      void this.stored?.remove()
+    }
   }
 
-  private offerDraft(): void {
-    const { drafts, form, field, source } = this
-    const draft = drafts.read()
-    if (!draft || (draft.text === source.text && draft.title === source.title && draft.panel === '')) return
+  /** Says where the draft is, and notes its version in the browser. */
+  private copied(problem?: string): void {
+    if (this.isSent) return
+    this.form.kept(problem)
+    this.keep.soon()
+  }
+
+  /** Offers the newer of the drafts in this browser and on the server. */
+  private async offerDraft(): Promise<void> {
+    const { StoredDraft } = await import('./stored-draft.ts')
+    const stored = new StoredDraft({ root, org, onCopied: (problem) => this.copied(problem) })
+    this.stored = stored
+    const { form, source } = this
+    const { continued, isNew } = form
+    const local = this.localDraft()
+    if (continued) stored.known = continued
+    const { node_id, branch } = form.drafted()
+    const all = isNew || continued ? [] : await stored.list(node_id)
+    const newest = all.find((one) => !one.is_new && one.branch === branch)
+    const copy = all.find(({ id }) => id === local?.stored?.id)
+    const isNewer = newest && newest.version !== local?.stored?.version && !(local && local.at > newest.saved_at)
+    if (newest && isNewer)
+      form.offer(newest.saved_at, newest.head !== source.head, {
+        take: () => {
+          this.drafts.remove()
+          location.assign(form.continuing(newest.id))
+        },
+        drop: () => {
+          this.isOffering = false
+          void stored.discard(newest.id)
+        },
+      })
+    else if (local) this.offerLocal(local, copy)
+    else this.isOffering = false
+  }
+
+  /** Returns the draft in this browser, if it differs from the fields and the page. */
+  private localDraft(): LocalDraft | undefined {
+    const { source, form, field } = this
+    const draft = this.drafts.read()
+    if (!draft || (draft.text === source.text && draft.title === source.title && draft.panel === '')) return undefined
+    if (form.continued === undefined) return draft
+    return draft.stored?.version === form.continued.version && draft.text !== field.text() ? draft : undefined
+  }
+
+  /** @param copy the same draft on the server */
+  private offerLocal(draft: LocalDraft, copy: KnownDraft | undefined): void {
+    const { drafts, form, field, source, stored } = this
     form.offer(draft.at, draft.head !== source.head, {
       take: () => {
+        this.isOffering = false
+        if (copy && stored) stored.known = { id: copy.id, version: copy.version }
         // Keeps the commit that the draft started from. If main has moved since, saving shows both sides.
         this.source = { ...this.source, head: draft.head }
         form.head.value = draft.head ?? ''
@@ -181,7 +244,9 @@ class Editor {
         field.focus()
       },
       drop: () => {
+        this.isOffering = false
         drafts.remove()
+        if (copy) void stored?.discard(copy.id)
         field.focus()
       },
     })
@@ -253,6 +318,7 @@ class Editor {
       const to = await this.perform(act, edit)
       this.isSent = true
       this.drafts.remove()
+      await Promise.race([this.stored?.remove(), new Promise((resolve) => setTimeout(resolve, pauses.leave))])
       // `isSending` stays true until the next page is there, so a second click cannot send again.
       location.assign(to)
     } catch (error) {

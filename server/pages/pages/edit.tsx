@@ -15,6 +15,14 @@ import {
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { type Conflict, ConflictView, readConflict } from '../parts/conflict-view.tsx'
 import {
+  BeginText,
+  type ContinuedDraft,
+  dataOfDraft,
+  discardContinued,
+  readContinued,
+  writtenOf,
+} from '../parts/continued-draft.tsx'
+import {
   branchIn,
   type EditedBranch,
   EditedProposal,
@@ -55,13 +63,19 @@ export async function showEdit(visit: PageContext): Promise<Page> {
     return refused(visit, at, 'This page has no commits yet. You need the editor role to save a first version.')
   const branch = await readEditedBranch(visit, at)
   if ('says' in branch) return refused(visit, at, branch.says, branch.status)
-  const source = await sourceAt(visit.api, at, branch.head)
+  const draft = await readContinued(visit)
+  const source = await sourceAt(visit.api, at, draft ? draft.head : branch.head)
   if (typeof source === 'string') return refused(visit, at, `This text ${source}. Edit it in a clone.`)
   const found = branch.pull === undefined ? await findOwnPulls(visit, at) : {}
-  return editPage(visit, at, { ...found, branch, source, written: { ...source, message: '', panel: branch.panel } })
+  const written = draft ? writtenOf(draft, branch.panel) : { ...source, message: '', panel: branch.panel }
+  return editPage(visit, at, { ...found, branch, source, written, draft })
 }
 
 export async function takeEdit(visit: PageContext): Promise<PageResult> {
+  return discardContinued(visit, await saveForm(visit))
+}
+
+async function saveForm(visit: PageContext): Promise<PageResult> {
   const { api, urls, form } = visit
   const sent = writtenIn(visit)
   if (visit.person === undefined) return signedOutPage(visit, sent)
@@ -166,17 +180,19 @@ interface Editing {
   readonly problem?: string
   readonly ways?: Conflict
   readonly status?: number
+  /** The draft that the form continues. */
+  readonly draft?: ContinuedDraft | undefined
 }
 
 function editPage(visit: PageContext, at: AtNode, editing: Editing): Page {
-  const { branch, own = [], taken, source, written, problem, ways, status = 200 } = editing
+  const { branch, own = [], taken, source, written, problem, ways, status = 200, draft } = editing
   const { urls } = visit
   const { org, node } = at
   const acts = actsOf(at, editing)
   const data = dataOf(visit, at, editing)
   const into = taken === undefined ? visit.form : new URLSearchParams({ into: '' })
   return {
-    ...{ kind: 'page', status, facts: { at, branch, own, taken, source, written, problem, ways } },
+    ...{ kind: 'page', status, facts: { at, branch, own, taken, source, written, problem, ways, draft } },
     place: { org, crumb: node.title },
     head: { title: `Edit ${node.title} · ${org.name}`, noIndex: true },
     body: () => (
@@ -201,11 +217,12 @@ function editPage(visit: PageContext, at: AtNode, editing: Editing): Page {
           {...{ written, acts, data, problem }}
           action={urls.edit(org.id, node.id, branch.name)}
           back={backOf(visit, at, branch)}
-          hidden={{ head: source.head ?? '' }}
+          hidden={{ head: source.head ?? '', draft: draft?.id ?? visit.form.get('draft') ?? '' }}
           focus="text"
           into={acts.some(({ name }) => name === 'propose') && <IntoField org={org} sent={into} />}
         >
           {ways && <ConflictView ways={ways} />}
+          {draft && <BeginText text={source.text} />}
         </EditorForm>
       </main>
     ),
@@ -213,7 +230,7 @@ function editPage(visit: PageContext, at: AtNode, editing: Editing): Page {
 }
 
 /** Returns what the script needs to know. */
-function dataOf(visit: PageContext, at: AtNode, { branch, source }: Editing): Record<string, string> {
+function dataOf(visit: PageContext, at: AtNode, { branch, source, draft }: Editing): Record<string, string> {
   const { org, node } = at
   const place = branch.pull && { 'data-branch': branch.name, 'data-next': backOf(visit, at, branch) }
   return {
@@ -226,6 +243,7 @@ function dataOf(visit: PageContext, at: AtNode, { branch, source }: Editing): Re
     'data-lines': hasDosLines(source.text) ? 'dos' : 'unix',
     'data-draft': `${visit.person?.id} ${node.id}${branch.pull ? ` ${branch.name}` : ''}`,
     ...place,
+    ...dataOfDraft(draft),
   }
 }
 

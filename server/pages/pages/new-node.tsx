@@ -4,8 +4,17 @@ import { randomUUID } from 'node:crypto'
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { createNode, newItem, withLineEnds } from '../edits.ts'
+import { codeOf } from '../error-codes.ts'
 import { connectLink, nodesNamed } from '../linking.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
+import {
+  BeginText,
+  type ContinuedDraft,
+  dataOfDraft,
+  discardContinued,
+  readContinued,
+  writtenOf,
+} from '../parts/continued-draft.tsx'
 import { unlessBusy } from '../parts/degraded.ts'
 import {
   changedFields,
@@ -49,16 +58,28 @@ interface Near {
 export async function showNew(visit: PageContext): Promise<Page> {
   if (visit.query.has('type')) return showNewTyped(visit)
   if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to create a page')
-  const beginning = await readBeginning(visit, visit.query)
+  const draft = await readContinued(visit)
+  const beginning = draft
+    ? await readBeginning(visit, new URLSearchParams(draft.form), 'or without')
+    : await readBeginning(visit, visit.query)
   const { org } = beginning
   if (!mayPropose(org.role)) return refused(visit, org)
+  const none = panelOf({ tags: [], properties: {} })
+  if (draft?.is_new) {
+    const named = new URLSearchParams(draft.form).get('named') ?? undefined
+    return newPage(visit, beginning, { id: draft.node_id, named, written: writtenOf(draft, none), draft })
+  }
   const title = (visit.query.get('title') ?? '').trim().slice(0, most.title)
   const [existing, types] = await Promise.all([twinsOf(visit, org, title), readTypeChoice(visit, org.id)])
-  const written = { title, text: '', message: '', panel: panelOf({ tags: [], properties: {} }) }
+  const written = { title, text: '', message: '', panel: none }
   return newPage(visit, beginning, { id: randomUUID(), existing, types, named: title, written })
 }
 
 export async function takeNew(visit: PageContext): Promise<PageResult> {
+  return discardContinued(visit, await createPage(visit))
+}
+
+async function createPage(visit: PageContext): Promise<PageResult> {
   const { api, urls, form } = visit
   if (form.has('type')) return takeNewTyped(visit)
   const sent = writtenIn(visit)
@@ -104,14 +125,19 @@ async function twinsOf({ api }: PageContext, org: Org, title: string, id?: strin
   return twins.some(({ node_id }) => node_id === id) ? [] : twins
 }
 
-async function readBeginning(visit: PageContext, fields: URLSearchParams): Promise<Beginning> {
+/** @param gone what happens if a named page is gone. Default: node_not_found */
+async function readBeginning(visit: PageContext, fields: URLSearchParams, gone?: 'or without'): Promise<Beginning> {
   const { api } = visit
   const org_id = param(visit, 'org')
   const org = await api.getOrg({ path: { org_id } })
   const named = async (name: string): Promise<Near | undefined> => {
     const node_id = fields.get(name)
     if (!node_id) return undefined
-    const { id, title, ...node } = await api.getNode({ path: { org_id, node_id } })
+    const found = await api.getNode({ path: { org_id, node_id } }).catch((error: unknown) => {
+      if (gone === undefined || codeOf(error) !== 'node_not_found') throw error
+    })
+    if (found === undefined) return undefined
+    const { id, title, ...node } = found
     const { main_needs_pull_request: isRuled = false, children_need_change_set: isGuarded = false } = node
     return { id, title, isRuled, isGuarded }
   }
@@ -130,6 +156,8 @@ interface Making {
   readonly named?: string | undefined
   readonly problem?: string
   readonly status?: number
+  /** The draft that the form continues. */
+  readonly draft?: ContinuedDraft | undefined
 }
 
 const save = { name: 'create', label: 'Save' } as const
@@ -137,7 +165,7 @@ const propose = { name: 'create-proposal', label: 'Propose' } as const
 const another = { name: 'another', label: 'Create a second page' } as const
 
 function newPage(visit: PageContext, beginning: Beginning, making: Making): Page {
-  const { id, written, existing = [], types = [], named = '', problem, status = 200 } = making
+  const { id, written, existing = [], types = [], named = '', problem, status = 200, draft } = making
   const { urls, person } = visit
   const { org, parent, from } = beginning
   const near = parent ?? from
@@ -150,7 +178,7 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
     ...{
       kind: 'page',
       status,
-      facts: { beginning, id, written, existing, types, problem },
+      facts: { beginning, id, written, existing, types, problem, draft },
       place: { org, crumb: 'New page' },
     },
     head: { title: `New page · ${org.name}`, noIndex: true },
@@ -182,14 +210,20 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
           into={<IntoField org={org} sent={visit.form} />}
           action={urls.newNode(org.id)}
           back={near ? urls.node(org.id, near.id, near.title) : urls.org(org.id)}
-          hidden={{ id, parent: parent?.id ?? '', from: from?.id ?? '', named }}
+          hidden={{
+            ...{ id, parent: parent?.id ?? '', from: from?.id ?? '', named },
+            draft: draft?.id ?? visit.form.get('draft') ?? '',
+          }}
           data={{
             'data-editor': '',
             'data-node': id,
             'data-draft': `${person?.id} new in ${org.id} ${near?.id ?? ''}`,
             'data-lines': 'unix',
+            ...dataOfDraft(draft),
           }}
-        />
+        >
+          {draft && <BeginText text="" />}
+        </EditorForm>
       </main>
     ),
   }

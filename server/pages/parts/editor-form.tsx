@@ -137,6 +137,7 @@ function Acts({ acts, back, into }: Pick<FormProps, 'acts' | 'back' | 'into'>) {
         <a class="btn quiet" href={back}>
           Cancel
         </a>
+        <p class="why" data-kept />
         <p class="why" role="status" data-status />
       </div>
     </>

@@ -3,7 +3,15 @@
 import type { Urls } from '../urls.ts'
 import { Tabs } from './forms.tsx'
 
-export type MePage = 'profile' | 'notifications' | 'password' | 'identities' | 'tokens' | 'connections' | 'sessions'
+export type MePage =
+  | 'profile'
+  | 'drafts'
+  | 'notifications'
+  | 'password'
+  | 'identities'
+  | 'tokens'
+  | 'connections'
+  | 'sessions'
 
 interface MeTabsProps {
   readonly urls: Urls
@@ -16,6 +24,7 @@ export function MeTabs({ urls, here, hasServices }: MeTabsProps) {
   const identities = hasServices ? ({ identities: 'Ways to sign in' } as const) : {}
   const pages = {
     profile: 'Profile',
+    drafts: 'Drafts',
     notifications: 'Notifications',
     password: 'Password',
     ...identities,

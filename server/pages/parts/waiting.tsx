@@ -1,4 +1,4 @@
-/** The proposals that wait for the user, above the organisations of the home page. */
+/** The proposals and drafts that wait for the user, on the home page. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { Line, Lines, type Sign, signOf } from '../kit/lines.tsx'
@@ -25,6 +25,9 @@ interface Mergeable {
 
 /** Maximum proposals of the list. */
 const mostWaiting = 20
+
+/** Maximum drafts of the list. */
+const mostDrafts = 5
 
 const words: Readonly<Record<Reason, string>> = {
   review_requested: 'asks for your review',
@@ -64,32 +67,34 @@ function linkTo(proposal: string, reasons: readonly Reason[]): string {
 
 interface Told extends Waiting {
   readonly mergeable: readonly Mergeable[]
+  readonly drafts: Pick<AnswerOf<'listDrafts'>, 'drafts' | 'total'>
 }
 
 /** Reads what waits for the user. Counts the open proposals of organisations where they may merge. */
 export async function readWaiting(visit: PageContext, orgs: readonly Org[]): Promise<Told> {
   const told = await visit.api.listWaiting({ query: { limit: mostWaiting } })
+  const { drafts, total } = await visit.api.listDrafts({ query: { limit: mostDrafts } })
   const count = async (org: Org) => ({
     ...{ id: org.id, name: org.name },
     open: (await unlessBusy<number | undefined>(countOpen(visit, org), 0, ['org_not_found', 'forbidden'])) ?? 0,
   })
   const counted = await Promise.all(orgs.filter(mayMerge).slice(0, mostCounted).map(count))
   const listed = ({ id }: Mergeable) => told.waiting.filter(({ org_id }) => org_id === id).length
-  return { ...told, mergeable: counted.filter((org) => org.open > listed(org)) }
+  return { ...told, mergeable: counted.filter((org) => org.open > listed(org)), drafts: { drafts, total } }
 }
 
 /** Shows nothing if nothing waits. */
 export function WaitingForYou({ visit: { urls }, told }: { readonly visit: PageContext; readonly told: Told }) {
-  const { waiting, total, elsewhere, mergeable } = told
+  const { waiting, total, elsewhere, mergeable, drafts } = told
   const others = Object.entries(elsewhere)
-  if (total + others.length + mergeable.length === 0) return undefined
+  if (total + others.length + mergeable.length + drafts.total === 0) return undefined
   return (
     <section class="card" aria-labelledby="waiting">
       <header>
         <h2 id="waiting">Waiting for you</h2>
         {total > 0 && <span class="r">{total}</span>}
       </header>
-      {total + mergeable.length === 0 && <p class="empty">Nothing waits for you here.</p>}
+      {total + mergeable.length + drafts.total === 0 && <p class="empty">Nothing waits for you here.</p>}
       <Lines>
         {waiting.map(
           ({ org_id, org_name, node_id, node_title, num_items, number, title, author, reasons, last_activity_at }) => (
@@ -113,6 +118,23 @@ export function WaitingForYou({ visit: { urls }, told }: { readonly visit: PageC
             </a>
           </Line>
         ))}
+        {drafts.drafts.map((draft) => (
+          <Line
+            sign={signOf('node')}
+            time={draft.saved_at}
+            facts={`${draft.is_new ? 'new page' : 'changes'} in ${draft.org_name}`}
+          >
+            Your draft of{' '}
+            <a href={urls.draft(draft.org_id, draft)}>
+              <strong>{draft.title.trim() || 'a page without a title'}</strong>
+            </a>
+          </Line>
+        ))}
+        {drafts.total > drafts.drafts.length && (
+          <Line sign={signOf('node')}>
+            <a href={urls.me('drafts')}>All {plural(drafts.total, 'draft')}</a>
+          </Line>
+        )}
       </Lines>
       {total > waiting.length && <p class="why">and {total - waiting.length} more</p>}
       {others.length > 0 && (
