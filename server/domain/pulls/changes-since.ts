@@ -14,7 +14,7 @@ import { type Change, mergeApproved, mergeBaseOf } from '../consent/same-change.
 import { ledgerRef } from '../layout.ts'
 import type { RequestCtx } from '../services.ts'
 import type { Path, PullAt, Query } from '../targets.ts'
-import { toPull } from './pull-state.ts'
+import { headsOf } from './pull-state.ts'
 import { findPullRow } from './pulls.ts'
 
 export interface SinceQuery extends DiffQuery {
@@ -42,7 +42,7 @@ interface Differences {
 export async function getPullChangesSince(ctx: RequestCtx<Person>, { path, query }: Path<PullAt> & Query<SinceQuery>) {
   const access = await authorizeNode(ctx, path, 'reader')
   const { history } = access
-  const { target_commit, source_commit } = await toPull(ctx, access, await findPullRow(ctx, path))
+  const { target_commit, source_commit } = headsOf(access, await findPullRow(ctx, path))
   const head = await requireReviewed(ctx, access, query.commit)
   if (query.base !== undefined && !(await history.contains(head, query.base)))
     throw invalid(['query', 'base'], 'The base must be an ancestor of the commit', query.base)

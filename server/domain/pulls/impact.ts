@@ -20,7 +20,7 @@ import { type NodeContent, readContent } from '../format/node-format.ts'
 import { edgeName, type NamedEdge } from '../format/paths.ts'
 import type { Ctx, RequestCtx, Services } from '../services.ts'
 import type { Path, PullAt, Query } from '../targets.ts'
-import { toPull } from './pull-state.ts'
+import { headsOf } from './pull-state.ts'
 import { findPullRow } from './pulls.ts'
 
 /** Lists the changed entities. @throws AppError as readCommitPair, too_large, busy; the signal's reason */
@@ -48,11 +48,10 @@ export async function readPullPatch(
 async function readCommitPair(ctx: Ctx<Person>, at: PullAt) {
   const access = await authorizeNode(ctx, at, 'reader')
   const row = await findPullRow(ctx, at)
-  const pull = await toPull(ctx, access, row)
-  const { target_commit, source_commit } = pull
+  const { target_commit, source_commit } = headsOf(access, row)
   const fork = await access.history.mergeBase(target_commit, source_commit)
   const pair: CommitPair = { base: fork ?? null, target: source_commit }
-  return { access, pair, pull, row }
+  return { access, pair, row }
 }
 
 /** Nodes read by one query. */
@@ -65,7 +64,7 @@ const targetLength = 200
  * Ancestors, and the nodes that exist, are those of the current graph. An item also knows the new nodes of its set.
  */
 export async function getPullImpact(ctx: Ctx<Person>, { path }: Path<PullAt>) {
-  const { access, pair, pull, row } = await readCommitPair(ctx, path)
+  const { access, pair, row } = await readCommitPair(ctx, path)
   const { repo, org, sees, node } = access
   const before = await readContent(repo, await findTree(repo, pair.base))
   const after = await readContent(repo, await findTree(repo, pair.target))
@@ -78,7 +77,7 @@ export async function getPullImpact(ctx: Ctx<Person>, { path }: Path<PullAt>) {
   const isAlone = access.onlyNode !== undefined
   const shown = isAlone ? new Map([...titles].filter(([id]) => id === node.id)) : titles
   const toView = (edge: NamedEdge) => toImpactEdge(edge, shown)
-  const isMain = pull.target_branch === 'main'
+  const isMain = row.target_branch === 'main'
   const isPublic = isMain && org.published === 1
   const above = isMain ? await ancestors(ctx, access, before, after) : nothing
   const lists = {

@@ -205,6 +205,18 @@ export interface PullRequest {
   readonly last_activity_at: string
 }
 
+/** The commits that a pull request compares. It has those of its branches, or of its end. */
+export function headsOf(
+  { repo }: Pick<NodeAccess, 'repo'>,
+  row: PullRow,
+): Pick<PullRequest, 'source_commit' | 'target_commit'> {
+  const headOf = (branch: string) => (row.status === 'open' ? readRef(repo, branchRef(branch)) : null)
+  return {
+    source_commit: headOf(row.source_branch) ?? row.source_commit,
+    target_commit: headOf(row.target_branch) ?? row.target_commit,
+  }
+}
+
 /** Reads a pull request from its row. */
 export async function toPull(deps: Services, access: NodeAccess, row: PullRow): Promise<PullRequest> {
   const factsOf = await readReviewFacts(deps, access, [row])

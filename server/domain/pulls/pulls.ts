@@ -37,7 +37,7 @@ import type { Ctx, Services } from '../services.ts'
 import type { Body, NodeAt, Path, PullAt, Query } from '../targets.ts'
 import { changeLedger } from './ledger-changes.ts'
 import { byAgentOf } from './provenance.ts'
-import { type PullRequest, requireMergeable, stateOf, toPull, toPullWith } from './pull-state.ts'
+import { headsOf, type PullRequest, requireMergeable, stateOf, toPull, toPullWith } from './pull-state.ts'
 import { requireReviewers, withSince } from './reviewers.ts'
 
 export interface PullInput {
@@ -242,8 +242,8 @@ export async function updatePull(
  */
 export async function listPullCommits(ctx: Ctx<Person>, { path, query }: Path<PullAt> & Query<Page>) {
   const access = await authorizeNode(ctx, path, 'reader')
-  const pull = await toPull(ctx, access, await findPullRow(ctx, path))
-  const oids = await access.history.between(pull.target_commit, pull.source_commit)
+  const { target_commit, source_commit } = headsOf(access, await findPullRow(ctx, path))
+  const oids = await access.history.between(target_commit, source_commit)
   return { commits: await readCommits(access.repo, path.node_id, slice(oids, query)), ...pageOf(query, oids.length) }
 }
 
