@@ -3,7 +3,10 @@ import { sql } from 'kysely'
 import { compileOnce } from '../sqlite/compiled.ts'
 import type { CredentialsDb, ReadMark } from './schema.ts'
 
-/** Sets a mark. It never goes back to an earlier entry. `muted` and `head` stay as they are if they are left out. */
+/**
+ * Sets a mark. It never goes back to an earlier entry. `muted` and `head` stay as they are if they are left out. A mark
+ * that says this already is written once a day, so that it is not too old.
+ */
 export async function setReadMark(
   db: CredentialsDb,
   { muted, head, ...mark }: Omit<ReadMark, 'muted' | 'head'> & Partial<Pick<ReadMark, 'muted' | 'head'>>,
@@ -13,12 +16,22 @@ export async function setReadMark(
     .insertInto('read_mark')
     .values({ ...mark, muted: muted ?? 0, head: head ?? null })
     .onConflict((conflict) =>
-      conflict.columns(['account_id', 'node_id', 'number']).doUpdateSet({
-        entry: sql<number>`case when read_mark.entry > ${entry} then read_mark.entry else ${entry} end`,
-        ...(muted !== undefined && { muted }),
-        ...(head !== undefined && { head }),
-        at,
-      }),
+      conflict
+        .columns(['account_id', 'node_id', 'number'])
+        .doUpdateSet({
+          entry: sql<number>`case when read_mark.entry > ${entry} then read_mark.entry else ${entry} end`,
+          ...(muted !== undefined && { muted }),
+          ...(head !== undefined && { head }),
+          at,
+        })
+        .where(({ eb, or }) =>
+          or([
+            eb('read_mark.entry', '<', entry),
+            eb('read_mark.at', '<', at.slice(0, 10)),
+            ...(muted === undefined ? [] : [eb('read_mark.muted', '<>', muted)]),
+            ...(head === undefined ? [] : [eb(sql`coalesce(read_mark.head, '')`, '<>', head)]),
+          ]),
+        ),
     )
     .execute()
 }
