@@ -6,6 +6,7 @@ import type { Api, OperationId, Output } from '../../spec/client/api.ts'
 import { streams } from '../../spec/client/operations.ts'
 import { AppError } from '../base/errors.ts'
 import { createSettling } from '../domain/indexing/freshness.ts'
+import { findTitles } from '../domain/nodes/nodes.ts'
 import type { Door } from '../domain/origin.ts'
 import type { Services } from '../domain/services.ts'
 import { authenticateAs, type FindCredential, limitTokens } from './authentication.ts'
@@ -75,6 +76,28 @@ export function createInProcessApi({ deps, handlers, checks }: Answering, { req,
   return new Proxy({} as Api, {
     get: (_, id) => (input?: Given) => call(id as OperationId, input), // callers name only operations
   })
+}
+
+/**
+ * Maps ids of nodes to their titles. Omits other ids. Has the permissions, limits and checks of `listNodes`.
+ *
+ * @throws AppError moving, and the errors of `listNodes`
+ */
+export async function readTitles(
+  answering: Answering,
+  asking: Asking,
+  org_id: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  let titles: ReadonlyMap<string, string> | undefined
+  const listNodes: Handlers['listNodes'] = async (ctx, { path }) => {
+    titles = await findTitles(ctx, path, ids)
+    return { nodes: [], total: 0, limit: 0, offset: 0 }
+  }
+  const handlers = { ...answering.handlers, listNodes }
+  await createInProcessApi({ ...answering, handlers }, asking).listNodes({ path: { org_id } })
+  if (titles === undefined) throw new AppError('moving', 'The organisation is moving to another cell')
+  return titles
 }
 
 function isStream(id: OperationId): boolean {

@@ -14,6 +14,8 @@ import type { Urls } from './urls.ts'
 
 export interface PageContext {
   readonly api: Api
+  /** Maps ids of nodes to their titles. Omits nodes that the visitor cannot read. @throws AppError as `listNodes`, moving */
+  titles(org_id: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** The signed-in user. */
   readonly person: NonNullable<Credential>['person'] | undefined
   /** The unread items of the user's inbox. Undefined: unknown, or the visitor has none. */

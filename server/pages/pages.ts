@@ -15,7 +15,7 @@ import { showErrorsBy } from '../http/contract/error-responses.ts'
 import { hasUploads, readUploads } from '../http/contract/multipart.ts'
 import { findPath } from '../http/contract/spec.ts'
 import { openUpload } from '../http/contract/uploads.ts'
-import { type Answering, type Credential, createInProcessApi } from '../http/in-process.ts'
+import { type Answering, type Credential, createInProcessApi, readTitles } from '../http/in-process.ts'
 import { note } from '../http/log/request-notes.ts'
 import { oidcVisit } from '../http/oidc/visit.ts'
 
@@ -376,6 +376,7 @@ function visitOf(
   const urls = new Urls(publicPath(res, ''), baseUrl(parts.deps.config.publicUrl, req))
   return {
     api: learning(createInProcessApi(parts, { ...asking, door: 'page' }), urls),
+    titles: (org, ids) => readTitles(parts, { ...asking, door: 'page' }, org, ids),
     person: credential?.person,
     turn: pageTurn(req, res, credential?.person),
     params: {},

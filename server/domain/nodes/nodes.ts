@@ -19,7 +19,13 @@ import {
 } from '../../../index/derived/neighbours.ts'
 import { newNeighbours } from '../../../index/derived/new-neighbours.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
-import { isProposed, listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
+import {
+  isProposed,
+  listNodeRows,
+  type NodeRow,
+  readNodeText,
+  readTitles,
+} from '../../../index/derived/node-queries.ts'
 import { findProposedHead } from '../../../index/derived/proposed-nodes.ts'
 import * as neighbourLimits from '../../../index/limits.ts'
 import { AppError, invalid } from '../../base/errors.ts'
@@ -86,6 +92,12 @@ export async function listNodes(ctx: Ctx, { path, query }: Path<OrgAt> & Query<N
     ...pageOf(query, found.total),
     ...(last && { next: `${order === 'changed' ? last.updated_at : last.created_at}~${last.id}` }),
   }
+}
+
+/** Maps ids of nodes to their titles. Omits ids without a node that the caller may read. */
+export async function findTitles(ctx: Ctx, at: OrgAt, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const { sees } = await authorizeOrg(ctx, at, 'public')
+  return readTitles(ctx.index.read, sees, ids)
 }
 
 /** Describes the nodes of a page. Null as properties: they are longer than `limits.listedPropertiesBytes`. */

@@ -20,8 +20,8 @@ export interface ActivityNames {
 
 export type PageNames = Pick<ActivityNames, 'pages' | 'deleted'>
 
-/** `listed`: items of the lists of pages and proposals. `single`: other pages, which are read one by one. `orgs`: of entries of an account. */
-const most = { listed: 200, single: 20, orgs: 5 } as const
+/** `proposals`: items of the list of proposals. `orgs`: of entries of an account. */
+const most = { proposals: 200, orgs: 5 } as const
 
 export const proposalKey = (node: string | undefined, number: number) => `${node} ${number}`
 
@@ -35,7 +35,7 @@ export async function readNames(visit: PageContext, org_id: string, acts: readon
   const [pages, { pull_requests }, { members }] = await Promise.all([
     readPages(visit, org_id, events),
     hasNumbers
-      ? unlessBusy(api.listOrgPulls({ path, query: { status: 'all', limit: most.listed } }), noPulls)
+      ? unlessBusy(api.listOrgPulls({ path, query: { status: 'all', limit: most.proposals } }), noPulls)
       : noPulls,
     hasReviewers ? unlessBusy(api.listMembers({ path, query: { limit: mostMembers } }), noMembers) : noMembers,
   ])
@@ -50,7 +50,6 @@ export async function readNames(visit: PageContext, org_id: string, acts: readon
 
 const noPulls: { pull_requests: readonly { node_id: string; number: number; title: string }[] } = { pull_requests: [] }
 const noMembers: { members: readonly { user_id: string; name: string }[] } = { members: [] }
-const noNodes: { nodes: readonly { id: string; title: string }[] } = { nodes: [] }
 
 type AuditEntry = AnswerOf<'listMyAudit'>['entries'][number]
 
@@ -85,38 +84,17 @@ interface TitledEvent {
   readonly data: { readonly title?: string }
 }
 
-/** Reads the titles of pages. The last changed ones are read at once, and some others one by one. */
+/** Reads the titles of pages. If they cannot be read, those of the events are shown. */
 async function readPages(
-  { api, urls }: PageContext,
+  { titles, urls }: PageContext,
   org_id: string,
   events: readonly TitledEvent[],
 ): Promise<PageNames> {
-  const ids = new Set(events.flatMap(({ node }) => node ?? []))
-  const pages: Record<string, string> = {}
-  const deleted: string[] = []
-  if (ids.size === 0) return { pages, deleted }
-  const query = { order: 'changed', limit: most.listed } as const
-  const { nodes } = await unlessBusy(api.listNodes({ path: { org_id }, query }), noNodes)
-  for (const { id, title } of nodes) if (ids.has(id)) pages[id] = title
-  const read = async (node_id: string) => {
-    const found = api.getNode({ path: { org_id, node_id } }).then(({ title }): string | null => title)
-    const title = await unlessBusy(found.catch(nullIfDeleted), undefined, ['repo_damaged'])
-    if (title === null) deleted.push(node_id)
-    else if (title !== undefined) pages[node_id] = title
-  }
-  await Promise.all(
-    [...ids]
-      .filter((id) => !(id in pages))
-      .slice(0, most.single)
-      .map(read),
-  )
+  const ids = [...new Set(events.flatMap(({ node }) => node ?? []))]
+  const found = ids.length === 0 ? undefined : await unlessBusy(titles(org_id, ids), undefined, ['moving'])
+  const pages = Object.fromEntries(found ?? [])
   for (const [id, title] of Object.entries(pages)) urls.learn(id, title)
   for (const { node, type, data } of events)
     if (node !== undefined && type.startsWith('node.') && data.title !== undefined) pages[node] ??= data.title
-  return { pages, deleted: deleted.sort() }
-}
-
-function nullIfDeleted(error: unknown): null {
-  if (error instanceof AppError && error.code === 'node_not_found') return null
-  throw error
+  return { pages, deleted: found === undefined ? [] : ids.filter((id) => !found.has(id)).sort() }
 }

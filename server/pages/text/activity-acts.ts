@@ -96,7 +96,7 @@ const repeated: Partial<Record<EventType, Partial<Record<EventType, Repeats>>>> 
 function findWhole(one: ActivityEvent, events: readonly ActivityEvent[]): ActivityEvent | undefined {
   const wholes = repeated[one.type]
   if (wholes === undefined) return undefined
-  return events.find((other) => other.node === one.node && wholes[other.type]?.(one, other) && isNear(one, other))
+  return events.find((other) => wholes[other.type]?.(one, other) && other.node === one.node && isNear(one, other))
 }
 
 function isNear(one: ActivityEvent, other: ActivityEvent): boolean {
