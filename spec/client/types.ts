@@ -10474,9 +10474,9 @@ export interface operations {
                 /** @description Only this node and those in its disk, at their positions in the whole map. */
                 readonly under?: components["schemas"]["AnyId"];
                 /**
-                 * @description `part`: the map of `under` and all its descendants, positioned as if they were the whole graph. The other
-                 *     nodes are not read, so it suits large organisations. `whole`: positions in the whole map. Without `under`,
-                 *     both are the same.
+                 * @description `part`: the map of `under` and all its descendants, positioned as if they were the whole graph. Only these
+                 *     and their ancestors are read, so it suits large organisations. `whole`: positions in the whole map. Without
+                 *     `under`, both are the same.
                  */
                 readonly layout?: "whole" | "part";
                 /** @description `false`: only the 100 largest areas. The columns are empty. */
