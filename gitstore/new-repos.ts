@@ -5,7 +5,7 @@
  *
  * The rename is the commit point. Everything that it makes visible is durable before it.
  */
-import { closeSync, mkdirSync, renameSync } from 'node:fs'
+import { closeSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { readdir, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { allDone, syncDirectory, syncFile, syncPath, takeSyncTurn, writeOpen } from './durable.ts'
@@ -75,6 +75,12 @@ export async function createRepoBy(dir: string, write: (repo: Repo) => Promise<v
   return { dir }
 }
 
+/** Writes a repository that has refs, but no objects yet. Nothing is durable. @throws system errors, GitError storage_* */
+export async function writeRefs(dir: string, refs: NewRefs): Promise<void> {
+  const { open } = await writeRepo(dir, { refs, objects: new Map() })
+  open.forEach(closeSync)
+}
+
 async function withTemporaryFolder(dir: string, work: (making: string) => Promise<void>): Promise<void> {
   const making = join(dirname(dir), unfinishedName())
   try {
@@ -117,7 +123,8 @@ async function writeRepo(dir: string, { refs, objects }: RepoContents): Promise<
   try {
     await write('HEAD', head)
     await write('config', config)
-    if (refs.size > 0) await write('packed-refs', packedRefsText(refs))
+    // Tags need objects to be peeled.
+    if (refs.size > 0) await write('packed-refs', packedRefsText(refs, pack ? 'commits' : 'any object'))
     if (pack) {
       await write(`${packFolder}/${pack.name}.pack`, pack.pack, 0o444)
       await write(`${packFolder}/${pack.name}.idx`, pack.index, 0o444)
@@ -237,11 +244,10 @@ function stageMany(folder: string): StagedRepos {
     sync: async () => {
       // This reports a failure even if the machine's syncfs does not.
       await syncDirectory(staging).catch(throwMissing)
-      const isSynced = await syncFileSystem(staging).catch((error: unknown) => {
+      await syncTrees([staging]).catch((error: unknown) => {
         // `sync` cannot say that somebody moved the folder away.
         throw lexists(staging) ? error : folderMissing()
       })
-      if (!isSynced) await syncTree(staging)
     },
     publish: async (published) => {
       refuseTaken(folder, [...names])
@@ -277,7 +283,16 @@ function exists(name: string): GitError {
   return new GitError('repo_exists', 'A repository of that name exists', { name })
 }
 
-/** Syncs each file and folder, if the file system cannot be synced at once. */
+/**
+ * Makes everything below the folders durable, if possible with one sync of each file system.
+ *
+ * @throws GitError storage_error, busy, and system errors
+ */
+export async function syncTrees(dirs: readonly string[]): Promise<void> {
+  const ofDisk = new Map(dirs.map((dir) => [statSync(dir).dev, dir]))
+  for (const some of ofDisk.values()) if (!(await syncFileSystem(some))) for (const dir of dirs) await syncTree(dir)
+}
+
 async function syncTree(dir: string): Promise<void> {
   const entries = await readdir(dir, { withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile()).map(({ name }) => join(dir, name))

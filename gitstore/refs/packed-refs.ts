@@ -104,7 +104,10 @@ function refIn(line: string): { readonly name: string; readonly oid: Oid } | und
  * @param at the kind of objects that the refs point at
  */
 export function packedRefsText(refs: ReadonlyMap<string, Oid>, at: 'commits' | 'any object' = 'commits'): string {
-  const lines = [...refs].sort(([a], [b]) => (a < b ? -1 : 1)).map(([ref, oid]) => `${oid} ${ref}\n`)
+  // Git searches by bytes. Code units have another order in names with characters beyond 16 bits.
+  const lines = [...refs]
+    .sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+    .map(([ref, oid]) => `${oid} ${ref}\n`)
   return `# pack-refs with: ${at === 'commits' ? 'peeled fully-peeled ' : ''}sorted \n${lines.join('')}`
 }
 

@@ -1,14 +1,39 @@
 /** Copies a repository between folders with Git. Copies every ref and its objects, but no configuration. */
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { syncDirectory } from '../durable.ts'
-import { GitError } from '../errors.ts'
+import { asStorageError, codeOf, GitError } from '../errors.ts'
 import { runGit } from '../native.ts'
-import { createRepoBy } from '../new-repos.ts'
-import { sentenceOf } from '../objects/fsck.ts'
-import type { Repo } from '../repo.ts'
+import { createRepoBy, syncTrees, writeRefs } from '../new-repos.ts'
+import { findIntact, sentenceOf } from '../objects/fsck.ts'
+import type { Oid, Repo } from '../repo.ts'
+import { unfinishedName } from '../temporary-names.ts'
 
 const mirrorTimeoutMs = 60 * 60_000
+
+/** A repository, and the folder for its mirror. */
+export interface MirrorPlan {
+  readonly from: Repo
+  /** Read before the objects. A concurrent commit is so copied completely or not at all. */
+  readonly refs: ReadonlyMap<string, Oid>
+  /** A ref that is also stored in a file. Git needs the folder `refs`, and many tools copy no empty folder. */
+  readonly loose: string
+  readonly dir: string
+}
+
+/** Packs what the refs of each mirror reach in its source. The arguments are pairs of a source and a mirror. */
+const eachPack = `!f() {
+  while [ $# -gt 0 ]
+  do
+    GIT_DIR=$2 GIT_ALTERNATE_OBJECT_DIRECTORIES=$1/objects \\
+      git pack-objects --all --quiet "$2/objects/pack/pack" </dev/null >/dev/null 2>&1
+    shift 2
+  done
+}
+f`
+
+/** One sync makes all mirrors durable. A thread for deltas costs more than a small pack. */
+const packSettings = ['-c', 'core.fsync=none', '-c', 'pack.threads=1']
 
 /**
  * The command that reads the source. Git runs no hooks and no programs that the source's configuration names. The
@@ -37,6 +62,64 @@ export function createMirror(from: Repo, dir: string, signal?: AbortSignal): Pro
  */
 export function fetchMirror(from: Repo, to: Repo, signal?: AbortSignal): Promise<void> {
   return fetchAll(from, to, [], signal)
+}
+
+/**
+ * Creates mirrors together, and returns the plans of those in which Git finds no fault. They are durable. The others are
+ * not created. Their repository is damaged or has just lost refs, or their mirror exists, or a disk has a fault.
+ * Starts two Git processes for each mirror, from a shell. A fetch and a check start seven processes.
+ *
+ * @throws GitError storage_* and system errors, after which the names of mirrors may not be durable
+ */
+export async function createMirrors<P extends MirrorPlan>(plans: readonly P[], signal: AbortSignal): Promise<P[]> {
+  const staged = plans.map((plan) => ({ plan, making: { dir: join(dirname(plan.dir), unfinishedName('.git')) } }))
+  try {
+    // The caller copies each of the others with `createMirror`, which explains the fault.
+    const intact = new Set<Repo>(await stageMirrors(staged, signal).catch(() => []))
+    const made: P[] = []
+    for (const { plan, making } of staged)
+      if (intact.has(making) && (await renameNew(making.dir, plan.dir))) made.push(plan)
+    for (const folder of new Set(made.map(({ dir }) => dirname(dir)))) await syncDirectory(folder)
+    return made
+  } catch (error) {
+    throw asStorageError(error)
+  } finally {
+    for (const { making } of staged) await rm(making.dir, { recursive: true, force: true })
+  }
+}
+
+interface StagedMirror {
+  readonly plan: MirrorPlan
+  readonly making: Repo
+}
+
+/** Writes mirrors, durably, and returns those in which Git finds no fault. */
+async function stageMirrors(staged: readonly StagedMirror[], signal: AbortSignal): Promise<readonly Repo[]> {
+  const mirrors = staged.map(({ making }) => making)
+  const [first] = mirrors
+  if (first === undefined) return []
+  for (const { plan, making } of staged) {
+    await writeRefs(making.dir, plan.refs)
+    await mkdir(join(making.dir, dirname(plan.loose)), { recursive: true })
+    await writeFile(join(making.dir, plan.loose), `${plan.refs.get(plan.loose)}\n`)
+  }
+  const pairs = staged.flatMap(({ plan, making }) => [plan.from.dir, making.dir])
+  const args = [...packSettings, '-c', `alias.each=${eachPack}`, 'each', ...pairs]
+  await runGit(first, args, { timeoutMs: mirrorTimeoutMs, signal })
+  const intact = await findIntact(mirrors, signal)
+  await syncTrees(intact.map(({ dir }) => dir))
+  return intact
+}
+
+/** Renames a mirror. Returns false if another backup has created it. @throws system errors */
+async function renameNew(making: string, dir: string): Promise<boolean> {
+  try {
+    await rename(making, dir)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'ENOTEMPTY' || codeOf(error) === 'EEXIST') return false
+    throw error
+  }
 }
 
 async function fetchAll(from: Repo, to: Repo, config: readonly string[], signal?: AbortSignal): Promise<void> {

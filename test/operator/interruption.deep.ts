@@ -36,7 +36,7 @@ describe('a command that is asked to end', () => {
   ] as const
   for (const [name, signal, code] of cases) {
     it(`ends ${name} at ${signal} with ${code}, its gits at once, and leaves nothing half made`, async () => {
-      const slow = await slowGit(name === 'doctor' ? 'fsck' : 'fetch')
+      const slow = await slowGit({ restore: 'fetch', backup: 'pack-objects', doctor: 'fsck' }[name])
       const target = await folder()
       const args = { restore: ['restore', backup], backup: ['backup', target], doctor: ['doctor'] }[name]
       const environment = { PATH: `${slow.bin}:${process.env.PATH}`, TMPDIR: slow.temporary }

@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { countMoves } from '../../index/derived/change-log.ts'
@@ -85,9 +85,9 @@ describe('a backup into the same folder', () => {
     await rm(join(backup, pathOf(lost)), { recursive: true })
     expect(await gitsOf()).to.include.members(nodes.map(pathOf))
     const log = await readFile(join(bin, 'log'), 'utf8')
-    const fetches = log.split('\n').filter((line) => / fetch /.test(line))
-    expect(fetches).to.have.length(1)
-    expect(fetches[0]).to.include(pathOf(lost))
+    const copies = [...log.matchAll(/ fetch .*| pack-objects [^}]*}\nf each .*/g)].map(([words]) => words)
+    expect(copies).to.have.length(1)
+    expect(copies[0]).to.include(pathOf(lost))
     for (const node of nodes) expectSound(node)
     expect(await gitsOf()).to.deep.equal([])
   })
@@ -143,6 +143,7 @@ describe('a backup into the same folder', () => {
     await chmod(file, 0o600)
     await writeFile(file, flipped(await readFile(file)))
     await rm(await objectsOf(other))
+    await mkdir(join(backup, pathOf(third), 'refs/heads'), { recursive: true })
     await writeFile(join(backup, pathOf(third), 'refs/heads/more'), '')
     expect(await gitsOf()).to.deep.equal([])
     const { code, stdout } = await cli(grove.dataDir, 'backup', '--full', backup)

@@ -13,6 +13,7 @@ import {
 import { lockPlace } from '../../../index/credentials/places.ts'
 import type { CredentialsDb, CredentialsSchema } from '../../../index/credentials/schema.ts'
 import type { Database } from '../../../index/sqlite/database.ts'
+import { slices } from '../../base/slices.ts'
 import { readOrgRecord } from '../format/org-format.ts'
 import { main, orgRepo } from '../layout.ts'
 import type { Lease } from '../placement.ts'
@@ -72,8 +73,8 @@ async function writeCard(trx: CredentialsDb, orgId: string, head: string, { org,
   if (org.closed === 1) return
   const { put, gone } = members
   if (gone === null) await deleteCardMembers(trx, orgId, undefined)
-  for (const some of slices(gone ?? [])) await deleteCardMembers(trx, orgId, some)
-  for (const some of slices(put))
+  for (const some of slices(gone ?? [], membersAtOnce)) await deleteCardMembers(trx, orgId, some)
+  for (const some of slices(put, membersAtOnce))
     await putCardMembers(
       trx,
       some.map(({ user_id, role, email, name }) => ({
@@ -84,12 +85,6 @@ async function writeCard(trx: CredentialsDb, orgId: string, head: string, { org,
         name: asText(name),
       })),
     )
-}
-
-function slices<T>(all: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(all.length / membersAtOnce) }, (_, at) =>
-    all.slice(at * membersAtOnce, (at + 1) * membersAtOnce),
-  )
 }
 
 /** Replaces NUL, which PostgreSQL does not store and another program may have committed. */

@@ -11,12 +11,13 @@ import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { moveRepo, repoExists } from '../../../gitstore/repo-folders.ts'
 import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.ts'
-import { createMirror, fetchMirror } from '../../../gitstore/transfer/mirror.ts'
+import { createMirror, createMirrors, fetchMirror } from '../../../gitstore/transfer/mirror.ts'
 import { findHazard, findOddEntry, hasOwnConfig } from '../../../gitstore/upkeep/hazards.ts'
 import { stateOf } from '../../../gitstore/upkeep/state.ts'
 import { copyFromPostgres, removeMails } from '../../../index/credentials/copies.ts'
 import type { PostgresAddress } from '../../../index/postgres/pool.ts'
 import { copyDatabase, findDatabaseDamage } from '../../../index/sqlite/backup.ts'
+import { slices } from '../../base/slices.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
 import { identityRef, listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
@@ -56,6 +57,9 @@ export interface BackedUp {
 /** Folders are readable by their owner only. */
 const privateMode = 0o700
 
+/** Repositories that are copied together. */
+const ofGroup = 50
+
 /** Milliseconds after which a partial copy counts as abandoned. */
 const abandonedAfterMs = 24 * 3600 * 1000
 
@@ -90,15 +94,19 @@ export async function backUpData(
     await removeAbandoned(join(dir, orgId), now)
   }
   const turn = pLimit(options.atOnce)
-  let done = 0
-  const take = async (stored: StoredRepository) => {
-    await run.take(stored, present.has(stored.path) ? checked.get(stored.path) : undefined)
-    onProgress(++done, sources.length)
+  const onTaken = () => onProgress(run.taken, sources.length)
+  const takeAll = async (some: readonly StoredRepository[]) => {
+    const fresh = some.filter(({ path }) => !present.has(path))
+    const groups = slices(fresh, Math.min(ofGroup, Math.ceil(fresh.length / options.atOnce) || 1))
+    await allDone(groups.map((group) => turn(() => run.attempt(dir, () => run.takeNew(group)).then(onTaken))))
+    const left = some.filter(({ path }) => !run.entries.has(path))
+    const lastOf = ({ path }: StoredRepository) => (present.has(path) ? checked.get(path) : undefined)
+    await allDone(left.map((stored) => turn(() => run.take(stored, lastOf(stored)).then(onTaken))))
   }
   const isOrg = ({ nodeId }: StoredRepository) => nodeId === undefined
-  await allDone(sources.filter((stored) => !isOrg(stored)).map((stored) => turn(() => take(stored))))
+  await takeAll(sources.filter((stored) => !isOrg(stored)))
   // After its pages, so that it knows each merge of a change set that a mirror of a page has.
-  await allDone(sources.filter(isOrg).map((stored) => turn(() => take(stored))))
+  await takeAll(sources.filter(isOrg))
 
   const vanished = await findVanished(source.root)
   // A restore brings back what nobody deleted.
@@ -122,6 +130,8 @@ class BackupRun {
   readonly entries = new Map<string, MirrorEntry>()
   readonly problems: PathProblem[] = []
   readonly again: string[] = []
+  /** Repositories that were copied, were unchanged or have a problem. */
+  taken = 0
   fetched = 0
   private readonly source: Source
   private readonly dir: string
@@ -155,6 +165,23 @@ class BackupRun {
     }
   }
 
+  /** Copies repositories without mirrors together. Leaves to `take` those that cannot be copied or are damaged. */
+  async takeNew(group: readonly StoredRepository[]): Promise<void> {
+    const { dir, now, entries } = this
+    const plans = []
+    for (const stored of group) {
+      const from = { dir: join(this.source.root, stored.path) }
+      const refs = await refsToCopy(from, stored).catch(() => undefined)
+      if (refs) plans.push({ ...stored, from, refs, loose: identityRef(stored), dir: join(dir, stored.path) })
+    }
+    for (const { path } of await createMirrors(plans, this.ending))
+      await this.attempt(path, async () => {
+        entries.set(path, stamped(entryOf(dir, path, now), this.options.stamps.get(path)))
+        this.taken++
+        this.fetched++
+      })
+  }
+
   /** @param last the mirror's entry in the previous backup */
   async take(stored: StoredRepository, last: MirrorEntry | undefined): Promise<void> {
     const { dir, now, entries } = this
@@ -172,6 +199,7 @@ class BackupRun {
       if (taken.damage !== undefined) this.problems.push({ path, reason: taken.damage })
       else entries.set(path, stamped(entryOf(dir, path, now), stamp))
     })
+    this.taken++
   }
 }
 
@@ -300,13 +328,7 @@ async function takeRepository(
 ): Promise<Taken> {
   const from: Repo = { dir: join(root, stored.path) }
   const to: Repo = { dir: join(dir, stored.path) }
-  // Git would block on a named pipe until its time limit.
-  const odd = lexists(from.dir) ? await findOddEntry(from.dir, false) : undefined
-  if (odd !== undefined) throw new GitError('native_failed', `${odd}; the mirror was not changed`)
-  const refs = listRefs(from, 'refs/')
-  const identity = identityRef(stored)
-  // Otherwise a loss on the disk would also be copied to the mirror.
-  if (!refs.has(identity)) throw new GitError('ref_damaged', `${identity} is missing; the mirror was not changed`)
+  const refs = await refsToCopy(from, stored)
   try {
     if (!repoExists(to)) {
       await createMirror(from, to.dir, signal)
@@ -326,6 +348,18 @@ async function takeRepository(
     if (repoExists(from)) throw error
     throw new GitError('repo_missing', 'it was deleted while it was copied')
   }
+}
+
+/** Returns the refs of a repository that Git may read. @throws GitError, system errors */
+async function refsToCopy(from: Repo, stored: StoredRepository): Promise<ReadonlyMap<string, Oid>> {
+  // Git would block on a named pipe until its time limit.
+  const odd = lexists(from.dir) ? await findOddEntry(from.dir, false) : undefined
+  if (odd !== undefined) throw new GitError('native_failed', `${odd}; the mirror was not changed`)
+  const refs = listRefs(from, 'refs/')
+  const identity = identityRef(stored)
+  // Otherwise a loss on the disk would also be copied to the mirror.
+  if (!refs.has(identity)) throw new GitError('ref_damaged', `${identity} is missing; the mirror was not changed`)
+  return refs
 }
 
 /** Replaces a damaged mirror. */

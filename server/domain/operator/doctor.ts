@@ -15,6 +15,7 @@ import { withoutCycles } from '../../../index/graph/acyclic.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
 import { appliedMigrations } from '../../../index/sqlite/migrate.ts'
 import { plural } from '../../base/plural.ts'
+import { slices } from '../../base/slices.ts'
 import { newerVersionError } from '../access.ts'
 import { isClosed, unknownInRow } from '../format/org-format.ts'
 import { indexAll, indexOne } from '../indexing/reindex.ts'
@@ -158,10 +159,7 @@ async function checkRepositories(
       onProgress('Checking', ++done, repositories.length)
     }
   }
-  const groups = Array.from({ length: Math.ceil(repositories.length / ofProcess) }, (_, at) =>
-    repositories.slice(at * ofProcess, (at + 1) * ofProcess),
-  )
-  await allDone(groups.map((some) => turn(() => look(some))))
+  await allDone(slices(repositories, ofProcess).map((some) => turn(() => look(some))))
   return { findings, odd }
 }
 
