@@ -268,6 +268,8 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   await parts.countRequest(req, res, credential?.person.id)
   const known = visitOf(parts, { ...asking, credential }, { params: found?.params ?? {}, ...sent })
   const send = async () => {
+    const worded = isRead && found !== undefined ? await addressOfIds(known, found, req.url) : undefined
+    if (worded !== undefined) return res.redirect(301, worded)
     const visit = await withUnread(parts, known, credential)
     showErrorsTo(visit, res)
     if (make === undefined) throw noPageError()
@@ -297,6 +299,21 @@ function isOpened(req: Request): boolean {
 /** True if the visitor may read it. Only then may a redirect show the titles. */
 function isShown(result: PageResult): boolean {
   return result.kind === 'text' || (result.kind === 'page' && (result.status ?? 200) === 200)
+}
+
+/** Returns the path with words for one that has only ids. Undefined for other paths, and if the page has to decide. */
+async function addressOfIds(visit: PageContext, found: Found, url: string): Promise<string | undefined> {
+  const { org: org_id, node: node_id } = found.params
+  const hasIds = found.isOld || /\/[^/-]+(?:\/|$)/.test(url.slice('/o'.length))
+  if (!hasIds || !found.route.hasWords || org_id === undefined || url.includes('?')) return undefined
+  try {
+    await visit.api.getOrg({ path: { org_id } })
+    if (node_id !== undefined) await visit.api.getNode({ path: { org_id, node_id } })
+  } catch {
+    // The page shows the error.
+    return undefined
+  }
+  return newAddress(visit, found, url)
 }
 
 /** Returns the path that a page has now, if the request has an old one. The visit has read the titles. */
