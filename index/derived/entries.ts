@@ -288,7 +288,7 @@ export async function listObjections(
         select one.number, one.entry, one.user_id, one.verdict, one.at, one.head, one.body
         from givers cross join review_entry one
           on one.node_id = ${nodeId} and one.number = givers.number and one.user_id = givers.user_id
-            and one.verdict is not null and ${Number(gone !== 'all')}
+            and one.verdict is not null and ${sql.lit(Number(gone !== 'all'))}
             and (one.number, one.entry) not in (select number, entry from hidden)
         union all select * from (select number, entry, user_id, verdict, at, head, body from coming)
         where verdict is not null)
@@ -325,7 +325,7 @@ export async function readFactsWith(
   const hidden = JSON.stringify(gone === 'all' ? [] : [...gone, ...put.map(({ entry }) => entry.entry)])
   const entries = sql`
     select number, entry, kind, verdict, user_id, thread, at, head, resolved, deleted, body from review_entry
-    where node_id = ${nodeId} and number = ${number} and ${Number(gone !== 'all')}
+    where node_id = ${nodeId} and number = ${number} and ${sql.lit(Number(gone !== 'all'))}
       and entry not in (select value from json_each(${hidden}))
     union all
     select ${number}, value ->> 'entry', value ->> 'kind', value ->> 'verdict', value ->> 'user_id', value ->> 'thread',
