@@ -38,6 +38,14 @@ export interface PullFilter {
   readonly byAgent?: 0 | 1
 }
 
+/** Conditions by status. SQLite recompiles a statement that binds it at each call. */
+const ofStatus = {
+  all: '',
+  open: "and status = 'open'",
+  merged: "and status = 'merged'",
+  closed: "and status = 'closed'",
+}
+
 /** Lists the pull requests of a node, newest first. */
 export async function listPullRows(
   db: IndexDb,
@@ -45,10 +53,9 @@ export async function listPullRows(
   { status, byAgent }: PullFilter,
   page: Slice,
 ): Promise<{ rows: PullRow[]; total: number }> {
-  const isOfStatus = status === 'all' ? '' : 'and status = ?'
   const isByAgent = byAgent === undefined ? '' : 'and by_agent = ?'
-  const all = `from pull where node_id = ? ${isOfStatus} ${isByAgent}`
-  const values = [nodeId, ...(status === 'all' ? [] : [status]), ...(byAgent === undefined ? [] : [byAgent])]
+  const all = `from pull where node_id = ? ${ofStatus[status]} ${isByAgent}`
+  const values = [nodeId, ...(byAgent === undefined ? [] : [byAgent])]
   const listed = `select * ${all} order by number desc limit ${page.limit} offset ?`
   const rows = await readRows<PullRow>(db, listed, ...values, page.offset)
   const count = async () =>

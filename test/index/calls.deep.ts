@@ -22,6 +22,8 @@ const expected: Readonly<Record<string, Counts>> = {
   list: { credentials: 1, index: 2 },
   // Two requests. The first leads to the path with words, and the second counts what is unread and lists drafts.
   page: { credentials: 8, events: 1, index: 35, stat: 16 },
+  // A view that reads nothing new writes nothing.
+  proposal: { credentials: 9, events: 1, index: 32, stat: 27, open: 7 },
   commit: {
     ...{ credentials: 2, index: 21, events: 15 },
     ...{ stat: 20, list: 2, open: 13, write: 5, moves: 9, sync: 8, wal: 56 },
@@ -71,6 +73,8 @@ describe('calls and statements of one request', () => {
   /** A node with a parent, a child, a connection and a tag. */
   let id: string
   let shelf: string
+  /** A node with a proposal that has a comment. */
+  let friend: string
   let words = 0
 
   before(async () => {
@@ -82,9 +86,15 @@ describe('calls and statements of one request', () => {
     const newId = async (fields: object) =>
       (await ann.post(`/orgs/${ann.org}/nodes`, { text_content: 'Sing\n', ...fields }).then(expecting(201))).body.id
     shelf = await newId({ title: 'Shelf' })
-    const friend = await newId({ title: 'Friend' })
+    friend = await newId({ title: 'Friend' })
     id = await newId({ title: 'Whales', tags: ['sea'], parents: [shelf], connections: [{ target: friend }] })
     await newId({ title: 'Calf', parents: [id] })
+    const proposed = `/orgs/${ann.org}/nodes/${friend}`
+    const commit = { message: 'Edit', changes: [change()] }
+    await ann.post(`${proposed}/branches`, { name: 'songs' }).then(expecting(201))
+    await ann.post(`${proposed}/tree/songs/commits`, commit).then(expecting(201))
+    await ann.post(`${proposed}/pull-requests`, { source_branch: 'songs', title: 'Sing' }).then(expecting(201))
+    await ann.post(`${proposed}/pull-requests/1/comments`, { text: 'Loud.' }).then(expecting(201))
     // A loose object needs a folder that may be missing: by the first byte of its id, which is random.
     const objects = join(folder, ann.org, `${id}.git`, 'objects')
     for (let byte = 0; byte < 256; byte++)
@@ -103,6 +113,7 @@ describe('calls and statements of one request', () => {
     get: () => ann.get(at()).then(expecting(200)),
     list: () => ann.get(`/orgs/${ann.org}/nodes`).then(expecting(200)),
     page: () => readPage(ann, pageAt(ann.org, { id, title: 'Whales' })),
+    proposal: () => readPage(ann, `${pageAt(ann.org, friend)}/proposals/1?tab=conversation`),
     commit: () => ann.post(`${at()}/tree/main/commits`, { message: 'Edit', changes: [change()] }).then(expecting(201)),
     create: () => ann.post(`/orgs/${ann.org}/nodes`, note()).then(expecting(201)),
   }
