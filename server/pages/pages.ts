@@ -243,7 +243,7 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   const { deps, table } = parts
   setPageHeaders(res)
   const asking = { req, res, credential: undefined }
-  showErrorsTo(visitOf(parts, asking, {}), res)
+  showErrorsTo(() => visitOf(parts, asking, {}), res)
   const found = findRoute(table, path)
   const isRead = req.method === 'GET' || req.method === 'HEAD'
   const make = isRead ? found?.route.show : req.method === 'POST' ? found?.route.take : undefined
@@ -271,7 +271,7 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
     const worded = isRead && found !== undefined ? await addressOfIds(known, found, req.url) : undefined
     if (worded !== undefined) return res.redirect(301, worded)
     const visit = await withUnread(parts, known, credential)
-    showErrorsTo(visit, res)
+    showErrorsTo(() => visit, res)
     if (make === undefined) throw noPageError()
     const result = await make(visit).catch(asMissing)
     const moved = isRead && found !== undefined ? newAddress(visit, found, path) : undefined
@@ -339,8 +339,9 @@ async function readSent(
   return { form: fields, files }
 }
 
-function showErrorsTo(visit: PageContext, res: Response): void {
+function showErrorsTo(visitor: () => PageContext, res: Response): void {
   showErrorsBy(res, (error) => {
+    const visit = visitor()
     res
       .status(error.status)
       .type('html')
