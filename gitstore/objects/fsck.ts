@@ -36,6 +36,23 @@ export async function findIntact(repos: readonly Repo[], signal: AbortSignal): P
 }
 
 /**
+ * True if Git finds no fault in any object of the repositories. One process reads all of them. It does not check that
+ * each repository has the objects that its own refs reach.
+ *
+ * @throws GitError native_failed: `signal` ended it
+ */
+export async function areObjectsIntact(repos: readonly Repo[], signal: AbortSignal): Promise<boolean> {
+  const [first, ...others] = repos.map(({ dir }) => dir)
+  // Git divides the list at colons.
+  if (first === undefined || others.some((dir) => dir.includes(':'))) return false
+  const env = { GIT_ALTERNATE_OBJECT_DIRECTORIES: others.map((dir) => `${dir}/objects`).join(':') }
+  const args = [...noIndexes, ...fsck]
+  const { code, stderr } = await runGit({ dir: first }, args, { env, timeoutMs: longestGitMs, signal })
+  // Git skips a folder that it cannot open, and says so.
+  return code === 0 && !/^error: /m.test(stderr)
+}
+
+/**
  * Returns Git's own sentences, or undefined if it finds no fault. Git reads every byte.
  *
  * @throws GitError native_failed: Git could not be started, or `signal` ended it

@@ -1,11 +1,13 @@
 /** Copies a repository between folders with Git. Copies every ref and its objects, but no configuration. */
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncDirectory } from '../durable.ts'
 import { asStorageError, codeOf, GitError } from '../errors.ts'
+import { lexists } from '../fs-exists.ts'
 import { runGit } from '../native.ts'
 import { createRepoBy, syncTrees, writeRefs } from '../new-repos.ts'
-import { findIntact, sentenceOf } from '../objects/fsck.ts'
+import { areObjectsIntact, findIntact, sentenceOf } from '../objects/fsck.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { unfinishedName } from '../temporary-names.ts'
 
@@ -21,12 +23,17 @@ export interface MirrorPlan {
   readonly dir: string
 }
 
-/** Packs what the refs of each mirror reach in its source. The arguments are pairs of a source and a mirror. */
+/**
+ * Packs what the refs of each mirror reach in its source. The arguments are pairs of a source and a mirror. Prints the
+ * positions of the pairs for which Git cannot do it.
+ */
 const eachPack = `!f() {
+  n=0
   while [ $# -gt 0 ]
   do
     GIT_DIR=$2 GIT_ALTERNATE_OBJECT_DIRECTORIES=$1/objects \\
-      git pack-objects --all --quiet "$2/objects/pack/pack" </dev/null >/dev/null 2>&1
+      git pack-objects --all --quiet "$2/objects/pack/pack" </dev/null >/dev/null 2>&1 || echo $n
+    n=$((n+1))
     shift 2
   done
 }
@@ -67,7 +74,7 @@ export function fetchMirror(from: Repo, to: Repo, signal?: AbortSignal): Promise
 /**
  * Creates mirrors together, and returns the plans of those in which Git finds no fault. They are durable. The others are
  * not created. Their repository is damaged or has just lost refs, or their mirror exists, or a disk has a fault.
- * Starts two Git processes for each mirror, from a shell. A fetch and a check start seven processes.
+ * Starts one Git process for each mirror, from a shell. A fetch and a check start six, and a shell.
  *
  * @throws GitError storage_* and system errors, after which the names of mirrors may not be durable
  */
@@ -77,14 +84,13 @@ export async function createMirrors<P extends MirrorPlan>(plans: readonly P[], s
     // The caller copies each of the others with `createMirror`, which explains the fault.
     const intact = new Set<Repo>(await stageMirrors(staged, signal).catch(() => []))
     const made: P[] = []
-    for (const { plan, making } of staged)
-      if (intact.has(making) && (await renameNew(making.dir, plan.dir))) made.push(plan)
+    for (const { plan, making } of staged) if (intact.has(making) && renameNew(making.dir, plan.dir)) made.push(plan)
     for (const folder of new Set(made.map(({ dir }) => dirname(dir)))) await syncDirectory(folder)
     return made
   } catch (error) {
     throw asStorageError(error)
   } finally {
-    for (const { making } of staged) await rm(making.dir, { recursive: true, force: true })
+    for (const { making } of staged) if (lexists(making.dir)) await rm(making.dir, { recursive: true })
   }
 }
 
@@ -100,21 +106,23 @@ async function stageMirrors(staged: readonly StagedMirror[], signal: AbortSignal
   if (first === undefined) return []
   for (const { plan, making } of staged) {
     await writeRefs(making.dir, plan.refs)
-    await mkdir(join(making.dir, dirname(plan.loose)), { recursive: true })
-    await writeFile(join(making.dir, plan.loose), `${plan.refs.get(plan.loose)}\n`)
+    mkdirSync(join(making.dir, dirname(plan.loose)), { recursive: true })
+    writeFileSync(join(making.dir, plan.loose), `${plan.refs.get(plan.loose)}\n`)
   }
   const pairs = staged.flatMap(({ plan, making }) => [plan.from.dir, making.dir])
   const args = [...packSettings, '-c', `alias.each=${eachPack}`, 'each', ...pairs]
-  await runGit(first, args, { timeoutMs: mirrorTimeoutMs, signal })
-  const intact = await findIntact(mirrors, signal)
+  const { code, stdout } = await runGit(first, args, { timeoutMs: mirrorTimeoutMs, signal })
+  const failed = new Set(stdout.toString().split('\n'))
+  const packed = mirrors.filter((_, at) => code === 0 && !failed.has(String(at)))
+  const intact = (await areObjectsIntact(packed, signal)) ? packed : await findIntact(packed, signal)
   await syncTrees(intact.map(({ dir }) => dir))
   return intact
 }
 
 /** Renames a mirror. Returns false if another backup has created it. @throws system errors */
-async function renameNew(making: string, dir: string): Promise<boolean> {
+function renameNew(making: string, dir: string): boolean {
   try {
-    await rename(making, dir)
+    renameSync(making, dir)
     return true
   } catch (error) {
     if (codeOf(error) === 'ENOTEMPTY' || codeOf(error) === 'EEXIST') return false

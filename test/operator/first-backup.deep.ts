@@ -1,12 +1,12 @@
 /** The first backup of many repositories, which are copied together. Git is the oracle. */
 
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startGroveCommand } from '../support/command.ts'
 import { git, gitLines, repositoriesIn } from '../support/data-folder.ts'
-import { fsckWords } from '../support/git.ts'
+import { fsckWords, looseFile } from '../support/git.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
@@ -76,7 +76,7 @@ describe('a first backup', () => {
     expect(code, stdout + stderr).to.equal(0)
   }
 
-  it('starts two git processes for each repository, and a few for each 50', async () => {
+  it('starts one git process for each repository, and two for each 50', async () => {
     const trace = await folder()
     const env = await gitAfter(`export GIT_TRACE2_EVENT=${trace}`)
     await (await startGroveCommand(grove.dataDir, ['backup', backup], env)).finished
@@ -87,10 +87,12 @@ describe('a first backup', () => {
     }
     const { length } = await sources()
     const count = (name: string) => started.filter((one) => one === name).length
-    expect([count('pack-objects'), count('fsck'), count('fetch')]).to.deep.equal([length, length, 0])
-    // Three groups of pages and of organisations, each of which is packed, then checked.
-    expect(started).to.have.length(2 * length + count('each'))
-    expect(count('each')).to.be.at.most(10)
+    // Four groups, two of pages and two of organisations. Each is packed by a shell, then checked.
+    expect(count('pack-objects')).to.equal(length)
+    expect(started.filter((name) => name !== 'pack-objects').sort()).to.deep.equal([
+      ...Array(4).fill('each'),
+      ...Array(4).fill('fsck'),
+    ])
     await expectCopied(await sources())
   })
 
@@ -118,13 +120,13 @@ describe('a first backup', () => {
     for (const at of [2, 5, 40, all + 1]) {
       await rm(backup, { recursive: true, force: true })
       const environment = preload(`
-        import promises from 'node:fs/promises'
+        import fs from 'node:fs'
         import { syncBuiltinESMExports } from 'node:module'
-        const { rename } = promises
+        const { renameSync } = fs
         let done = 0
-        promises.rename = (...args) => {
+        fs.renameSync = (...args) => {
           if (++done === ${at}) process.kill(process.pid, 'SIGKILL')
-          return rename(...args)
+          return renameSync(...args)
         }
         syncBuiltinESMExports()`)
       const { child, finished } = await startGroveCommand(grove.dataDir, ['backup', backup], environment)
@@ -160,12 +162,14 @@ describe('a first backup', () => {
   it('names what is damaged, makes no mirror of what git cannot copy, and copies the others', async () => {
     const other = await startGrove()
     const zoe = await signUp(other, 'Zoe')
-    const [flipped, missing, malformed] = [
+    await newNode(other, zoe, { title: 'Intact' })
+    const [flipped, missing, lying, malformed] = [
       await newNode(other, zoe, { title: 'Flipped' }),
       await newNode(other, zoe, { title: 'Missing' }),
+      await newNode(other, zoe, { title: 'Lying' }),
       await newNode(other, zoe, { title: 'Malformed' }),
     ]
-    await newNode(other, zoe, { title: 'Intact' })
+    await newNode(other, zoe, { title: 'Intact as well' })
     const folderOfPack = join(flipped.git.dir, 'objects/pack')
     const name = (await readdir(folderOfPack)).find((one) => one.endsWith('.pack')) ?? ''
     const pack = join(folderOfPack, name)
@@ -175,7 +179,13 @@ describe('a first backup', () => {
     await writeFile(pack, bytes)
     await missing.commit('main', { 'a.txt': 'gone soon\n' })
     const blob = missing.git.say('rev-parse', 'main:a.txt')
-    await rm(join(missing.git.dir, 'objects', blob.slice(0, 2), blob.slice(2)))
+    await rm(looseFile(missing.git, blob))
+    await lying.commit('main', { 'a.txt': 'one\n', 'b.txt': 'other\n' })
+    const [one, another] = ['a.txt', 'b.txt'].map((path) =>
+      looseFile(lying.git, lying.git.say('rev-parse', `main:${path}`)),
+    )
+    await rm(one ?? '')
+    await copyFile(another ?? '', one ?? '')
     const commit = `tree ${malformed.git.say('rev-parse', 'main^{tree}')}\nauthor Zed 0 +0000\ncommitter Zed 0 +0000\n\nx\n`
     const odd = malformed.git.run(['hash-object', '-t', 'commit', '-w', '--literally', '--stdin'], { input: commit })
     malformed.git.say('update-ref', 'refs/heads/odd', odd.toString().trim())
@@ -183,13 +193,14 @@ describe('a first backup', () => {
       for (const isFirst of [true, false]) {
         const { code, stdout } = await cli(other.dataDir, 'backup', backup)
         expect(code).to.equal(1)
-        expect(stdout).to.include('3 problems found:\n')
+        expect(stdout).to.include('4 problems found:\n')
         expect(stdout).to.match(new RegExp(`  ${pathOf(flipped)}: git fetch: `))
         expect(stdout).to.match(new RegExp(`  ${pathOf(missing)}: git fetch: `))
+        expect(stdout).to.match(new RegExp(`  ${pathOf(lying)}: git fetch: `))
         expect(stdout).to.match(new RegExp(`  ${pathOf(malformed)}: git fsck: .*missingEmail`))
         expect(stdout.includes('the first backup')).to.equal(isFirst)
       }
-      const damaged = [flipped, missing].map(pathOf)
+      const damaged = [flipped, missing, lying].map(pathOf)
       const copied = (await sources(other.dataDir)).filter((path) => !damaged.includes(path))
       expect(await mirrors()).to.deep.equal(copied)
       const manifest = JSON.parse(await readFile(join(backup, 'manifest.json'), 'utf8'))
@@ -201,6 +212,24 @@ describe('a first backup', () => {
     } finally {
       await other.close()
     }
+  })
+
+  it('copies again what the disk damages before git checks it', async () => {
+    const done = join(await folder(), 'done')
+    const packs = `$(ls ${backup}/*/tmp-*.git/objects/pack/*.pack | head -3)`
+    const damage = `for pack in ${packs}; do chmod 600 $pack; printf damage | dd of=$pack bs=1 seek=99 conv=notrunc; done`
+    const once = `case " $* " in *" fsck "*) [ -e ${done} ] || { : > ${done}; ${damage} 2>/dev/null; };; esac`
+    const env = await gitAfter(once)
+    const { code, stdout } = await (await startGroveCommand(grove.dataDir, ['backup', '--jobs', '1', backup], env))
+      .finished
+    expect(code, stdout).to.equal(0)
+    expect(existsSync(done)).to.equal(true)
+    expect(await mirrors()).to.deep.equal(await sources())
+    await expectCopied(await sources())
+    const ofFetch = (await readdir(backup, { recursive: true })).filter((path) =>
+      /[0-9a-f]\.git\/refs\/heads$/.test(path),
+    )
+    expect(ofFetch).to.have.length(3)
   })
 
   it('has the refs of one moment, and their objects, while a commit moves refs and objects are packed', async () => {
