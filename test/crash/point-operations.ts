@@ -5,8 +5,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { placesOf } from '../review/erased-bytes.ts'
 import { type Git, gitIn } from '../support/git.ts'
-import { newNode, type TestNode } from '../support/node.ts'
-import { type Answer, type Client, type PersonClient, signUp } from '../support/people.ts'
+import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { type Answer, type Client, client, type PersonClient, signUp } from '../support/people.ts'
 
 /** The state of an operation in words: nothing, all of it, or something in between. */
 export type State = 'old' | 'new' | `between: ${string}`
@@ -90,6 +90,24 @@ export const operations: Readonly<Record<string, Operation>> = {
         return `between: the branch is at ${head}, ${JSON.stringify({ found, entry, body })}`
       },
       git: node.git,
+      repeated: [200],
+    }
+  },
+  'a draft': async ({ dataDir, ann, living }) => {
+    const owner = client(living, ann.session.accessToken)
+    // A repository in which a sync has failed takes no more writes.
+    const { id: org } = expecting(201)(await owner.post('/orgs', { name: 'Atlas' })).body
+    const at = `/orgs/${org}/drafts/${randomUUID()}`
+    const body = { node_id: randomUUID(), title: 'Whales', text_content: 'Wha', expected_version: null }
+    const { version } = expecting(200)(await owner.put(at, body)).body
+    return {
+      id: org,
+      ask: (person) => person.put(at, { ...body, text_content: 'Whales', expected_version: version }),
+      state: async (person) => {
+        const { text_content } = expecting(200)(await person.get(at)).body
+        return text_content === 'Wha' ? 'old' : text_content === 'Whales' ? 'new' : `between: ${text_content}`
+      },
+      git: gitIn({ dataDir }, org, 'org'),
       repeated: [200],
     }
   },

@@ -7,6 +7,9 @@ import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import { operations } from '../crash/point-operations.ts'
 import { judgePoints, type Scene, setScene } from '../crash/points.ts'
+import { readLog } from '../events/log-rows.ts'
+import { differencesFromGit } from '../events/replay.ts'
+import { until } from '../support/until.ts'
 
 describe('an operation that breaks off', () => {
   let scene: Scene
@@ -36,6 +39,20 @@ describe('an operation that breaks off', () => {
       expect(points).to.be.greaterThan(0)
     })
   }
+
+  // A process that dies between the move of a ref and its record has only left the intent.
+  it('leaves each event with the user who made the change', async () => {
+    const { ann } = scene
+    const log = () => readLog(scene, ann.org)
+    // An erasure replaces the commits of comments, which the events then do not name.
+    const erased = log().flatMap(({ type, subject = '' }) => (type === 'comment.erased' ? subject.slice(6) : []))
+    const isErased = (what: string) => erased.some((id) => what.startsWith(id))
+    await until(() => differencesFromGit(scene, ann.org, log()).every(isErased))
+    const events = log().filter(({ type }) => type !== 'log.began')
+    const without = events.filter(({ data }) => data.actor?.name !== 'Ann')
+    expect(without.map(({ seq, type, data }) => ({ seq, type, actor: data.actor }))).to.deep.equal([])
+    expect(events.length).to.be.greaterThan(100)
+  })
 })
 
 /** Of a ref, or of a whole repository. */
