@@ -69,14 +69,17 @@ export function listRefs(
 }
 
 /**
- * Lists the refs below `prefix`, and reads `ref` in any case. So a write in place is seen at once in this ref.
+ * Lists the refs below `prefix`, and reads the file of `ref` in any case. A write in place is seen at once in it.
  *
  * @throws the errors of listRefs
  */
 export function listRefsWith(repo: Repo, prefix: string, ref: string): ReadonlyMap<string, Oid> {
   const known = listings.get(`${repo.dir}/${prefix}`)
-  if (known?.isSettled && isUnmoved(repo, known) && readRef(repo, ref) === (known.refs.get(ref) ?? null))
-    return known.refs
+  if (known?.isSettled && isUnmoved(repo, known)) {
+    const oid = known.loose.get(ref)
+    // Without a loose file, it is packed or missing, and a new file would have changed its folder.
+    if (oid === undefined || readListed(repo, ref) === oid) return known.refs
+  }
   return listAgain(repo, prefix, known)
 }
 
