@@ -50,9 +50,11 @@ interface Asking {
 export function createInProcessApi({ deps, handlers, checks }: Answering, { req, res, credential, door }: Asking): Api {
   const check = chain([limitTokens(deps), ...checks])
   const settling = createSettling()
+  const { authorization: _, cookie: __, 'content-length': ___, ...own } = req.headers
+  const headers = { ...own, accept: 'application/json', 'content-type': 'application/json' }
   const call = async (id: OperationId, input: Given = {}): Promise<unknown> => {
     const sent = sentFor(input)
-    const asked = asRequest(req, id, sent)
+    const asked = asRequest(req, headers, id, sent)
     stateOf(asked).door = door
     const { org_id: orgId } = sent.parameters
     if (orgId !== undefined && !deps.placement.isHere(orgId)) {
@@ -134,17 +136,16 @@ function withQuery(path: string, query: Sent['query']): string {
 }
 
 /** Derives a request for the operation from the caller's request. */
-function asRequest(req: Request, id: OperationId, { parameters, query, body }: Sent): Request {
+function asRequest(req: Request, headers: object, id: OperationId, { parameters, query, body }: Sent): Request {
   const operation = operationOf(id)
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? ''))
-  const { authorization: _, cookie: __, 'content-length': ___, ...headers } = req.headers
   const values = {
     method: operation.method,
     url: path,
     originalUrl: path,
     query,
     body: body instanceof Readable ? undefined : body,
-    headers: { ...headers, accept: 'application/json', 'content-type': 'application/json' },
+    headers,
   }
   const derived = Object.create(req) as Request // a request, apart from the properties that are defined next
   for (const [name, value] of Object.entries(values))

@@ -10,7 +10,6 @@ import { auditingScope } from '../../domain/audit/token-use.ts'
 import { ImmutableAnswer } from '../../domain/branches/immutable-answers.ts'
 import { createSettling, type Settling } from '../../domain/indexing/freshness.ts'
 import type { RequestCtx, Services } from '../../domain/services.ts'
-import { networkOf } from '../connection/addresses.ts'
 import { baseUrl, publicPath } from '../connection/base-url.ts'
 import { disconnectSignal } from '../connection/disconnect.ts'
 import { reserveResponse } from '../connection/memory-budget.ts'
@@ -36,7 +35,6 @@ import {
 } from '../responses/responses.ts'
 import { normalizeInput } from './normalize-input.ts'
 import { seesProposed } from './proposed-nodes.ts'
-import { memberOf, type Schema, typesOf } from './schemas.ts'
 import type { Operation, OperationId, PathMatch } from './spec.ts'
 import { openUpload } from './uploads.ts'
 
@@ -152,20 +150,18 @@ export async function callHandler(
   // The validator has checked that the request has the types of the spec.
   const handler = handlers[operation.id] as (ctx: RequestCtx, input: unknown) => unknown
   const { body = {} } = req
-  const path = withNumbers(operation.pathSchema, match.parameters)
+  const path = withNumbers(operation, match.parameters)
   const query = normalizeInput(operation.querySchema, req.query)
   const { org_id: orgId } = match.parameters
-  const known: Services = {
-    ...(await isOfOrganisation(deps, orgId)),
-    origin: originOf(req),
-    waited: (ms) => noteWait(req, ms),
-  }
+  const own = await isOfOrganisation(deps, orgId)
+  const origin = originOf(req)
+  const known: Services = { ...own, origin, waited: (ms) => noteWait(req, ms) }
   const lease = changesOrg(operation, match) ? deps.placement.lease : undefined
   lease?.before()
   if (!isRead(operation)) settling.forget()
   const named = { ...match.parameters, seesProposed: seesProposed(operation.id, req.query) }
   const settled = await settling.settle(known, actor, named)
-  const ctx: RequestCtx = { ...known, settled, actor, request: factsOf(deps, req, res) }
+  const ctx: RequestCtx = { ...known, settled, actor, request: factsOf(deps, req, res, origin.address) }
   const upload = operation.body === 'stream' ? () => openUpload(req, res) : undefined
   const answer = await auditingScope(ctx, actor, { operation: operation.id, orgId }, () =>
     handler(ctx, { path, query, body, upload, type }),
@@ -194,21 +190,17 @@ export async function isOfOrganisation(deps: Services, orgId: string | undefined
   return { ...deps, index: await deps.partialIndex.forOrg(orgId), wholeIndex: deps.index }
 }
 
-function factsOf({ config }: Services, req: Request, res: Response): RequestFacts {
+function factsOf({ config }: Services, req: Request, res: Response, from: string): RequestFacts {
   const userAgent = req.headers['user-agent']
   const base = baseUrl(config.publicUrl, req)
-  const facts = { from: networkOf(req), base, ...(userAgent !== undefined && { userAgent }) }
+  const facts = { from, base, ...(userAgent !== undefined && { userAgent }) }
   return withSignal(facts, () => disconnectSignal(req, res))
 }
 
 /** Converts path parameters that the spec defines as integers. The validator has checked them. */
-function withNumbers(schema: Schema, parameters: Readonly<Record<string, string>>): Record<string, string | number> {
-  return Object.fromEntries(
-    Object.entries(parameters).map(([name, text]) => {
-      const isNumber = typesOf(memberOf(schema, name) ?? {}).includes('integer')
-      return [name, isNumber ? Number(text) : text]
-    }),
-  )
+function withNumbers({ pathNumbers }: Operation, parameters: PathMatch['parameters']): Record<string, string | number> {
+  const numbers = [...pathNumbers].map((name) => [name, Number(parameters[name])] as const)
+  return { ...parameters, ...Object.fromEntries(numbers) }
 }
 
 /** The media type that the caller accepts, or the first one if it accepts none. */

@@ -5,7 +5,7 @@ import { rights } from '../../../spec/rights.ts'
 import type { operations } from '../../../spec/types.ts'
 import type { Access } from '../../domain/actor.ts'
 import { matchPath, type PathTemplate, parseTemplate, segmentsOf } from '../path-templates.ts'
-import { resolve, type Schema } from './schemas.ts'
+import { resolve, type Schema, typesOf } from './schemas.ts'
 
 export type OperationId = keyof operations
 
@@ -33,6 +33,8 @@ export interface Operation {
   /** The schemas of objects that have a property for each parameter. */
   readonly querySchema: Schema
   readonly pathSchema: Schema
+  /** The parameters of the path that are integers. */
+  readonly pathNumbers: ReadonlySet<string>
 }
 
 /** The operations of a path by method, and its decoded parameters. */
@@ -130,7 +132,12 @@ function toOperation(
     bodySchema: requestBody?.content[json]?.schema ?? {},
     querySchema: schemaOfParameters(parameters, 'query'),
     pathSchema: schemaOfParameters(parameters, 'path'),
+    pathNumbers: new Set(parameters.filter((one) => one.in === 'path' && isInteger(one)).map(({ name }) => name)),
   }
+}
+
+function isInteger({ schema }: Parameter): boolean {
+  return typesOf(schema).includes('integer')
 }
 
 function bodyKind(requestBody: OperationObject['requestBody']): Operation['body'] {

@@ -5,7 +5,7 @@ import { type Problem, ValidationError } from '../../base/errors.ts'
 import { contextOf } from '../context.ts'
 import { normalizeInput, precheck } from './normalize-input.ts'
 import { type Formats, findingsOf, openApiValidator } from './openapi-validator.ts'
-import { memberOf, schemaOf, typesOf } from './schemas.ts'
+import { memberOf, schemaOf } from './schemas.ts'
 import type { Operation, OperationId } from './spec.ts'
 import { inputOf, toValidationErrors } from './validation-errors.ts'
 
@@ -62,12 +62,10 @@ function makeValidator(answersOf: OperationId | undefined): RequestHandler {
  * Refuses other spellings of integers in paths, which the validator would accept. `0x10`, `1e2` and `01` would be
  * further URLs of one resource.
  */
-function pathProblems({ pathSchema }: Operation, parameters: Readonly<Record<string, string>>): Problem[] {
-  return Object.entries(parameters).flatMap(([name, value]) => {
-    const schema = memberOf(pathSchema, name)
-    return schema !== undefined && typesOf(schema).includes('integer') && !/^-?(0|[1-9]\d{0,19})$/.test(value)
-      ? [unparsable(['path', name], value)]
-      : []
+function pathProblems({ pathNumbers }: Operation, parameters: Readonly<Record<string, string>>): Problem[] {
+  return [...pathNumbers].flatMap((name) => {
+    const value = parameters[name] ?? ''
+    return /^-?(0|[1-9]\d{0,19})$/.test(value) ? [] : [unparsable(['path', name], value)]
   })
 }
 
