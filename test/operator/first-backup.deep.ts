@@ -76,24 +76,32 @@ describe('a first backup', () => {
     expect(code, stdout + stderr).to.equal(0)
   }
 
-  it('starts one git process for each repository, and two for each 50', async () => {
+  /** Backs up, and returns the sorted commands of all Git processes. */
+  async function gitsOf(...options: string[]): Promise<string[]> {
     const trace = await folder()
     const env = await gitAfter(`export GIT_TRACE2_EVENT=${trace}`)
-    await (await startGroveCommand(grove.dataDir, ['backup', backup], env)).finished
+    const { finished } = await startGroveCommand(grove.dataDir, ['backup', ...options, backup], env)
+    expect((await finished).code).to.equal(0)
     const started: string[] = []
     for (const file of await readdir(trace)) {
       const [, line = ''] = (await readFile(join(trace, file), 'utf8')).split('\n')
       started.push(JSON.parse(line).argv.find((word: string) => /^(fsck|pack-objects|each|fetch)$/.test(word)))
     }
+    return started.sort()
+  }
+
+  it('starts one git process for each repository, and two for each 50', async () => {
     const { length } = await sources()
-    const count = (name: string) => started.filter((one) => one === name).length
     // Four groups, two of pages and two of organisations. Each is packed by a shell, then checked.
-    expect(count('pack-objects')).to.equal(length)
-    expect(started.filter((name) => name !== 'pack-objects').sort()).to.deep.equal([
-      ...Array(4).fill('each'),
-      ...Array(4).fill('fsck'),
-    ])
+    const few = ['each', 'each', 'each', 'each', 'fsck', 'fsck', 'fsck', 'fsck']
+    expect(await gitsOf()).to.deep.equal([...few, ...Array(length).fill('pack-objects')])
     await expectCopied(await sources())
+    await rm(join(backup, 'manifest.json'))
+    // Each mirror and each repository is checked.
+    const checks = [...Array(4).fill('each'), ...Array(2 * length).fill('fsck')]
+    expect(await gitsOf(), 'after an interruption').to.deep.equal(checks)
+    expect(await gitsOf('--full')).to.deep.equal(checks)
+    expect(await gitsOf()).to.deep.equal([])
   })
 
   it('copies annotated tags, names of many bytes, and none of the objects that no ref reaches', async () => {

@@ -76,7 +76,7 @@ describe('grove restore', () => {
       await rm(path, { force: true })
       execFileSync('mkfifo', [path])
     }
-    await mkdir(at(ref, 'refs/heads'), { recursive: true })
+    for (const node of [ref, link]) await mkdir(at(node, 'refs/heads'), { recursive: true })
     await makePipe(at(ref, 'refs/heads/main'))
     await makePipe(at(head, 'HEAD'))
     await symlink('/etc/hostname', at(link, 'refs/heads/other'))

@@ -6,7 +6,7 @@ import pLimit from 'p-limit'
 import { allDone, makeFolder, syncDirectory, syncPath } from '../../../gitstore/durable.ts'
 import { GitError, isGitError, isStorageError } from '../../../gitstore/errors.ts'
 import { ignoreMissing, lexists } from '../../../gitstore/fs-exists.ts'
-import { findDamage } from '../../../gitstore/objects/fsck.ts'
+import { findDamage, findIntact } from '../../../gitstore/objects/fsck.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { moveRepo, repoExists } from '../../../gitstore/repo-folders.ts'
@@ -96,12 +96,14 @@ export async function backUpData(
   const turn = pLimit(options.atOnce)
   const onTaken = () => onProgress(run.taken, sources.length)
   const takeAll = async (some: readonly StoredRepository[]) => {
-    const fresh = some.filter(({ path }) => !present.has(path))
-    const groups = slices(fresh, Math.min(ofGroup, Math.ceil(fresh.length / options.atOnce) || 1))
-    await allDone(groups.map((group) => turn(() => run.attempt(dir, () => run.takeNew(group)).then(onTaken))))
-    const left = some.filter(({ path }) => !run.entries.has(path))
-    const lastOf = ({ path }: StoredRepository) => (present.has(path) ? checked.get(path) : undefined)
-    await allDone(left.map((stored) => turn(() => run.take(stored, lastOf(stored)).then(onTaken))))
+    for (const { path } of some) {
+      run.skip(present.has(path) ? checked.get(path) : undefined)
+      onTaken()
+    }
+    const left = () => some.filter(({ path }) => !run.entries.has(path))
+    const groups = slices(left(), Math.min(ofGroup, Math.ceil(left().length / options.atOnce) || 1))
+    await allDone(groups.map((group) => turn(() => run.attempt(dir, () => run.takeTogether(group)).then(onTaken))))
+    await allDone(left().map((stored) => turn(() => run.take(stored).then(onTaken))))
   }
   const isOrg = ({ nodeId }: StoredRepository) => nodeId === undefined
   await takeAll(sources.filter((stored) => !isOrg(stored)))
@@ -165,41 +167,63 @@ class BackupRun {
     }
   }
 
-  /** Copies repositories without mirrors together. Leaves to `take` those that cannot be copied or are damaged. */
-  async takeNew(group: readonly StoredRepository[]): Promise<void> {
-    const { dir, now, entries } = this
-    const plans = []
-    for (const stored of group) {
-      const from = { dir: join(this.source.root, stored.path) }
-      const refs = await refsToCopy(from, stored).catch(() => undefined)
-      if (refs) plans.push({ ...stored, from, refs, loose: identityRef(stored), dir: join(dir, stored.path) })
+  /** @param last the mirror's entry in the previous backup, if the mirror is still there */
+  skip(last: MirrorEntry | undefined): void {
+    if (!last) return
+    const { path } = last
+    try {
+      if (
+        isStamped(last, this.now, this.options.stamps.get(path)) ||
+        isUntouched(this.source.root, this.dir, last, this.now)
+      )
+        this.keep(last)
+    } catch {
+      // `take` explains why the repository cannot be read.
     }
-    for (const { path } of await createMirrors(plans, this.ending))
-      await this.attempt(path, async () => {
-        entries.set(path, stamped(entryOf(dir, path, now), this.options.stamps.get(path)))
-        this.taken++
-        this.fetched++
-      })
   }
 
-  /** @param last the mirror's entry in the previous backup */
-  async take(stored: StoredRepository, last: MirrorEntry | undefined): Promise<void> {
-    const { dir, now, entries } = this
-    const { root } = this.source
-    const { path } = stored
+  private keep({ path, refs, checked }: MirrorEntry): void {
     const stamp = this.options.stamps.get(path)
+    this.entries.set(path, { path, refs, ...(checked && { checked }), ...(stamp !== undefined && { stamp }) })
+    this.taken++
+  }
+
+  /**
+   * Copies repositories without mirrors together, and checks mirrors that have the refs of their repositories. Leaves to
+   * `take` what has other refs, is damaged or cannot be copied.
+   */
+  async takeTogether(group: readonly StoredRepository[]): Promise<void> {
+    const { dir, now } = this
+    const plans = []
+    const equal = []
+    for (const stored of group) {
+      const from = { dir: join(this.source.root, stored.path) }
+      const to = { dir: join(dir, stored.path) }
+      const refs = await refsToCopy(from, stored).catch(() => undefined)
+      const isNew = !lexists(to.dir)
+      const had = isNew ? undefined : await ownRefs(to).catch(() => undefined)
+      if (refs && isNew) plans.push({ ...stored, from, refs, loose: identityRef(stored), dir: to.dir })
+      if (refs && had && sameBranches(had, refs)) equal.push({ ...stored, from, to })
+    }
+    const made = await createMirrors(plans, this.ending)
+    this.fetched += made.length
+    const checked = equal.flatMap(({ from, to }) => [from, to])
+    const intact = new Set(checked.length > 0 ? await findIntact(checked, this.ending).catch(() => []) : [])
+    const sound = equal.filter(({ from, to }) => intact.has(from) && intact.has(to))
+    for (const { path } of [...made, ...sound]) await this.attempt(path, async () => this.keep(entryOf(dir, path, now)))
+  }
+
+  async take(stored: StoredRepository): Promise<void> {
+    const { dir, now } = this
+    const { path } = stored
     await this.attempt(path, async () => {
-      if (last && (isStamped(last, now, stamp) || isUntouched(root, dir, last, now))) {
-        entries.set(path, stamped(last, stamp))
-        return
-      }
-      const taken = await takeRepository(root, dir, stored, this.options.full, this.ending)
+      const taken = await takeRepository(this.source.root, dir, stored, this.options.full, this.ending)
       if (taken.fetched) this.fetched++
       if (taken.again) this.again.push(path)
       if (taken.damage !== undefined) this.problems.push({ path, reason: taken.damage })
-      else entries.set(path, stamped(entryOf(dir, path, now), stamp))
+      else this.keep(entryOf(dir, path, now))
     })
-    this.taken++
+    if (!this.entries.has(path)) this.taken++
   }
 }
 
@@ -300,10 +324,6 @@ function entryOf(dir: string, path: string, now: Date): MirrorEntry {
   return { path, refs: Object.fromEntries(listRefs(mirror, 'refs/')), checked }
 }
 
-function stamped({ path, refs, checked }: MirrorEntry, stamp: number | undefined): MirrorEntry {
-  return { path, refs, ...(checked && { checked }), ...(stamp !== undefined && { stamp }) }
-}
-
 interface Taken {
   /** False if the mirror already had every ref. */
   readonly fetched: boolean
@@ -334,8 +354,7 @@ async function takeRepository(
       await createMirror(from, to.dir, signal)
       return { fetched: true, again: false, damage: await findDamage(to, signal) }
     }
-    const isOurs = (await findHazard(to.dir)) === undefined && (await hasOwnConfig(to))
-    const had = isOurs ? refsOf(to) : undefined
+    const had = await ownRefs(to)
     const fetched = had === undefined || !sameBranches(had, refs)
     const failure = fetched && had ? await fetchMirror(from, to, signal).catch((error: unknown) => error) : undefined
     const isSound = had && (await findDamage(to, signal)) === undefined
@@ -382,6 +401,12 @@ async function removeAbandoned(folder: string, now: Date): Promise<void> {
     if (found && now.getTime() - found.mtimeMs > abandonedAfterMs)
       await rm(join(folder, name), { recursive: true, force: true })
   }
+}
+
+/** Returns the refs of a mirror that Git may read. Undefined if it is damaged, or has another configuration. */
+async function ownRefs(to: Repo): Promise<ReadonlyMap<string, Oid> | undefined> {
+  const isOurs = (await findHazard(to.dir)) === undefined && (await hasOwnConfig(to))
+  return isOurs ? refsOf(to) : undefined
 }
 
 /** Returns the refs, or undefined if the repository is too damaged to be read. */
