@@ -74,9 +74,16 @@ describe('the package', () => {
         ].flatMap(withCompressed),
         'dist/assets/source-serif-4-latin-wght-italic.woff2',
         'dist/assets/source-serif-4-latin-wght-normal.woff2',
-        ...['style.css', 'suggest.js', 'switcher.js', 'theme.js', 'times.js', 'tree.js', 'tree-move.js'].flatMap(
-          withCompressed,
-        ),
+        ...[
+          'stored-draft.js',
+          'style.css',
+          'suggest.js',
+          'switcher.js',
+          'theme.js',
+          'times.js',
+          'tree.js',
+          'tree-move.js',
+        ].flatMap(withCompressed),
         'dist/assets/welcome-dark.webp',
         'dist/assets/welcome-light.webp',
         ...[

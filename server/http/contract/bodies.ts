@@ -19,8 +19,6 @@ export const readBody: RequestHandler = async (req, res, next) => {
     return
   }
   if (hasBody(req)) requireJson(req.headers['content-type'])
-  // Only one spelling, because the validator caches a compiled schema per content type for ever.
-  req.headers['content-type'] = 'application/json'
   const { actor } = contextOf(req)
   const hold = reserveBody(req, res, actor.kind === 'person' ? actor.id : undefined)
   const read = await readJson(req, { bytes: limits.bodyBytes, ms: limits.bodyMs, hold }).catch((error: unknown) => {

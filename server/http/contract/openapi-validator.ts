@@ -63,15 +63,20 @@ export function openApiValidator(answersOf: OperationId | undefined, formats: Fo
   const operations = new Map<OperationId, NonNullable<OpenApiRequest['openapi']>>()
   return (req: OpenApiRequest, res, next) => {
     const { operation, match } = contextOf(req)
-    const { method } = req
+    const { method, headers } = req
+    const { 'content-type': type } = headers
     // The validator does not know HEAD.
     req.method = operation.method
+    // It keeps a compiled schema for each content type and its parameters for ever, also if there is no body.
+    headers['content-type'] = operation.bodyType
     // The validator tries a regular expression per path, 0.1 ms a request, so the operation that it found is kept.
     const found = operations.get(operation.id)
     if (found !== undefined) req.openapi = { ...found, pathParams: { ...match.parameters } }
     const check = found === undefined ? all : known
     check(req, res, (error?: unknown) => {
       req.method = method
+      if (type === undefined) delete headers['content-type']
+      else headers['content-type'] = type
       // Without an operation, the validator accepts every request.
       if (req.openapi === undefined) {
         next(error ?? new Error(`The validator did not find the operation ${operation.id}`))
