@@ -141,6 +141,7 @@ describe('input', () => {
         webhook_id: node,
         bot_id: node,
         type_name: 'recipe',
+        draft_id: node,
         token_id: node,
         delivery_id: node,
         object_id: '0'.repeat(40),

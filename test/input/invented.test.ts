@@ -55,6 +55,7 @@ describe('input invented from the spec', () => {
       number: '1',
       entry: '1',
       type_name: 'recipe',
+      draft_id: world.node,
     }
     return path.replace(/\{(\w+)\}/g, (_, name: string) => other[name] ?? known[name] ?? '0'.repeat(40))
   }
