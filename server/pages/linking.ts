@@ -99,7 +99,8 @@ async function linksAt(api: Api, path: NodePath, head: string | null): Promise<L
   const nothing = { links: [], targets: new Map(), isWhole: head === null }
   if (head === null) return nothing
   const answer = await api.listLinks({ path, query: { revision: head } }).catch((error: unknown) => {
-    if (['too_large', 'busy'].includes(codeOf(error) ?? '')) return undefined
+    // The links of a page that is only proposed cannot be listed.
+    if (['too_large', 'busy', 'node_not_found'].includes(codeOf(error) ?? '')) return undefined
     throw error
   })
   if (answer === undefined) return nothing
@@ -125,7 +126,7 @@ function nameIn({ form, target }: Link): string | undefined {
 
 /** Reads the connections that the node holds. Their targets exist. */
 async function heldBy(api: Api, path: NodePath): Promise<readonly Connection[]> {
-  const { connections, num_connections: total } = await api.getNode({ path })
+  const { connections, num_connections: total } = await api.getNode({ path, query: { proposed: 'true' } })
   const all = new Map(connections.map((one) => [`${one.node_id} ${one.id}`, one]))
   for (let page = 1; page < most.pages && page * most.perPage < total; page++) {
     const query = { limit: most.perPage, offset: page * most.perPage }

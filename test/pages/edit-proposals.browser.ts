@@ -72,4 +72,24 @@ describe('the editor of a proposal', () => {
     expect(faults).to.deep.equal([])
     await visitor.context.close()
   })
+
+  it('saves a page that is only proposed, with and without script', async () => {
+    const nodes = [{ title: 'Seals', text_content: 'They bark at [[Whales]].\n' }]
+    const set = await made(cy.post(`/orgs/${org}/change-sets`, { title: 'Seals', nodes }))
+    const [{ node_id: id }] = set.change_set.items
+    const at = `/orgs/${org}/nodes/${id}`
+    const { source_branch: branch } = (await made(ann.get(`${at}/pull-requests/1`))).pr
+    for (const javaScriptEnabled of [true, false]) {
+      const { page, open, context } = await newVisitor({ javaScriptEnabled })
+      await signIn({ page, open } as Awaited<ReturnType<typeof newVisitor>>, cy)
+      await open(`${pageAt(org, id)}/edit?branch=${encodeURIComponent(branch)}`)
+      const text = javaScriptEnabled ? page.locator('.cm-content') : page.getByLabel('Text', { exact: true })
+      await text.fill(`They bark ${javaScriptEnabled ? 'loud' : 'louder'}.`)
+      await page.getByRole('button', { name: /^Save to proposal/ }).click()
+      await page.waitForURL(/proposals/)
+      const file = await made(ann.get(`${at}/tree/${encodeURIComponent(branch)}/files/content.md`))
+      expect(file.content).to.include(javaScriptEnabled ? 'loud' : 'louder')
+      await context.close()
+    }
+  })
 })

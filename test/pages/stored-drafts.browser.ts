@@ -117,6 +117,31 @@ describe('drafts on the server', () => {
     expect(await drafts()).to.deep.equal([])
   })
 
+  it('of a page that was deleted show their text, also a long one', async () => {
+    const node = await make('Squids')
+    const visitor = await someone()
+    await edit(visitor, `${pageAt(org, node)}/edit`)
+    await visitor.page.keyboard.insertText('鯨'.repeat(25_000))
+    await untilCopied('Squids', '鯨'.repeat(25_000))
+    await ann.delete(`/orgs/${org}/nodes/${node}`)
+    await visitor.open('/me/drafts')
+    await visitor.page.getByRole('link', { name: 'Show the text' }).click()
+    const shown = visitor.page.getByLabel('Text of the draft Squids')
+    expect(await shown.inputValue()).to.include('鯨'.repeat(25_000))
+  })
+
+  it('of a new page end when the draft in this browser is saved', async () => {
+    const visitor = await someone()
+    await edit(visitor, `${pageAt(org)}/new`)
+    await visitor.page.getByLabel('Title').fill('Clams')
+    await untilCopied('Clams', '')
+    await edit(visitor, `${pageAt(org)}/new`)
+    await visitor.page.getByRole('button', { name: 'Restore' }).click()
+    await visitor.page.getByRole('button', { name: 'Save', exact: true }).click()
+    await reached(visitor.page, 'Clams')
+    expect(await drafts()).to.deep.equal([])
+  })
+
   it('of two windows are two, and one that meets a fault is copied later', async () => {
     const node = await make('Cods')
     const [one, other] = [await someone(), await someone()]

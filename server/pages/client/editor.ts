@@ -201,7 +201,7 @@ class Editor {
     const { node_id, branch } = form.drafted()
     const all = isNew || continued ? [] : await stored.list(node_id)
     const newest = all.find((one) => !one.is_new && one.branch === branch)
-    const copy = all.find(({ id }) => id === local?.stored?.id)
+    const copy = local?.stored && (await stored.find(local.stored.id))
     const isNewer = newest && newest.version !== local?.stored?.version && !(local && local.at > newest.saved_at)
     if (newest && isNewer)
       form.offer(newest.saved_at, newest.head !== source.head, {

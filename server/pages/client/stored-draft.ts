@@ -6,8 +6,8 @@ export type DraftContent = Omit<Schemas['DraftChange'], 'expected_version'>
 
 /** Milliseconds from a change to its copy, and between two attempts of a failed one. */
 const pauses = { change: 3_000, retry: 5_000 } as const
-/** Characters of a request that a closing page may leave behind. Source: `keepalive` of the Fetch standard. */
-const mostLeft = 30_000
+/** Bytes of a request that a closing page may leave behind. Source: `keepalive` of the Fetch standard, 64 KiB. */
+const mostLeft = 60_000
 /** Refusals that another attempt may not meet. */
 const passing: ReadonlySet<number> = new Set([0, 401, 429, 500, 502, 503, 504])
 
@@ -37,7 +37,7 @@ export class StoredDraft {
   constructor(options: StoredDraftOptions) {
     this.options = options
     const leave: typeof fetch = (input, init) =>
-      fetch(input, { ...init, keepalive: String(init?.body ?? '').length < mostLeft })
+      fetch(input, { ...init, keepalive: new Blob([String(init?.body ?? '')]).size < mostLeft })
     this.api = grove({ url: options.root, fetch: leave })
   }
 
@@ -66,6 +66,12 @@ export class StoredDraft {
     if (version === null) return
     this.known = { id: crypto.randomUUID(), version: null }
     await this.discard(id)
+  }
+
+  /** Finds a draft of the user. */
+  async find(draft_id: string): Promise<KnownDraft | undefined> {
+    const path = { org_id: this.options.org, draft_id }
+    return this.api.getDraft({ path }).catch(() => undefined)
   }
 
   /** Lists the user's drafts of a page, the last saved first. None if they cannot be read. */
@@ -97,9 +103,17 @@ export class StoredDraft {
   private failed(error: unknown, content: DraftContent): void {
     const isMoved = error instanceof Conflict && error.code === 'version_moved'
     if (isMoved) this.known = { id: crypto.randomUUID(), version: null }
-    else this.options.onCopied(error instanceof GroveError ? error.message : 'The service does not respond')
+    else this.options.onCopied(reasonOf(error))
     if (!isMoved && !(error instanceof GroveError && passing.has(error.status))) return
     this.content = content
     this.timer ??= setTimeout(() => this.copyNow(), isMoved ? 0 : pauses.retry)
   }
+}
+
+/** Says why a draft is not on the server. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof GroveError) || error.status === 0) return 'the service does not respond.'
+  if (error.status === 401) return 'your session has ended. Sign in from another tab.'
+  if (error.status === 422) return 'it is too long.'
+  return error.message
 }

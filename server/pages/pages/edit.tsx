@@ -63,7 +63,7 @@ export async function showEdit(visit: PageContext): Promise<Page> {
     return refused(visit, at, 'This page has no commits yet. You need the editor role to save a first version.')
   const branch = await readEditedBranch(visit, at)
   if ('says' in branch) return refused(visit, at, branch.says, branch.status)
-  const draft = await readContinued(visit)
+  const draft = await readContinued(visit, at.node.id)
   const source = await sourceAt(visit.api, at, draft ? draft.head : branch.head)
   if (typeof source === 'string') return refused(visit, at, `This text ${source}. Edit it in a clone.`)
   const found = branch.pull === undefined ? await findOwnPulls(visit, at) : {}

@@ -65,7 +65,7 @@ export async function showNew(visit: PageContext): Promise<Page> {
   const { org } = beginning
   if (!mayPropose(org.role)) return refused(visit, org)
   const none = panelOf({ tags: [], properties: {} })
-  if (draft?.is_new) {
+  if (draft) {
     const named = new URLSearchParams(draft.form).get('named') ?? undefined
     return newPage(visit, beginning, { id: draft.node_id, named, written: writtenOf(draft, none), draft })
   }

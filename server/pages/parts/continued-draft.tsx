@@ -1,5 +1,6 @@
 /** The draft that the editor continues: `?draft=` of its page. */
 
+import { ValidationError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { codeOf } from '../error-codes.ts'
 import { type PageContext, type PageResult, param } from '../page-context.ts'
@@ -8,14 +9,19 @@ import type { Written } from './editor-form.tsx'
 
 export type ContinuedDraft = AnswerOf<'getDraft'>
 
-/** Reads the draft of the query. Undefined: there is none, or it was saved or discarded. */
-export async function readContinued(visit: PageContext): Promise<ContinuedDraft | undefined> {
+/**
+ * Reads the draft of the query. Undefined: there is none, it was saved or discarded, or it is of another page.
+ *
+ * @param nodeId the page that is edited. Absent: a new one
+ */
+export async function readContinued(visit: PageContext, nodeId?: string): Promise<ContinuedDraft | undefined> {
   const draft_id = visit.query.get('draft')
   if (!draft_id) return undefined
-  return visit.api.getDraft({ path: { org_id: param(visit, 'org'), draft_id } }).catch((error: unknown) => {
-    if (codeOf(error) === 'draft_not_found' || codeOf(error) === 'validation_error') return undefined
-    throw error
+  const path = { org_id: param(visit, 'org'), draft_id }
+  const draft = await visit.api.getDraft({ path }).catch((error: unknown) => {
+    if (codeOf(error) !== 'draft_not_found' && !(error instanceof ValidationError)) throw error
   })
+  return draft?.is_new === (nodeId === undefined) && (draft.is_new || draft.node_id === nodeId) ? draft : undefined
 }
 
 /** Returns the fields of the form. `base`: tags and properties where the draft began. */

@@ -16,17 +16,26 @@ export const draftsPage = settings({
   says: { discard: 'The draft is discarded.' },
   async read({ api, query }) {
     const offset = pageOffset(query.get('from'))
-    return api.listDrafts({ query: { limit: size, offset } })
+    const [org_id = '', draft_id = ''] = (query.get('show') ?? '').split('/')
+    const shown = draft_id && (await api.getDraft({ path: { org_id, draft_id } }).catch(() => undefined))
+    return { shown, ...(await api.listDrafts({ query: { limit: size, offset } })) }
   },
   acts: {
     discard: act('Discard', { org_id: hidden, draft_id: hidden }, ({ api }, path) => api.deleteDraft({ path })),
   },
-  view: ({ drafts, total, offset }, { form, visit: { urls } }) => (
+  view: ({ drafts, total, offset, shown }, { form, visit: { urls } }) => (
     <>
       <p class="why">
         {plural(total, 'draft')}. The editor keeps your text here until you save it, for 90 days. Only you see it here;
         owners of an organisation can read its drafts with Git.
       </p>
+      {shown && (
+        // A page that was deleted has no editor any more.
+        <label>
+          Text of the draft {shown.title.trim()}
+          <textarea rows={12} readonly dir="auto">{`\n${shown.text_content}`}</textarea>
+        </label>
+      )}
       <Rows of={drafts}>
         {({ org_id, org_name, saved_at, ...draft }) => (
           <Row
@@ -41,6 +50,9 @@ export const draftsPage = settings({
               </>
             }
           >
+            <a class="btn small" href={`${urls.me('drafts')}?show=${org_id}/${draft.id}`}>
+              Show the text
+            </a>
             {form('discard', { values: { org_id, draft_id: draft.id }, of: draft.title.trim() || 'the draft' })}
           </Row>
         )}
