@@ -34,4 +34,22 @@ describe('pages that come back from the trash', () => {
     await di.post(`${sets}/${set.number}/merge`).then(expecting(200))
     await di.post(`${pageAt(removed)}/pull-requests/1/merge`).then(expecting(200))
   })
+
+  it('go back there if the set that restores them cannot be reopened', async () => {
+    const [gone, busy] = [await aPage('E'), await aPage('F')]
+    await ann.delete(pageAt(gone)).then(expecting(204))
+    const trashed = async () =>
+      (await ann.get(`/orgs/${ann.org}/trash`).then(expecting(200))).body.nodes.map(({ id }: { id: string }) => id)
+    const { change_set: set } = await open(di, {
+      nodes: [{ id: busy, text_content: 'More.\n' }],
+      restorations: [{ node_id: gone }],
+    })
+    await di.patch(`${sets}/${set.number}`, { status: 'closed' }).then(expecting(200))
+    expect(await trashed()).to.include(gone)
+    await open(di, { nodes: [{ id: busy, text_content: 'Less.\n' }] })
+    const refused = await di.patch(`${sets}/${set.number}`, { status: 'open' })
+    expect([refused.status, refused.body.code]).to.deep.equal([409, 'item_exists'])
+    expect(await trashed()).to.include(gone)
+    expect(readSets(grove, ann.org, { mayEndOutside: true }).broken).to.deep.equal([])
+  })
 })

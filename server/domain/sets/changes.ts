@@ -19,7 +19,7 @@ import { draftChange, refuseOtherSet } from './adding.ts'
 import { discardLeft } from './discard.ts'
 import { type BuiltItems, buildItems, type ItemsInput, type Outcome, refuseManyItems } from './items.ts'
 import { findShown, write } from './open.ts'
-import { returnPages } from './restorations.ts'
+import { withReturned } from './restorations.ts'
 import { hasReturned, type LockedSets, type Part, readLocked } from './set-changes.ts'
 import { findPage } from './state.ts'
 import { type ChangeSet, findSet, settleSets } from './views.ts'
@@ -68,14 +68,18 @@ export async function updateChangeSet(
     const set = { id: row.id, title, is_draft: body.is_draft ?? row.is_draft === 1 }
     const built = body.add ? await buildItems(ctx, access, body.add, { list: ['body', 'add'], title }) : nothing
     const items = await listSetItems(ctx.index.read, path.org_id, [path.number])
-    if (body.status === 'open') await returnPages(ctx, path.org_id, row, items)
-    const { parts, gone } = await partsOf(ctx, access, items, body)
-    const reviewers = body.reviewers && (await requireReviewers(ctx, path, body.reviewers, row.author_id ?? undefined))
-    const decide = async (sets: LockedSets, items: readonly SetItem[]) => {
-      if (hasReturned(ctx, path.org_id, gone)) throw returnedError()
-      return eventOf(ctx, await readLocked(sets, path.number), body, { items, reviewers })
+    const change = async () => {
+      const { parts, gone } = await partsOf(ctx, access, items, body)
+      const reviewers =
+        body.reviewers && (await requireReviewers(ctx, path, body.reviewers, row.author_id ?? undefined))
+      const decide = async (sets: LockedSets, items: readonly SetItem[]) => {
+        if (hasReturned(ctx, path.org_id, gone)) throw returnedError()
+        return eventOf(ctx, await readLocked(sets, path.number), body, { items, reviewers })
+      }
+      return write(ctx, access, set, built, decide, { need, parts })
     }
-    const record = await write(ctx, access, set, built, decide, { need, parts })
+    const isReopening = body.status === 'open'
+    const record = await (isReopening ? withReturned(ctx, path.org_id, row, items, change) : change())
     await returnToTrash(ctx, path.org_id, items, body)
     const change_set = await readResult(ctx, () => findShown(ctx, access, record ?? { number: path.number }))
     return { change_set, ...(body.add?.nodes && { nodes: built.outcomes }) }

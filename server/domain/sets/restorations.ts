@@ -43,24 +43,31 @@ export async function withRestored<T>(
 ): Promise<T> {
   if (restored.length === 0) return make([])
   const orgId = org.org.id
-  return withRoomForNodes(ctx, orgId, restored.length, async () => {
-    const placed: string[] = []
-    try {
+  return withRoomForNodes(ctx, orgId, restored.length, () =>
+    withPlaced(ctx, orgId, async (placed) => {
       const items: ChangeItem[] = []
       for (const { copy } of restored) {
         await putInPlace(ctx, { org_id: orgId, node_id: copy.nodeId }, copy, set.id, ctx.actor)
         placed.push(copy.nodeId)
         items.push(await buildReturn(ctx, org, copy.nodeId))
       }
-      return await make(items)
-    } catch (error) {
-      for (const id of placed)
-        await discardLeft(ctx, orgId, id, true).catch((fault: unknown) => {
-          ctx.log.warn({ err: fault, orgId, nodeId: id }, 'a page could not go back to the trash; the sweep retries')
-        })
-      throw error
-    }
-  })
+      return make(items)
+    }),
+  )
+}
+
+/** Sends the pages that `work` has placed back to the trash if it fails, and no set lists them. */
+async function withPlaced<T>(ctx: Ctx<Person>, orgId: string, work: (placed: string[]) => Promise<T>): Promise<T> {
+  const placed: string[] = []
+  try {
+    return await work(placed)
+  } catch (error) {
+    for (const id of placed)
+      await discardLeft(ctx, orgId, id, true).catch((fault: unknown) => {
+        ctx.log.warn({ err: fault, orgId, nodeId: id }, 'a page could not go back to the trash; the sweep retries')
+      })
+    throw error
+  }
 }
 
 /** Marks the copy as proposed, and renames it into place. @throws AppError node_exists, node_not_found */
@@ -100,22 +107,27 @@ async function buildReturn(ctx: Ctx<Person>, org: OrgAccess, nodeId: string): Pr
 }
 
 /**
- * Brings back the pages that went to the trash with a closed set. Purged pages stay gone.
+ * Runs `reopen` once the pages that went to the trash with a closed set are back. Purged pages stay gone.
  *
- * @throws AppError node_exists, node_not_found, quota_exceeded
+ * @throws AppError node_exists, node_not_found, quota_exceeded; errors of `reopen`
  */
-export async function returnPages(
+export async function withReturned<T>(
   ctx: Ctx<Person>,
   orgId: string,
   set: Pick<SetRecord, 'id'>,
   items: readonly Pick<SetItem, 'node_id' | 'act'>[],
-): Promise<void> {
-  for (const { node_id, act } of items) {
-    const at = { org_id: orgId, node_id }
-    if ((act !== 'create' && act !== 'restore') || repoExists(nodeRepo(ctx.store, orgId, node_id))) continue
-    const copy = await findCopy(ctx.store, at)
-    const ledger = copy && readRef(copy.repo, ledgerRef)
-    if (copy && ledger && (await readNodeRecord(copy.repo, ledger)).proposed_in === set.id)
+  reopen: () => Promise<T>,
+): Promise<T> {
+  return withPlaced(ctx, orgId, async (placed) => {
+    for (const { node_id, act } of items) {
+      const at = { org_id: orgId, node_id }
+      if ((act !== 'create' && act !== 'restore') || repoExists(nodeRepo(ctx.store, orgId, node_id))) continue
+      const copy = await findCopy(ctx.store, at)
+      const ledger = copy && readRef(copy.repo, ledgerRef)
+      if (!copy || !ledger || (await readNodeRecord(copy.repo, ledger)).proposed_in !== set.id) continue
       await withRoomForNodes(ctx, orgId, 1, () => putInPlace(ctx, at, copy, set.id, ctx.actor))
-  }
+      placed.push(node_id)
+    }
+    return reopen()
+  })
 }
