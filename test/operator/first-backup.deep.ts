@@ -234,9 +234,8 @@ describe('a first backup', () => {
     expect(existsSync(done)).to.equal(true)
     expect(await mirrors()).to.deep.equal(await sources())
     await expectCopied(await sources())
-    const ofFetch = (await readdir(backup, { recursive: true })).filter((path) =>
-      /[0-9a-f]\.git\/refs\/heads$/.test(path),
-    )
+    // A fetch writes each ref as a file. One of the nodes has no branch.
+    const ofFetch = (await sources()).filter((path) => !existsSync(join(backup, path, 'packed-refs')))
     expect(ofFetch).to.have.length(3)
   })
 
