@@ -56,7 +56,7 @@ export async function withRestored<T>(
   )
 }
 
-/** Sends the pages that `work` has placed back to the trash if it fails, and no set lists them. */
+/** Runs `work`. If it fails, the pages that it has placed and no set lists go back. */
 async function withPlaced<T>(ctx: Ctx<Person>, orgId: string, work: (placed: string[]) => Promise<T>): Promise<T> {
   const placed: string[] = []
   try {
@@ -107,7 +107,7 @@ async function buildReturn(ctx: Ctx<Person>, org: OrgAccess, nodeId: string): Pr
 }
 
 /**
- * Runs `reopen` once the pages that went to the trash with a closed set are back. Purged pages stay gone.
+ * Runs `reopen` once the pages that a closed set has left are back. Purged pages stay gone.
  *
  * @throws AppError node_exists, node_not_found, quota_exceeded; errors of `reopen`
  */
