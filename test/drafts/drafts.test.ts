@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { closeOrg } from '../support/closed-orgs.ts'
 import { gitIn } from '../support/git.ts'
 import { expecting } from '../support/node.ts'
 import type { Client, PersonClient } from '../support/people.ts'
@@ -110,14 +109,8 @@ describe('drafts', () => {
     await put(cy, cys, 'Whales').then(expecting(200))
     await put(ann, anns, 'Whales').then(expecting(200))
     await ann.delete(`/orgs/${ann.org}/members/cy@example.org`).then(expecting(204))
-    // One that needs a newer version has no members in the index.
-    const dan = await newUser('Dan')
-    const dans = { node_id: randomUUID(), title: '', text_content: 'Seals', expected_version: null }
-    await dan.put(`/orgs/${dan.org}/drafts/${anns}`, dans).then(expecting(200))
-    await closeOrg(grove, dan.org, ['areas'])
     pass(2 * 3_600)
     await grove.settled()
-    expect(gitIn(grove, dan.org, 'org').say('rev-parse', refOf(dan, anns))).to.match(/^[0-9a-f]{40}$/)
     expect(kept()).to.include(refOf(ann, anns)).and.not.include(refOf(cy, cys))
     pass(91 * 86_400)
     await grove.settled()
